@@ -1,0 +1,93 @@
+"""Blocks and settings → the arguments of the graph in `gensim_tfw2v.steps`."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v import maths
+from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
+from gensim_tfw2v.placement import BoolArray, StepSettings
+from gensim_tfw2v.segments import Segments
+from gensim_tfw2v.steps import BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps import Segments as SegmentTensors
+from gensim_tfw2v.vocabulary import Float32Array
+
+
+def objective_of(settings: StepSettings) -> Objective:
+    """Return the graph's shape for these settings."""
+    return Objective(
+        skip_gram=settings.skip_gram,
+        negative_sampling=settings.negative > 0,
+        hierarchical_softmax=settings.hierarchical_softmax,
+        mean_context=settings.mean_context,
+        lookup_weights=settings.window <= LOOKUP_WINDOW,
+        spare_targets=settings.negative > 0 and settings.spare_targets,
+    )
+
+
+def block_tensors(block: Block) -> BlockTensors:
+    """Return the block as arrays for the graph, empty where the objective has no use for them."""
+    no_ids = np.zeros((0, 0, 0), np.int32)
+    nodes = block.nodes
+    return BlockTensors(
+        left=block.left,
+        right=block.right,
+        input_ids=block.input_ids,
+        input_segments=_segment_tensors(block.input_segments),
+        candidate_ids=no_ids if block.candidate_ids is None else block.candidate_ids,
+        candidate_segments=_segment_tensors(block.candidate_segments),
+        node_ids=no_ids if nodes is None else nodes.ids,
+        node_signs=np.zeros((0, 0, 0, 0), np.int8) if nodes is None else nodes.signs,
+        node_segments=_segment_tensors(None if nodes is None else nodes.segments),
+        window=np.int32(block.window),
+    )
+
+
+def _segment_tensors(segments: Segments | None) -> SegmentTensors:
+    if segments is None:
+        return SegmentTensors(*(np.zeros(shape, np.int32) for shape in ((0, 0), (0, 0), 0, 0)))
+    return SegmentTensors(segments.order, segments.segment, segments.unique, segments.splits)
+
+
+def rates(
+    settings: StepSettings, learning_rates: Float32Array, measured: BoolArray, lock_factors: Float32Array
+) -> Rates:
+    """Return what scales the steps of one block."""
+    return Rates(
+        learning_rates=learning_rates,
+        bound=np.float32(settings.update_bound),
+        lock_factors=lock_factors,
+        negative=np.float32(settings.negative),
+        shared_negatives=np.int32(settings.shared_negatives),
+        measured=measured,
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def lookups_for(settings: StepSettings) -> Lookups:
+    """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
+    nothing = tf.zeros([0, 0])
+    if settings.window > LOOKUP_WINDOW:
+        return Lookups(nothing, nothing, nothing)
+    reach = tf.range(settings.window + 1)
+    # [(W + 1)², B]: every (left, right), repeated for every place in a run
+    left, right = (
+        tf.repeat(tf.reshape(extent, [-1, 1]), settings.run_tokens, axis=1) for extent in tf.meshgrid(reach, reach, indexing="ij")
+    )
+    masks = _as_rows(maths.window_mask(left, right, tf.constant(settings.window)))
+    if not settings.negative:
+        return Lookups(masks, nothing, nothing)
+    shared, negative = tf.constant(settings.shared_negatives), tf.constant(float(settings.negative))
+    if settings.skip_gram:
+        weights = maths.skip_gram_sampling_weights(left, right, tf.constant(settings.window), shared, negative)
+    else:  # [2, B]: without and with contexts
+        trained = tf.repeat(tf.constant([[0], [1]]), settings.run_tokens, axis=1)
+        weights = maths.cbow_sampling_weights(trained, tf.zeros_like(trained), shared, negative)
+    return Lookups(masks, _as_rows(weights[0]), _as_rows(weights[1]))
+
+
+def _as_rows(weights: tf.Tensor) -> tf.Tensor:
+    return tf.reshape(weights, [-1, tf.shape(weights)[-1]])

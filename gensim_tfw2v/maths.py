@@ -1,0 +1,131 @@
+"""The model: gathered rows and pair weights → gradients and loss. Pure TensorFlow, no state, no randomness.
+
+All four modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: mixtures of context rows)
+meet candidate rows Z (negative sampling: target words and shared negatives; hierarchical softmax: tree nodes).
+For every hidden vector and candidate,
+
+    positives A   how often the pair is to be told "yes"
+    totals    N   how often it is told anything, so N - A times "no"
+
+so that with S = H Zt the loss and its negative gradient are
+
+    loss = sum(N * softplus(S) - A * S)        G = A - N * sigmoid(S)        dH = G Z        dZ = Gt H
+
+Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+def scores(hidden: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
+    """Return S [R, B, C], the product of every hidden vector [R, B, D] with its run's candidates [R, C, D]."""
+    return tf.matmul(hidden, candidates, transpose_b=True)
+
+
+def pull(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor:
+    """Return G [R, B, C], the negative gradient of the loss with respect to the scores."""
+    return positives - totals * tf.sigmoid(score)
+
+
+def loss(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor:
+    """Return the summed negative log likelihood."""
+    return tf.reduce_sum(totals * tf.nn.softplus(score) - positives * score)
+
+
+def back_to_hidden(gradient: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
+    """Return dH [R, B, D]."""
+    return tf.matmul(gradient, candidates)
+
+
+def back_to_candidates(gradient: tf.Tensor, hidden: tf.Tensor) -> tf.Tensor:
+    """Return dZ [R, C, D]."""
+    return tf.matmul(gradient, hidden, transpose_a=True)
+
+
+def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Return M [..., B, P]: 1 where the place in the widened run is a context of the token.
+
+    Token i stands at place i + window; its contexts are the `left[i]` places before and `right[i]` places after.
+    """
+    run_tokens = tf.shape(left)[-1]
+    place = tf.range(run_tokens + 2 * window)[None, :]
+    token = tf.range(run_tokens)[:, None] + window
+    distance = place - token  # [B, P]
+    # One comparison covers both sides: |2 * distance - (right - left)| <= left + right.
+    off_centre = tf.abs(2 * distance - (right - left)[..., None])
+    inside = off_centre <= (left + right)[..., None]
+    return tf.cast(inside, tf.float32) * tf.cast(tf.not_equal(distance, 0), tf.float32)
+
+
+def skip_gram_sampling_weights(
+    left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return A and N [..., B, P + K] of skip-gram with `shared` = K negatives a run.
+
+    Each pair is owed `negative` draws; the K shared ones stand for them with equal weights.
+    """
+    mask = window_mask(left, right, window)
+    weight = negative / tf.cast(shared, tf.float32) * tf.cast(left + right, tf.float32)
+    drawn = tf.repeat(weight[..., None], shared, axis=-1)
+    return tf.concat([mask, tf.zeros_like(drawn)], -1), tf.concat([mask, drawn], -1)
+
+
+def cbow_sampling_weights(
+    left: tf.Tensor, right: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return A and N [..., B, B + K] of CBOW: the run's words as each other's candidates, only one's own counting."""
+    trained = tf.cast(left + right > 0, tf.float32)[..., None]  # a word without contexts trains nothing
+    own = trained * tf.eye(tf.shape(left)[-1])
+    drawn = tf.repeat(trained * (negative / tf.cast(shared, tf.float32)), shared, axis=-1)
+    return tf.concat([own, tf.zeros_like(drawn)], -1), tf.concat([own, drawn], -1)
+
+
+def spare_targets(
+    positives: tf.Tensor, totals: tf.Tensor, candidate_ids: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
+) -> tf.Tensor:
+    """Return N without the draws that hit the very word they are drawn against, as gensim skips them."""
+    targets = tf.shape(candidate_ids)[-1] - shared
+    target_ids, drawn_ids = candidate_ids[..., :targets], candidate_ids[..., targets:]
+    same = tf.cast(tf.equal(target_ids[..., :, None], drawn_ids[..., None, :]), tf.float32)
+    hits = tf.matmul(positives[..., :targets], same) * (negative / tf.cast(shared, tf.float32))
+    return tf.concat([totals[..., :targets], totals[..., targets:] - hits], -1)
+
+
+def skip_gram_tree_weights(mask: tf.Tensor, signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return A and N [R, B, U] from M [R, B, P] and `signs` [R, P, U]: nodes on the paths of each token's contexts."""
+    zeros, passed = _split_signs(signs)
+    return tf.matmul(mask, zeros), tf.matmul(mask, passed)
+
+
+def cbow_tree_weights(left: tf.Tensor, right: tf.Tensor, signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return A and N [R, B, U] from `signs` [R, B, U]: nodes on the token's own path."""
+    zeros, passed = _split_signs(signs)
+    trained = tf.cast(left + right > 0, tf.float32)[..., None]
+    return trained * zeros, trained * passed
+
+
+def _split_signs(signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return where the path takes code 0 (gensim's label 1), and where it passes at all."""
+    values = tf.cast(signs, tf.float32)
+    return tf.maximum(values, 0.0), tf.abs(values)
+
+
+def mix_contexts(
+    mask: tf.Tensor, wide: tf.Tensor, left: tf.Tensor, right: tf.Tensor, mean: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return CBOW's hidden vectors [R, B, D] and the weights [R, B, P] that carry their error back.
+
+    As in gensim, `mean` averages the contexts and gives each the whole error; otherwise contexts are summed and the
+    error is shared out.
+    """
+    share = tf.math.reciprocal(tf.maximum(tf.cast(left + right, tf.float32), 1.0))[..., None]
+    shared_mask = mask * share
+    forward, backward = (shared_mask, mask) if mean else (mask, shared_mask)
+    return tf.matmul(forward, wide), backward
+
+
+def back_to_contexts(backward: tf.Tensor, hidden_gradient: tf.Tensor) -> tf.Tensor:
+    """Return the gradient [R, P, D] of the widened run's rows."""
+    return tf.matmul(backward, hidden_gradient, transpose_a=True)

@@ -1,0 +1,62 @@
+"""Where tables live and steps run, behind one interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.batches import Block
+from gensim_tfw2v.vocabulary import Float32Array
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass
+class ModelTables:
+    """The model's matrices on the host, float32 [rows, vector size]; absent ones are None."""
+
+    inputs: Float32Array
+    outputs: Float32Array | None  # one row a word, for negative sampling
+    nodes: Float32Array | None  # one row an inner node of the Huffman tree
+    lock_factors: Float32Array  # input row r learns at rate lock_factors[r % size]
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """What a placement needs to know of the model to run its steps."""
+
+    skip_gram: bool
+    mean_context: bool
+    window: int
+    run_tokens: int
+    negative: int  # 0: no negative sampling
+    shared_negatives: int
+    hierarchical_softmax: bool
+    spare_targets: bool
+    update_bound: float
+
+
+class Placement(Protocol):
+    """Tables in one place, steps in the same or another.
+
+    `train_block` is called from as many threads at once as `concurrency` says; the other methods only while no block
+    is being trained.
+    """
+
+    concurrency: int
+
+    def load(self, tables: ModelTables) -> None:
+        """Take over these values."""
+
+    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
+        """Train the block's batches, each at its rate, and return the summed loss of each that is `measured`."""
+        ...
+
+    def read_into(self, tables: ModelTables) -> None:
+        """Write the current values into these arrays."""
+
+    def close(self) -> None:
+        """Give the memory back."""

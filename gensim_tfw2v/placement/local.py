@@ -1,0 +1,64 @@
+"""Tables and steps in this process: threads update shared variables without locks, as gensim's workers do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.batches import Block
+from gensim_tfw2v.placement import BoolArray, ModelTables, StepSettings
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
+from gensim_tfw2v.vocabulary import Float32Array
+
+
+class LocalPlacement:
+    """Trains in this process on `workers` threads, no more than there are cores."""
+
+    def __init__(self, settings: StepSettings, workers: int) -> None:
+        self._tf = load_tensorflow()
+        from gensim_tfw2v import graph_arguments, steps
+
+        self.concurrency = max(1, min(workers, usable_cores()))
+        self._settings = settings
+        self._arguments = graph_arguments
+        self._train_block = steps.block_function(graph_arguments.objective_of(settings))
+        self._lookups = graph_arguments.lookups_for(settings)
+        self._tables_type = steps.Tables
+        self._variables: dict[str, Any] = {}
+        self._lock_factors = np.ones(1, np.float32)
+
+    def load(self, tables: ModelTables) -> None:
+        self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
+        for name, values in _present(tables).items():
+            if name in self._variables:
+                self._variables[name].assign(values)
+            else:
+                with self._tf.device("/CPU:0"):
+                    self._variables[name] = self._tf.Variable(values, trainable=False, name=name)
+
+    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
+        inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
+        handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
+        losses = self._train_block(
+            self._tables_type(*handles),
+            self._arguments.block_tensors(block),
+            self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
+            self._lookups,
+        )
+        return np.asarray(losses.numpy())
+
+    def read_into(self, tables: ModelTables) -> None:
+        for name, values in _present(tables).items():
+            np.copyto(values, self._variables[name].numpy())
+
+    def close(self) -> None:
+        self._variables.clear()
+
+
+_TABLES = ("inputs", "outputs", "nodes")
+
+
+def _present(tables: ModelTables) -> dict[str, Float32Array]:
+    """Return the tables that the model has."""
+    return {name: values for name in _TABLES if (values := getattr(tables, name)) is not None}

@@ -1,0 +1,166 @@
+"""The epoch loop: chunks of ids → blocks → steps on a placement, with what it learnt counted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gensim_tfw2v.batches import Block, BlockMaker
+from gensim_tfw2v.corpus import Chunk
+from gensim_tfw2v.placement import BoolArray, Placement
+from gensim_tfw2v.progress import EpochProgress, ProgressObserver
+
+_LOSS_EVERY_BATCHES = 16  # the loss of every 16th batch tells the mean well enough and costs nothing to speak of
+_SECONDS_BETWEEN_REPORTS = 0.2
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """What an epoch is to do."""
+
+    epoch: int  # from 0
+    epochs: int
+    seed: Sequence[int]  # entropy of this epoch's random numbers; a chunk adds its number
+    learning_rate_at: Callable[[float], float]  # by fraction of the epoch
+    total_examples: int | None  # the epoch's length, in sentences if given, else in raw words
+    total_words: int | None
+    exact_loss: bool  # measure every batch
+
+    def fraction(self, examples: int, raw_words: int) -> float:
+        """Return how much of the epoch these counts are."""
+        if self.total_examples:
+            return examples / self.total_examples
+        return raw_words / self.total_words if self.total_words else 0.0
+
+
+@dataclass
+class EpochTally:
+    """What an epoch has done so far."""
+
+    examples: int = 0
+    raw_words: int = 0
+    trained_words: int = 0
+    blocks: int = 0
+    loss: float = 0.0  # sum over measured batches
+    measured_pairs: int = 0
+    seconds: float = 0.0
+
+    @property
+    def mean_loss(self) -> float:
+        """Return the mean loss per pair, nan if none was measured."""
+        return self.loss / self.measured_pairs if self.measured_pairs else float("nan")
+
+
+@dataclass
+class _Epoch:
+    """State that the worker threads of one epoch share; everything mutable is guarded by `lock`."""
+
+    plan: EpochPlan
+    chunks: Iterator[Chunk]
+    maker: BlockMaker
+    placement: Placement
+    tally: EpochTally = field(default_factory=EpochTally)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stopped: bool = False
+    failure: BaseException | None = None
+    begun_examples: int = 0
+    begun_words: int = 0
+    learning_rate: float = 0.0
+
+    def work(self) -> None:
+        """Train one chunk after the other until none is left, or until told to stop."""
+        try:
+            while (task := self._next_task()) is not None:
+                self._train(*task)
+        except BaseException as failure:
+            with self.lock:
+                self.failure = self.failure or failure
+                self.stopped = True
+
+    def _next_task(self) -> tuple[Chunk, float, float] | None:
+        """Return the next chunk with the learning rates at its beginning and end."""
+        with self.lock:
+            chunk = None if self.stopped else next(self.chunks, None)
+            if chunk is None:
+                return None
+            first = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
+            self.begun_examples += chunk.sentences
+            self.begun_words += chunk.raw_words
+            last = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
+            self.learning_rate = last
+            return chunk, first, last
+
+    def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
+        rng = np.random.Generator(np.random.SFC64([*self.plan.seed, chunk.number]))
+        block = self.maker.make(chunk.ids, chunk.sentence_lengths, rng)
+        if block is None:
+            self._count(chunk, None, np.zeros(0, np.float32), np.zeros(0, bool))
+            return
+        batches = len(block.pairs)
+        # As if each batch asked for its rate when it began.
+        rates = np.linspace(first_rate, last_rate, batches, endpoint=False).astype(np.float32)
+        measured = np.ones(batches, bool) if self.plan.exact_loss else np.arange(batches) % _LOSS_EVERY_BATCHES == 0
+        losses = self.placement.train_block(block, rates, measured)
+        self._count(chunk, block, losses, measured)
+
+    def _count(self, chunk: Chunk, block: Block | None, losses: np.ndarray, measured: BoolArray) -> None:
+        with self.lock:
+            self.tally.examples += chunk.sentences
+            self.tally.raw_words += chunk.raw_words
+            if block is not None:
+                self.tally.blocks += 1
+                self.tally.trained_words += block.tokens
+                self.tally.loss += float(losses[measured].sum(dtype=np.float64))
+                self.tally.measured_pairs += int(block.pairs[measured].sum())
+
+    def progress(self) -> EpochProgress:
+        """Return a picture of the tally."""
+        with self.lock:
+            tally = self.tally
+            return EpochProgress(
+                epoch=self.plan.epoch,
+                epochs=self.plan.epochs,
+                examples=tally.examples,
+                raw_words=tally.raw_words,
+                trained_words=tally.trained_words,
+                fraction=self.plan.fraction(tally.examples, tally.raw_words),
+                seconds=tally.seconds,
+                learning_rate=self.learning_rate,
+                mean_loss=tally.mean_loss,
+            )
+
+
+def train_epoch(
+    plan: EpochPlan, chunks: Iterator[Chunk], maker: BlockMaker, placement: Placement, observers: Sequence[ProgressObserver]
+) -> EpochTally:
+    """Return what one pass over `chunks` trained.
+
+    An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
+    is raised once they have: the placement then holds everything learnt so far.
+    """
+    epoch = _Epoch(plan, chunks, maker, placement)
+    began = time.perf_counter()
+    threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(_SECONDS_BETWEEN_REPORTS)
+                epoch.tally.seconds = time.perf_counter() - began
+                for observer in observers:
+                    observer.advance(epoch.progress())
+    finally:
+        epoch.stopped = True
+        for thread in threads:
+            thread.join()
+        epoch.tally.seconds = time.perf_counter() - began
+    if epoch.failure is not None:
+        raise epoch.failure
+    for observer in observers:
+        observer.end_epoch(epoch.progress())
+    return epoch.tally

@@ -1,0 +1,73 @@
+"""Batch sizes that suit the vocabulary, the vector size and the window, for users who set none."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.batches import BatchShape
+
+_MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
+_MOST_BATCH_FLOATS = 2**18  # tokens * vector size whose rows and gradients stay in a core's cache
+_MOST_BATCH_TOKENS = 2048
+_LEAST_BATCH_TOKENS = 64
+_LEAST_RUN_TOKENS = 32
+_MOST_RUN_TOKENS = 512
+_RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
+_LEAST_BLOCK_WORDS = 10_000
+_MOST_BLOCK_WORDS = 65_536
+_BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
+
+
+def choose_batch_shape(
+    shares: npt.NDArray[np.float64],
+    vector_size: int,
+    window: int,
+    batch_tokens: int | None = None,
+    shared_negatives: int | None = None,
+) -> BatchShape:
+    """Return how to cut tokens into batches and runs.
+
+    A batch's gradients are all taken at the same version of the tables, so it must not hold the most frequent word
+    too many times (`shares` are the words' shares of the kept tokens); beyond that, larger is faster until its rows
+    leave the cache. A run is as long as the window is wide, so that widening it stays cheap.
+
+    Parameters
+    ----------
+    shares : ndarray
+        Each word's share of the tokens that subsampling keeps.
+    batch_tokens, shared_negatives : int, optional
+        The user's own choice.
+    """
+    run_tokens = int(np.clip(_power_of_two_below(2 * window - 1), _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
+    if batch_tokens is None:
+        by_touches = _MOST_TOUCHES / max(float(shares.max(initial=0.0)), 1e-12)
+        by_cache = _MOST_BATCH_FLOATS / vector_size
+        most = min(_MOST_BATCH_TOKENS, by_cache, by_touches)
+        batch_tokens = max(_LEAST_BATCH_TOKENS, run_tokens, _power_of_two_below(most))
+    run_tokens = min(run_tokens, batch_tokens)
+    return BatchShape(batch_tokens, run_tokens, shared_negatives or max(1, run_tokens // 2))
+
+
+def _power_of_two_below(value: float) -> int:
+    return 2 ** int(np.log2(max(value, 1.0)))
+
+
+def negatives_hit_targets(shares: npt.NDArray[np.float64], drawn_shares: npt.NDArray[np.float64]) -> bool:
+    """Return whether negatives hit their own targets often enough, as in small vocabularies, to be worth masking."""
+    return float(shares @ drawn_shares) > _RARE_HIT
+
+
+def choose_block_words(total_words: int, workers: int, batch_words: int | None) -> int:
+    """Return how many raw words a worker takes at a time.
+
+    Parameters
+    ----------
+    total_words : int
+        Raw words of the corpus, 0 if not known.
+    batch_words : int, optional
+        The user's own choice.
+    """
+    if batch_words is not None:
+        return batch_words
+    return int(np.clip(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS, _MOST_BLOCK_WORDS))

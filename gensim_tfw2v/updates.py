@@ -1,0 +1,26 @@
+"""Gradients → bounded steps of table rows.
+
+Summing what thousands of pairs ask of one row, all computed from the same version of it, overshoots where as many
+steps one after the other would have settled. So the sum over a batch is taken as one step whose length is bounded.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+_TINY = 1e-20  # keeps the norm of an all-zero gradient from dividing by zero
+
+
+def sum_segments(gradients: tf.Tensor, order: tf.Tensor, segment: tf.Tensor) -> tf.Tensor:
+    """Return the sums [U, D] of the rows of `gradients` [N, D] that belong to the same table row.
+
+    A gather followed by a sorted segment sum takes half the time of TensorFlow's fused sparse_segment_sum on rows
+    of this length, and a quarter of unsorted_segment_sum's.
+    """
+    return tf.math.segment_sum(tf.gather(gradients, order), segment)
+
+
+def bounded_steps(gradients: tf.Tensor, learning_rate: tf.Tensor, bound: tf.Tensor) -> tf.Tensor:
+    """Return `learning_rate` times each row of `gradients`, shortened to length `bound` where it is longer."""
+    squared = tf.reduce_sum(tf.square(gradients), axis=1, keepdims=True)
+    return gradients * tf.minimum(learning_rate, bound * tf.math.rsqrt(squared + _TINY))

@@ -1,0 +1,474 @@
+"""gensim's Word2Vec whose `train()` runs TensorFlow graphs: arguments and hooks only, the work is done elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from timeit import default_timer
+from typing import Any
+
+import numpy as np
+from gensim.models.word2vec import MAX_WORDS_IN_BATCH, Word2Vec
+
+from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source
+from gensim_tfw2v.file_scan import FileScan, scan_file
+from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
+from gensim_tfw2v.progress import ProgressObserver, ScanBar, ScanLog, TrainingBar, TrainingLog, counted_sentences, wants_bar
+from gensim_tfw2v.settings import check_arguments
+from gensim_tfw2v.tensorflow_runtime import usable_cores
+from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
+from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
+from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabilities, kept_shares, word_counts
+
+logger = logging.getLogger(__name__)
+
+_UPDATE_BOUND = 0.25
+_CACHE_MEMORY = 2**30
+_OWN_DEFAULTS: dict[str, Any] = {
+    "progress": None,
+    "cache_memory": _CACHE_MEMORY,
+    "cache_disk": 0,
+    "cache_dir": None,
+    "batch_tokens": None,
+    "shared_negatives": None,
+    "update_bound": None,
+}
+_NEVER_SAVED = ("_scan",)  # what belongs to this process alone
+
+
+class TFWord2Vec(Word2Vec):
+    """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
+
+    Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
+    graphs. What differs is listed in ``docs/differences.md``. The arguments below are this class's own.
+
+    Parameters
+    ----------
+    progress : bool, optional
+        Draw progress bars on standard error. By default only if it is a terminal; log lines otherwise.
+    cache_memory : int, optional
+        Bytes that the encoded corpus (4 a word) may take in memory. A corpus that fits is read and encoded once and
+        not again every epoch. 0 reads it every epoch: right for iterables that yield other sentences each time.
+    cache_disk : int, optional
+        Bytes that the encoded corpus may take on disk if it does not fit `cache_memory`.
+    cache_dir : str, optional
+        Directory for that, by default the system's for temporary files.
+    batch_tokens : int, optional
+        Words whose gradients are computed from the same version of the vectors. By default chosen from the
+        vocabulary and the vector size.
+    shared_negatives : int, optional
+        Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
+    update_bound : float, optional
+        Longest step that a batch may move a vector by; 0.25 by default.
+
+    Attributes
+    ----------
+    epoch_losses : list of float
+        Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
+        otherwise of every 16th.
+
+    Examples
+    --------
+    .. sourcecode:: pycon
+
+        >>> from gensim_tfw2v import TFWord2Vec
+        >>> sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]]
+        >>> model = TFWord2Vec(sentences, min_count=1)
+    """
+
+    def __init__(
+        self,
+        sentences: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        vector_size: int = 100,
+        alpha: float = 0.025,
+        window: int = 5,
+        min_count: int = 5,
+        max_vocab_size: int | None = None,
+        sample: float = 1e-3,
+        seed: int = 1,
+        workers: int = 3,
+        min_alpha: float = 0.0001,
+        sg: int = 0,
+        hs: int = 0,
+        negative: int = 5,
+        ns_exponent: float = 0.75,
+        cbow_mean: int = 1,
+        hashfxn: Callable[[Any], int] = hash,
+        epochs: int = 5,
+        null_word: int = 0,
+        trim_rule: Callable[[str, int, int], int] | None = None,
+        sorted_vocab: int = 1,
+        batch_words: int = MAX_WORDS_IN_BATCH,
+        compute_loss: bool = False,
+        callbacks: Iterable[Any] = (),
+        comment: str | None = None,
+        max_final_vocab: int | None = None,
+        shrink_windows: bool = True,
+        *,
+        progress: bool | None = None,
+        cache_memory: int = _CACHE_MEMORY,
+        cache_disk: int = 0,
+        cache_dir: str | None = None,
+        batch_tokens: int | None = None,
+        shared_negatives: int | None = None,
+        update_bound: float | None = None,
+    ) -> None:
+        check_arguments(locals())
+        self.progress = progress
+        self.cache_memory = cache_memory
+        self.cache_disk = cache_disk
+        self.cache_dir = cache_dir
+        self.batch_tokens = batch_tokens
+        self.shared_negatives = shared_negatives
+        self.update_bound = update_bound
+        self.epoch_losses: list[float] = []
+        self._scan: FileScan | None = None
+        super().__init__(
+            sentences=sentences,
+            corpus_file=corpus_file,
+            vector_size=vector_size,
+            alpha=alpha,
+            window=window,
+            min_count=min_count,
+            max_vocab_size=max_vocab_size,
+            sample=sample,
+            seed=seed,
+            workers=workers,
+            min_alpha=min_alpha,
+            sg=sg,
+            hs=hs,
+            negative=negative,
+            ns_exponent=ns_exponent,
+            cbow_mean=cbow_mean,
+            hashfxn=hashfxn,
+            epochs=epochs,
+            null_word=null_word,
+            trim_rule=trim_rule,
+            sorted_vocab=sorted_vocab,
+            batch_words=batch_words,
+            compute_loss=compute_loss,
+            callbacks=callbacks,
+            comment=comment,
+            max_final_vocab=max_final_vocab,
+            shrink_windows=shrink_windows,
+        )
+
+    # -- vocabulary ------------------------------------------------------------------------------------------------
+
+    def scan_vocab(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        progress_per: int = 10000,
+        workers: int | None = None,
+        trim_rule: Callable[[str, int, int], int] | None = None,
+    ) -> tuple[int, int]:
+        """Count the words of a corpus into ``raw_vocab``; a `corpus_file` is read by all `workers` at once.
+
+        Returns
+        -------
+        (int, int)
+            Number of raw words and of sentences.
+        """
+        self._forget_scan()
+        if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
+            if corpus_iterable is not None:
+                corpus_iterable = counted_sentences(corpus_iterable, wants_bar(self.progress))
+            return super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
+        logger.info("collecting all words and their counts")
+        report = ScanBar() if wants_bar(self.progress) else ScanLog()
+        try:
+            scan = scan_file(corpus_file, self._readers(workers), self._cache_budget(), report)
+        finally:
+            report.close()
+        self._scan = scan
+        self.raw_vocab = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
+        logger.info(
+            "collected %i word types from a corpus of %i raw words and %i sentences",
+            len(scan.words),
+            scan.total_words,
+            scan.sentence_count,
+        )
+        return scan.total_words, scan.sentence_count
+
+    # -- training --------------------------------------------------------------------------------------------------
+
+    def train(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        total_examples: int | None = None,
+        total_words: int | None = None,
+        epochs: int | None = None,
+        start_alpha: float | None = None,
+        end_alpha: float | None = None,
+        word_count: int = 0,
+        queue_factor: int = 2,
+        report_delay: float = 1.0,
+        compute_loss: bool = False,
+        callbacks: Iterable[Any] = (),
+    ) -> tuple[int, int]:
+        """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
+
+        `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
+        no queue here.
+
+        Returns
+        -------
+        (int, int)
+            Number of trained words (known and kept by subsampling) and of raw words, over all epochs.
+        """
+        check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha, "workers": self.workers})
+        self.alpha = start_alpha or self.alpha
+        self.min_alpha = end_alpha or self.min_alpha
+        self.epochs = epochs
+        self._check_training_sanity(epochs=epochs, total_examples=total_examples, total_words=total_words)
+        self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)
+        if corpus_file is not None and not total_words:
+            raise ValueError("total_words must be provided alongside corpus_file argument.")
+        self._check_tables()
+        self.add_lifecycle_event(
+            "train",
+            msg=(
+                f"training model with {self.workers} workers on {len(self.wv)} vocabulary and "
+                f"{self.layer1_size} features, using sg={self.sg} hs={self.hs} sample={self.sample} "
+                f"negative={self.negative} window={self.window} shrink_windows={self.shrink_windows}"
+            ),
+        )
+        self.compute_loss = compute_loss
+        self.running_training_loss = 0.0
+        self.epoch_losses = []
+        callbacks = list(callbacks)
+        for callback in callbacks:
+            callback.on_train_begin(self)
+
+        start = default_timer() - 0.00001
+        tallies = self._train_epochs(corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks)
+        trained_words = sum(tally.trained_words for tally in tallies)
+        raw_words = sum(tally.raw_words for tally in tallies)
+        self._log_train_end(raw_words, trained_words, default_timer() - start, sum(tally.blocks for tally in tallies))
+        self.train_count += 1
+        self._clear_post_train()
+        for callback in callbacks:
+            callback.on_train_end(self)
+        return trained_words, raw_words
+
+    def _train_epochs(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None,
+        corpus_file: str | None,
+        total_examples: int | None,
+        total_words: int | None,
+        report_delay: float,
+        callbacks: Sequence[Any],
+    ) -> list[EpochTally]:
+        """Return what each epoch trained."""
+        tallies: list[EpochTally] = []
+        maker, settings = self._block_maker(), self._step_settings()
+        shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
+        source = self._source(corpus_iterable, corpus_file, total_words)
+        placement = self._placement(settings)
+        try:
+            placement.load(self._tables())
+            for epoch in range(self.epochs):
+                for callback in callbacks:
+                    callback.on_epoch_begin(self)
+                if callbacks and epoch:  # a callback may have changed vectors, as it may in gensim
+                    placement.load(self._tables())
+                plan = self._epoch_plan(epoch, total_examples, total_words)
+                tally = self._train_epoch_on(placement, plan, source, maker, [shown], keep_current=bool(callbacks))
+                tallies.append(tally)
+                self._count_epoch(plan, tally, from_file=corpus_file is not None)
+                for callback in callbacks:
+                    callback.on_epoch_end(self)
+            if not callbacks:
+                self._read_back(placement)
+        finally:
+            shown.close()
+            placement.close()
+            source.close()
+        return tallies
+
+    def _train_epoch_on(
+        self,
+        placement: Placement,
+        plan: EpochPlan,
+        source: Source,
+        maker: BlockMaker,
+        observers: Sequence[ProgressObserver],
+        keep_current: bool,
+    ) -> EpochTally:
+        """Return what an epoch trained; the model is current afterwards if asked, and whenever training is cut short."""
+        try:
+            tally = train_epoch(plan, source.epoch(), maker, placement, observers)
+        except BaseException:
+            self._read_back(placement)
+            raise
+        if keep_current:
+            self._read_back(placement)
+        return tally
+
+    def _count_epoch(self, plan: EpochPlan, tally: EpochTally, from_file: bool) -> None:
+        """Take an epoch's figures into the model's own."""
+        if tally.blocks == 0 and tally.raw_words == 0 and self.train_count == 0:
+            logger.warning(
+                "train() called with an empty iterator (if not intended, "
+                "be sure to provide a corpus that offers restartable iteration = an iterable)."
+            )
+        self.epoch_losses.append(tally.mean_loss)
+        if self.compute_loss:
+            self.running_training_loss += tally.loss
+        self.total_train_time += tally.seconds
+        self._log_epoch_end(
+            plan.epoch,
+            tally.examples,
+            plan.total_examples,
+            tally.raw_words,
+            plan.total_words,
+            tally.trained_words,
+            max(tally.seconds, 1e-9),
+            from_file,
+        )
+
+    # -- translation of the model into the pipeline's terms ----------------------------------------------------------
+
+    def _block_maker(self) -> BlockMaker:
+        return BlockMaker(
+            skip_gram=bool(self.sg),
+            window=self.window,
+            shrink_windows=self.shrink_windows,
+            shape=self._batch_shape(),
+            keep=keep_probabilities(self.wv, self.sample),
+            negatives=NegativeSampler(self.cum_table) if self.negative else None,
+            paths=HuffmanPaths.of(self.wv) if self.hs else None,
+        )
+
+    def _batch_shape(self) -> BatchShape:
+        return choose_batch_shape(
+            self._kept_shares(), self.vector_size, self.window, self.batch_tokens, self.shared_negatives
+        )
+
+    def _step_settings(self) -> StepSettings:
+        shape = self._batch_shape()
+        return StepSettings(
+            skip_gram=bool(self.sg),
+            mean_context=bool(self.cbow_mean),
+            window=self.window,
+            run_tokens=shape.run_tokens,
+            negative=self.negative,
+            shared_negatives=shape.shared_negatives,
+            hierarchical_softmax=bool(self.hs),
+            spare_targets=bool(self.negative)
+            and negatives_hit_targets(self._kept_shares(), NegativeSampler(self.cum_table).shares()),
+            update_bound=_UPDATE_BOUND if self.update_bound is None else self.update_bound,
+        )
+
+    def _kept_shares(self) -> np.ndarray:
+        return kept_shares(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
+
+    def _placement(self, settings: StepSettings) -> Placement:
+        from gensim_tfw2v.placement.local import LocalPlacement
+
+        return LocalPlacement(settings, self.workers)
+
+    def _source(
+        self, corpus_iterable: Iterable[Sequence[Any]] | None, corpus_file: str | None, total_words: int | None
+    ) -> Source:
+        words = total_words or self.corpus_total_words or 0
+        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
+        block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen)
+        if corpus_file is None:
+            return IterableSource(corpus_iterable, self.wv.key_to_index, block_words, self._cache_budget())
+        return FileSource(
+            corpus_file, self.wv.key_to_index, block_words, self._cache_budget(), self._readers(), scan=self._scan
+        )
+
+    def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
+        return EpochPlan(
+            epoch=epoch,
+            epochs=self.epochs,
+            seed=(*self._entropy(), self.train_count, epoch),
+            learning_rate_at=lambda fraction: float(self._get_next_alpha(fraction, epoch)),
+            total_examples=total_examples,
+            total_words=total_words,
+            exact_loss=self.compute_loss,
+        )
+
+    def _entropy(self) -> tuple[int, ...]:
+        """Return the model's seed, or fresh entropy if it has none."""
+        return (int(np.random.SeedSequence().entropy),) if self.seed is None else (int(self.seed),)
+
+    def _tables(self) -> ModelTables:
+        """Return the model's matrices, made writable float32 in place if they are not."""
+        self.wv.vectors = np.require(self.wv.vectors, np.float32, ["C", "W"])
+        if self.negative:
+            self.syn1neg = np.require(self.syn1neg, np.float32, ["C", "W"])
+        if self.hs:
+            self.syn1 = np.require(self.syn1, np.float32, ["C", "W"])
+        return ModelTables(
+            inputs=self.wv.vectors,
+            outputs=self.syn1neg if self.negative else None,
+            nodes=self.syn1 if self.hs else None,
+            lock_factors=self.wv.vectors_lockf,
+        )
+
+    def _read_back(self, placement: Placement) -> None:
+        """Bring the model's matrices up to date."""
+        placement.read_into(self._tables())
+        self._clear_post_train()
+
+    def _check_tables(self) -> None:
+        """Raise RuntimeError if a matrix that training needs is missing or does not fit the vocabulary."""
+        needed = [("wv.vectors", self.wv.vectors)]
+        needed += [("syn1neg", getattr(self, "syn1neg", None))] if self.negative else []
+        needed += [("syn1", getattr(self, "syn1", None))] if self.hs else []
+        for name, matrix in needed:
+            shape = None if matrix is None else matrix.shape
+            if shape != (len(self.wv), self.vector_size):
+                raise RuntimeError(
+                    f"{name} must have shape {(len(self.wv), self.vector_size)} to train, got {shape}; "
+                    "build the vocabulary with these settings first (build_vocab)"
+                )
+
+    def _cache_budget(self) -> CacheBudget:
+        return CacheBudget(self.cache_memory, self.cache_disk, self.cache_dir)
+
+    def _readers(self, workers: int | None = None) -> int:
+        return max(1, min(workers or self.workers, usable_cores()))
+
+    def _forget_scan(self) -> None:
+        if self._scan is not None:
+            self._scan.close()
+            self._scan = None
+
+    # -- saving and loading ------------------------------------------------------------------------------------------
+
+    def to_gensim(self) -> Word2Vec:
+        """Return a plain gensim model that shares this one's vocabulary and matrices."""
+        plain = Word2Vec.__new__(Word2Vec)
+        plain.__dict__.update(self.__getstate__())
+        return plain
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save the model in gensim's own format: plain gensim loads it where this package is not installed."""
+        self.to_gensim().save(*args, **kwargs)
+
+    @classmethod
+    def load(cls, *args: Any, rethrow: bool = False, **kwargs: Any) -> TFWord2Vec:
+        """Return a model saved by :meth:`save` or by gensim's own class, ready to train on."""
+        model = super().load(*args, rethrow=rethrow, **kwargs)
+        if type(model) is Word2Vec:
+            model.__class__ = cls
+            model.__setstate__(model.__dict__)
+        if not isinstance(model, cls):
+            raise AttributeError(f"Model of type {type(model)} can't be loaded by {cls}")
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _NEVER_SAVED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**_OWN_DEFAULTS, "epoch_losses": [], **state, "_scan": None})
