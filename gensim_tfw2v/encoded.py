@@ -1,0 +1,144 @@
+"""Sentences as runs of ids, and a store that keeps them within a memory and a disk budget."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+logger = logging.getLogger(__name__)
+
+MAX_SENTENCE_WORDS = 10_000
+"""gensim's limit: a longer sentence is split into pieces of this many words."""
+
+Ids = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Some whole sentences: their ids in one run, and the number of ids of each sentence."""
+
+    ids: Ids
+    lengths: Ids
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the two arrays take."""
+        return self.ids.nbytes + self.lengths.nbytes
+
+
+def piece_lengths(lengths: npt.NDArray[Any]) -> Ids:
+    """Lengths of the pieces of at most ``MAX_SENTENCE_WORDS`` words; an empty sentence has no piece."""
+    lengths = lengths[lengths > 0]
+    if not lengths.size or lengths.max() <= MAX_SENTENCE_WORDS:
+        return lengths.astype(np.int32)
+    pieces = -(-lengths // MAX_SENTENCE_WORDS)
+    split = np.full(int(pieces.sum()), MAX_SENTENCE_WORDS, dtype=np.int32)
+    split[np.cumsum(pieces) - 1] = lengths - (pieces - 1) * MAX_SENTENCE_WORDS
+    return split
+
+
+@dataclass(frozen=True)
+class CacheBudget:
+    """What the encoded corpus may take: bytes of memory, then bytes of disk, and the disk's directory.
+
+    ``directory=None`` stands for the system's directory for temporary files. With both numbers 0
+    nothing is kept, and every epoch reads its corpus again.
+    """
+
+    memory_bytes: int
+    disk_bytes: int
+    directory: str | None = None
+
+
+class EncodedStore:
+    """Keeps runs of sentences in the order they are added: in memory first, then in an unnamed file.
+
+    The file has no name, so that it disappears with the process however that ends; it is read piece by
+    piece instead of being mapped, so that reading it does not count as memory of this process.
+    """
+
+    def __init__(self, budget: CacheBudget) -> None:
+        self._budget = budget
+        self._entries: list[Sentences | tuple[int, int, int]] = []
+        self._file: IO[bytes] | None = None
+        self._memory_left = budget.memory_bytes
+        self._disk_used = 0
+        self.complete = budget.memory_bytes > 0 or budget.disk_bytes > 0
+        """False once something did not fit, or after `close`: the store is then empty for good."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Sentences]:
+        """Yield the runs of sentences in the order in which they were added."""
+        for entry in self._entries:
+            yield entry if isinstance(entry, Sentences) else self._read(*entry)
+
+    def append(self, sentences: Sentences) -> None:
+        """Keep one more run of sentences, or drop everything if it fits neither budget."""
+        if not self.complete:
+            return
+        if sentences.nbytes <= self._memory_left:
+            self._memory_left -= sentences.nbytes
+            self._entries.append(sentences)
+        elif self._disk_used + sentences.nbytes <= self._budget.disk_bytes:
+            self._write(sentences)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """Free the memory and the disk space."""
+        self.complete = False
+        self._entries = []
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, sentences: Sentences) -> None:
+        if self._file is None:
+            self._file = _unnamed_file(self._budget.directory)
+        try:
+            self._file.seek(self._disk_used)
+            self._file.write(sentences.ids.tobytes())
+            self._file.write(sentences.lengths.tobytes())
+            self._file.flush()
+        except OSError as error:
+            # The cache only saves time: a full disk must not end a training that can do without it.
+            logger.warning("cannot keep the encoded corpus on disk (%s); it is read anew every epoch", error)
+            self._abandon_file()
+            return
+        self._entries.append((self._disk_used, sentences.ids.size, sentences.lengths.size))
+        self._disk_used += sentences.nbytes
+
+    def _abandon_file(self) -> None:
+        file, self._file = self._file, None
+        self.close()
+        try:
+            if file is not None:
+                file.close()
+        except OSError:
+            # Closing flushes what could not be written a moment ago; the file goes away all the same.
+            logger.debug("the file of the encoded corpus could not be flushed", exc_info=True)
+
+    def _read(self, offset: int, ids: int, lengths: int) -> Sentences:
+        if self._file is None:
+            raise RuntimeError("the encoded corpus was closed while it was being read")
+        self._file.seek(offset)
+        numbers = np.frombuffer(self._file.read(4 * (ids + lengths)), dtype=np.int32)
+        return Sentences(numbers[:ids], numbers[ids:])
+
+
+def _unnamed_file(directory: str | None) -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(prefix="gensim_tfw2v-", dir=directory)
+    except OSError as error:
+        raise OSError(
+            f"cannot make a file for the encoded corpus in {directory or tempfile.gettempdir()!r}: {error}; "
+            "choose another cache_dir, or set cache_disk=0"
+        ) from error
