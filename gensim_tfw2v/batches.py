@@ -17,6 +17,8 @@ from gensim_tfw2v.vocabulary import Float32Array, HuffmanPaths, Int32Array, Nega
 
 Int8Array = npt.NDArray[np.int8]
 
+LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
+
 
 @dataclass(frozen=True)
 class BatchShape:
@@ -108,9 +110,6 @@ class BlockMaker:
         return max(1, int(left.max()), int(right.max()))
 
 
-LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
-
-
 def subsample(
     ids: Int32Array, sentence_lengths: Int32Array, keep: Float32Array | None, rng: np.random.Generator
 ) -> tuple[Int32Array, Int32Array]:
@@ -182,7 +181,7 @@ def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:
 
 
 def _widen(kept: Int32Array, grid: tuple[int, int, int], window: int) -> Int32Array:
-    """Return each run with `window` tokens more on both sides; beyond the block's ends any id does, unmasked by none."""
+    """Return each run with `window` tokens more on both sides; no mask lets through what stands beyond the ends."""
     batches, runs, run_tokens = grid
     starts = np.arange(0, batches * runs * run_tokens, run_tokens, dtype=np.int32)
     places = starts[:, None] + np.arange(-window, run_tokens + window, dtype=np.int32)

@@ -75,7 +75,8 @@ def lookups_for(settings: StepSettings) -> Lookups:
     reach = tf.range(settings.window + 1)
     # [(W + 1)², B]: every (left, right), repeated for every place in a run
     left, right = (
-        tf.repeat(tf.reshape(extent, [-1, 1]), settings.run_tokens, axis=1) for extent in tf.meshgrid(reach, reach, indexing="ij")
+        tf.repeat(tf.reshape(extent, [-1, 1]), settings.run_tokens, axis=1)
+        for extent in tf.meshgrid(reach, reach, indexing="ij")
     )
     masks = _as_rows(maths.window_mask(left, right, tf.constant(settings.window)))
     if not settings.negative:

@@ -131,7 +131,9 @@ class ScanLog:
     def __call__(self, words: int, distinct: int, sentences: int) -> None:
         if time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + _LOG_EVERY_SECONDS
-            logger.info("PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct)
+            logger.info(
+                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct
+            )
 
     def close(self) -> None:
         """Do nothing: every line is whole."""

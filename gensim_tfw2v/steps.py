@@ -97,18 +97,26 @@ _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
     BlockTensors(
-        _int(3), _int(3), _int(3), _SEGMENTS, _int(3), _SEGMENTS, _int(3), tf.TensorSpec([None] * 4, tf.int8), _SEGMENTS, _int(0)
+        _int(3),
+        _int(3),
+        _int(3),
+        _SEGMENTS,
+        _int(3),
+        _SEGMENTS,
+        _int(3),
+        tf.TensorSpec([None] * 4, tf.int8),
+        _SEGMENTS,
+        _int(0),
     ),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool)),
     Lookups(_float(2), _float(2), _float(2)),
 )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def block_function(objective: Objective) -> tf.types.experimental.GenericFunction:
     """Return the graph function (tables, block, rates, lookups) → summed loss of each batch [S]."""
 
-    @tf.function(autograph=False, input_signature=SIGNATURE)
     def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> tf.Tensor:
         batches = tf.shape(block.left)[0]
 
@@ -119,16 +127,24 @@ def block_function(objective: Objective) -> tf.types.experimental.GenericFunctio
                 return batch + 1, losses.write(batch, batch_loss)
 
         losses = tf.TensorArray(tf.float32, size=batches, element_shape=[])
-        return tf.while_loop(lambda batch, _: batch < batches, train_batch, [0, losses], parallel_iterations=1)[1].stack()
+        return tf.while_loop(lambda batch, _: batch < batches, train_batch, [0, losses], parallel_iterations=1)[
+            1
+        ].stack()
 
-    return train_block
+    return tf.function(train_block, autograph=False, input_signature=SIGNATURE)
 
 
 class _Step:
     """One batch while its graph is built: all gradients are computed before any row is written."""
 
     def __init__(
-        self, objective: Objective, tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, batch: tf.Tensor
+        self,
+        objective: Objective,
+        tables: Tables,
+        block: BlockTensors,
+        rates: Rates,
+        lookups: Lookups,
+        batch: tf.Tensor,
     ) -> None:
         self.objective, self.tables, self.block, self.rates, self.lookups = objective, tables, block, rates, lookups
         self.batch = batch
@@ -208,7 +224,9 @@ class _Step:
             codes = tf.cast(self.left + self.right > 0, tf.int32) * run_tokens + tf.range(run_tokens)
             positives, totals = tf.gather(self.lookups.positives, codes), tf.gather(self.lookups.totals, codes)
         elif self.objective.skip_gram:
-            positives, totals = maths.skip_gram_sampling_weights(self.left, self.right, self.block.window, shared, negative)
+            positives, totals = maths.skip_gram_sampling_weights(
+                self.left, self.right, self.block.window, shared, negative
+            )
         else:
             positives, totals = maths.cbow_sampling_weights(self.left, self.right, shared, negative)
         if self.objective.spare_targets:

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from types import ModuleType
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -20,22 +20,26 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def load_tensorflow() -> ModuleType:
+def load_tensorflow() -> Any:
     """Return the tensorflow module; the first call imports it and sets its thread pools."""
     if "tensorflow" in sys.modules:
         import tensorflow as tf
     else:
-        with _quiet_import():
+        with _quiet_start():
             import tensorflow as tf
-        _set_threads(tf)
+
+            _set_threads(tf)
+            tf.constant(
+                0
+            )  # makes TensorFlow look for devices now, while its complaints about missing GPUs are held back
     return tf
 
 
-def _set_threads(tf: ModuleType) -> None:
+def _set_threads(tf: Any) -> None:
     """Make parallel steps, not parallel operations, use the cores.
 
-    The step's products are small: two steps side by side with one thread each run about half as fast again as two steps that share
-    their threads. Settings that the user has made, in code or by environment variable, are left alone.
+    The step's products are small: two steps side by side with one thread each run about half as fast again as two
+    steps that share their threads. Settings that the user has made, in code or by environment variable, are left alone.
     """
     threading = tf.config.threading
     chosen_by_user = threading.get_intra_op_parallelism_threads() or threading.get_inter_op_parallelism_threads()
@@ -49,8 +53,8 @@ def _set_threads(tf: ModuleType) -> None:
 
 
 @contextlib.contextmanager
-def _quiet_import() -> Iterator[None]:
-    """Keep what native code prints while TensorFlow is imported; show it only if the import fails."""
+def _quiet_start() -> Iterator[None]:
+    """Keep what native code prints while TensorFlow starts; show it only if that fails."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     sys.stderr.flush()
     try:

@@ -135,7 +135,11 @@ class _Epoch:
 
 
 def train_epoch(
-    plan: EpochPlan, chunks: Iterator[Chunk], maker: BlockMaker, placement: Placement, observers: Sequence[ProgressObserver]
+    plan: EpochPlan,
+    chunks: Iterator[Chunk],
+    maker: BlockMaker,
+    placement: Placement,
+    observers: Sequence[ProgressObserver],
 ) -> EpochTally:
     """Return what one pass over `chunks` trained.
 

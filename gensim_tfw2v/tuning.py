@@ -8,10 +8,13 @@ import numpy.typing as npt
 from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
+_WORDS_PER_BATCH_TOKEN = 4  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _MOST_BATCH_FLOATS = 2**18  # tokens * vector size whose rows and gradients stay in a core's cache
 _MOST_BATCH_TOKENS = 2048
+_MOST_TREE_BATCH_TOKENS = 512  # every target of a batch passes the root of the Huffman tree
 _LEAST_BATCH_TOKENS = 64
 _LEAST_RUN_TOKENS = 32
+_USUAL_NEGATIVE = 5  # draws a pair for which half a shared negative a token is enough
 _MOST_RUN_TOKENS = 512
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 _LEAST_BLOCK_WORDS = 10_000
@@ -23,19 +26,23 @@ def choose_batch_shape(
     shares: npt.NDArray[np.float64],
     vector_size: int,
     window: int,
+    negative: int,
+    tree: bool,
     batch_tokens: int | None = None,
     shared_negatives: int | None = None,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
     A batch's gradients are all taken at the same version of the tables, so it must not hold the most frequent word
-    too many times (`shares` are the words' shares of the kept tokens); beyond that, larger is faster until its rows
+    too many times, nor many times over the vocabulary of a small corpus; beyond that, larger is faster until its rows
     leave the cache. A run is as long as the window is wide, so that widening it stays cheap.
 
     Parameters
     ----------
     shares : ndarray
         Each word's share of the tokens that subsampling keeps.
+    tree : bool
+        Whether hierarchical softmax is trained.
     batch_tokens, shared_negatives : int, optional
         The user's own choice.
     """
@@ -43,14 +50,17 @@ def choose_batch_shape(
     if batch_tokens is None:
         by_touches = _MOST_TOUCHES / max(float(shares.max(initial=0.0)), 1e-12)
         by_cache = _MOST_BATCH_FLOATS / vector_size
-        most = min(_MOST_BATCH_TOKENS, by_cache, by_touches)
+        by_vocabulary = len(shares) / _WORDS_PER_BATCH_TOKEN
+        most = min(_MOST_TREE_BATCH_TOKENS if tree else _MOST_BATCH_TOKENS, by_cache, by_touches, by_vocabulary)
         batch_tokens = max(_LEAST_BATCH_TOKENS, run_tokens, _power_of_two_below(most))
     run_tokens = min(run_tokens, batch_tokens)
-    return BatchShape(batch_tokens, run_tokens, shared_negatives or max(1, run_tokens // 2))
+    if shared_negatives is None:
+        shared_negatives = max(1, round(run_tokens / 2 * max(1.0, negative / _USUAL_NEGATIVE)))
+    return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
 def _power_of_two_below(value: float) -> int:
-    return 2 ** int(np.log2(max(value, 1.0)))
+    return 1 << int(np.log2(max(value, 1.0)))
 
 
 def negatives_hit_targets(shares: npt.NDArray[np.float64], drawn_shares: npt.NDArray[np.float64]) -> bool:

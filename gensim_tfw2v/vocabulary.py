@@ -34,7 +34,7 @@ def keep_probabilities(keyed_vectors: Any, sample: float) -> Float32Array | None
 def kept_shares(counts: npt.NDArray[np.int64], keep: Float32Array | None) -> npt.NDArray[np.float64]:
     """Return the share of each word among the tokens that training sees after subsampling."""
     kept = counts.astype(np.float64) if keep is None else counts * keep.astype(np.float64)
-    return kept / max(kept.sum(), 1.0)
+    return np.asarray(kept / max(kept.sum(), 1.0))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from timeit import default_timer
 from typing import Any
 
@@ -15,7 +16,15 @@ from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source
 from gensim_tfw2v.file_scan import FileScan, scan_file
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
-from gensim_tfw2v.progress import ProgressObserver, ScanBar, ScanLog, TrainingBar, TrainingLog, counted_sentences, wants_bar
+from gensim_tfw2v.progress import (
+    ProgressObserver,
+    ScanBar,
+    ScanLog,
+    TrainingBar,
+    TrainingLog,
+    counted_sentences,
+    wants_bar,
+)
 from gensim_tfw2v.settings import check_arguments
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
@@ -24,7 +33,7 @@ from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabil
 
 logger = logging.getLogger(__name__)
 
-_UPDATE_BOUND = 0.25
+_UPDATE_BOUND = 10.0
 _CACHE_MEMORY = 2**30
 _OWN_DEFAULTS: dict[str, Any] = {
     "progress": None,
@@ -61,7 +70,7 @@ class TFWord2Vec(Word2Vec):
     shared_negatives : int, optional
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
-        Longest step that a batch may move a vector by; 0.25 by default.
+        Longest step that a batch may move a vector by, in multiples of the starting learning rate; 10 by default.
 
     Attributes
     ----------
@@ -177,7 +186,8 @@ class TFWord2Vec(Word2Vec):
         if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
             if corpus_iterable is not None:
                 corpus_iterable = counted_sentences(corpus_iterable, wants_bar(self.progress))
-            return super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
+            words, sentences = super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
+            return words, sentences
         logger.info("collecting all words and their counts")
         report = ScanBar() if wants_bar(self.progress) else ScanLog()
         try:
@@ -222,9 +232,9 @@ class TFWord2Vec(Word2Vec):
             Number of trained words (known and kept by subsampling) and of raw words, over all epochs.
         """
         check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha, "workers": self.workers})
-        self.alpha = start_alpha or self.alpha
-        self.min_alpha = end_alpha or self.min_alpha
-        self.epochs = epochs
+        self.alpha: float = start_alpha or self.alpha
+        self.min_alpha: float = end_alpha or self.min_alpha
+        self.epochs: Any = epochs  # gensim's own check below wants a number
         self._check_training_sanity(epochs=epochs, total_examples=total_examples, total_words=total_words)
         self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)
         if corpus_file is not None and not total_words:
@@ -301,9 +311,10 @@ class TFWord2Vec(Word2Vec):
         observers: Sequence[ProgressObserver],
         keep_current: bool,
     ) -> EpochTally:
-        """Return what an epoch trained; the model is current afterwards if asked, and whenever training is cut short."""
+        """Return what an epoch trained. The model is current afterwards if asked, and if training is cut short."""
         try:
-            tally = train_epoch(plan, source.epoch(), maker, placement, observers)
+            with closing(source.epoch()) as chunks:
+                tally = train_epoch(plan, chunks, maker, placement, observers)
         except BaseException:
             self._read_back(placement)
             raise
@@ -348,7 +359,13 @@ class TFWord2Vec(Word2Vec):
 
     def _batch_shape(self) -> BatchShape:
         return choose_batch_shape(
-            self._kept_shares(), self.vector_size, self.window, self.batch_tokens, self.shared_negatives
+            self._kept_shares(),
+            self.vector_size,
+            self.window,
+            self.negative,
+            bool(self.hs),
+            self.batch_tokens,
+            self.shared_negatives,
         )
 
     def _step_settings(self) -> StepSettings:
@@ -363,7 +380,7 @@ class TFWord2Vec(Word2Vec):
             hierarchical_softmax=bool(self.hs),
             spare_targets=bool(self.negative)
             and negatives_hit_targets(self._kept_shares(), NegativeSampler(self.cum_table).shares()),
-            update_bound=_UPDATE_BOUND if self.update_bound is None else self.update_bound,
+            update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
         )
 
     def _kept_shares(self) -> np.ndarray:
@@ -380,10 +397,10 @@ class TFWord2Vec(Word2Vec):
         words = total_words or self.corpus_total_words or 0
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
         block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen)
-        if corpus_file is None:
+        if corpus_iterable is not None:
             return IterableSource(corpus_iterable, self.wv.key_to_index, block_words, self._cache_budget())
         return FileSource(
-            corpus_file, self.wv.key_to_index, block_words, self._cache_budget(), self._readers(), scan=self._scan
+            str(corpus_file), self.wv.key_to_index, block_words, self._cache_budget(), self._readers(), scan=self._scan
         )
 
     def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
@@ -399,15 +416,15 @@ class TFWord2Vec(Word2Vec):
 
     def _entropy(self) -> tuple[int, ...]:
         """Return the model's seed, or fresh entropy if it has none."""
-        return (int(np.random.SeedSequence().entropy),) if self.seed is None else (int(self.seed),)
+        return tuple(np.random.SeedSequence(self.seed).generate_state(4).tolist())
 
     def _tables(self) -> ModelTables:
         """Return the model's matrices, made writable float32 in place if they are not."""
         self.wv.vectors = np.require(self.wv.vectors, np.float32, ["C", "W"])
         if self.negative:
-            self.syn1neg = np.require(self.syn1neg, np.float32, ["C", "W"])
+            self.syn1neg: Any = np.require(self.syn1neg, np.float32, ["C", "W"])
         if self.hs:
-            self.syn1 = np.require(self.syn1, np.float32, ["C", "W"])
+            self.syn1: Any = np.require(self.syn1, np.float32, ["C", "W"])
         return ModelTables(
             inputs=self.wv.vectors,
             outputs=self.syn1neg if self.negative else None,

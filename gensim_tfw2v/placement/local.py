@@ -11,6 +11,9 @@ from gensim_tfw2v.placement import BoolArray, ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
 from gensim_tfw2v.vocabulary import Float32Array
 
+_DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
+_TABLES = ("inputs", "outputs", "nodes")
+
 
 class LocalPlacement:
     """Trains in this process on `workers` threads, no more than there are cores."""
@@ -34,18 +37,19 @@ class LocalPlacement:
             if name in self._variables:
                 self._variables[name].assign(values)
             else:
-                with self._tf.device("/CPU:0"):
+                with self._tf.device(_DEVICE):
                     self._variables[name] = self._tf.Variable(values, trainable=False, name=name)
 
     def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
-        losses = self._train_block(
-            self._tables_type(*handles),
-            self._arguments.block_tensors(block),
-            self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
-            self._lookups,
-        )
+        with self._tf.device(_DEVICE):
+            losses = self._train_block(
+                self._tables_type(*handles),
+                self._arguments.block_tensors(block),
+                self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
+                self._lookups,
+            )
         return np.asarray(losses.numpy())
 
     def read_into(self, tables: ModelTables) -> None:
@@ -54,9 +58,6 @@ class LocalPlacement:
 
     def close(self) -> None:
         self._variables.clear()
-
-
-_TABLES = ("inputs", "outputs", "nodes")
 
 
 def _present(tables: ModelTables) -> dict[str, Float32Array]:

@@ -1,0 +1,10 @@
+"""`python -m gensim_tfw2v` is the command `tfw2v`."""
+
+from __future__ import annotations
+
+import sys
+
+from gensim_tfw2v.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""`tfw2v train`: a corpus on disk becomes a model on disk."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.commands.errors import CommandError
+from gensim_tfw2v.commands.train_arguments import settings_of
+from gensim_tfw2v.model_files import check_writable, format_of, write_model
+
+LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model and what its training took."""
+
+    model: Any
+    vocabulary_seconds: float
+    training_seconds: float
+    raw_words: int
+    effective_words: int
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train, write the model and print a summary; whatever can be refused is refused before training."""
+    if not arguments.negative and not arguments.hs:
+        raise CommandError(
+            "--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both"
+        )
+    if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
+        raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
+    _check_corpus(arguments.corpus)
+    _check_apart(arguments.corpus, arguments.output)
+    check_writable(arguments.output, arguments.force)
+    file_format = arguments.format or format_of(arguments.output)
+    with _log_lines(wanted=not (arguments.quiet or arguments.progress or sys.stderr.isatty())):
+        trained = _train(arguments)
+        write_model(trained.model, arguments.output, file_format)
+    if not arguments.quiet:
+        print(_summary(trained, arguments.output, file_format))
+
+
+def _check_corpus(corpus: Path) -> None:
+    """Raise an error unless `corpus` is a readable file with something in it, or a folder of such files."""
+    if corpus.is_dir():
+        files = sorted(corpus.iterdir())
+        folder = next((file for file in files if file.is_dir()), None)
+        if folder is not None:
+            raise CommandError(f"corpus {str(corpus)!r} holds a folder, {folder.name!r}; only files are read")
+        if not files:
+            raise CommandError(f"corpus {str(corpus)!r} is an empty folder")
+    else:
+        files = [corpus]
+    for file in files:
+        if not file.exists():
+            raise CommandError(f"corpus {str(file)!r} is not there")
+        if not file.is_file():
+            raise CommandError(
+                f"corpus {str(file)!r} is not a file: it is read several times, so a pipe will not do"
+            )
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            raise CommandError(f"cannot read corpus {str(file)!r}: {error.strerror}") from error
+    if not any(file.stat().st_size for file in files):
+        raise CommandError(f"corpus {str(corpus)!r} is empty")
+
+
+def _check_apart(corpus: Path, output: Path) -> None:
+    """Raise an error if the model would overwrite the corpus, or become part of it."""
+    if output.resolve() == corpus.resolve():
+        raise CommandError(f"output {str(output)!r} is the corpus itself")
+    if corpus.is_dir() and output.parent.resolve() == corpus.resolve():
+        raise CommandError(
+            f"output {str(output)!r} lies in the corpus folder, and would be read as text next time"
+        )
+
+
+def _train(arguments: argparse.Namespace) -> Trained:
+    from gensim_tfw2v import TFWord2Vec
+
+    corpus = _open_corpus(arguments.corpus)
+    started = time.perf_counter()
+    try:
+        model = TFWord2Vec(**settings_of(arguments))
+        model.build_vocab(**corpus)
+        if not len(model.wv):
+            raise CommandError(_no_words(arguments, model.corpus_total_words))
+        counted = time.perf_counter()
+        effective_words, raw_words = model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=model.epochs,
+            start_alpha=model.alpha,
+            end_alpha=model.min_alpha,
+            compute_loss=model.compute_loss,
+        )
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            f"corpus {str(arguments.corpus)!r} is not UTF-8 text: {error}", exit_code=1
+        ) from error
+    except (EOFError, zlib.error) as error:
+        raise CommandError(f"corpus {str(arguments.corpus)!r} is damaged: {error}", exit_code=1) from error
+    vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
+    return Trained(model, vocabulary_seconds, training_seconds, raw_words, effective_words)
+
+
+def _open_corpus(corpus: Path) -> dict[str, Any]:
+    """The corpus as an argument of build_vocab and train: a plain file as a path, others as sentences."""
+    from gensim.models.word2vec import LineSentence, PathLineSentences
+    from smart_open.compression import get_supported_extensions
+
+    if corpus.is_dir():
+        return {"corpus_iterable": PathLineSentences(str(corpus))}
+    if corpus.suffix.lower() in get_supported_extensions():
+        return {"corpus_iterable": LineSentence(str(corpus))}
+    return {"corpus_file": str(corpus)}
+
+
+def _no_words(arguments: argparse.Namespace, words: int) -> str:
+    corpus = str(arguments.corpus)
+    if not words:
+        return f"corpus {corpus!r} holds no words"
+    return f"no word of corpus {corpus!r} occurs --min-count {arguments.min_count} times; lower --min-count"
+
+
+@contextlib.contextmanager
+def _log_lines(wanted: bool) -> Iterator[None]:
+    """Show gensim's and this package's log on stderr meanwhile, if wanted."""
+    if not wanted:
+        yield
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(LOG_FORMAT))
+    loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+
+def _summary(trained: Trained, output: Path, file_format: str) -> str:
+    model, losses = trained.model, trained.model.epoch_losses
+    speed = trained.raw_words / max(trained.training_seconds, 1e-9)
+    lines = [
+        f"vocabulary  {len(model.wv):,} words, found in {trained.vocabulary_seconds:.1f} s",
+        f"trained on  {trained.raw_words:,} words ({trained.effective_words:,} after thinning), "
+        f"{model.epochs} epochs, in {trained.training_seconds:.1f} s ({speed:,.0f} words/s)",
+    ]
+    if losses:
+        lines.append(f"loss        {losses[0]:.4f} in the first epoch, {losses[-1]:.4f} in the last")
+    lines.append(f"model       {output} ({file_format}, {model.vector_size} dimensions)")
+    return "\n".join(lines)

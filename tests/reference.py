@@ -1,0 +1,104 @@
+"""word2vec as its papers and gensim's loops have it, one pair at a time in float64: what the graphs must equal.
+
+Nothing here shares code with the package. A batch's gradients are all taken at the tables' values when it begins, and
+each row then makes one bounded step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+def sigmoid(value: float) -> float:
+    """Return the logistic function."""
+    return 1.0 / (1.0 + np.exp(-value))
+
+
+@dataclass
+class ReferenceBatch:
+    """One batch in the plainest terms: sentences of ids with each word's window, and each word's negatives."""
+
+    words: list[int]
+    contexts: list[list[int]]  # positions in `words` that each word takes as its contexts
+    negatives: list[list[int]]  # ids drawn for each word; together they stand for `negative` draws a pair
+
+
+@dataclass
+class ReferenceModel:
+    """Tables and settings of a model, trained batch by batch with plain loops."""
+
+    inputs: np.ndarray
+    outputs: np.ndarray | None
+    nodes: np.ndarray | None
+    skip_gram: bool
+    negative: int
+    paths: list[list[tuple[int, int]]] | None  # for each word (node, code) from the root down
+    cbow_mean: bool = True
+    bound: float = 0.25
+    locks: np.ndarray = field(default_factory=lambda: np.ones(1))
+
+    def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
+        """Train one batch and return its loss. `all_words` are the words that `batch.contexts` point into."""
+        self._changes = {name: {} for name in ("inputs", "outputs", "nodes")}
+        self._loss = 0.0
+        for word, contexts, negatives in zip(batch.words, batch.contexts, batch.negatives, strict=True):
+            context_words = [all_words[position] for position in contexts]
+            if not context_words:
+                continue
+            if self.skip_gram:
+                for context in context_words:
+                    error = self._predict(self.inputs[word], context, negatives)
+                    self._add("inputs", word, error)
+            else:
+                hidden = np.sum([self.inputs[context] for context in context_words], axis=0)
+                error = self._predict(hidden / (len(context_words) if self.cbow_mean else 1), word, negatives)
+                for context in context_words:
+                    self._add("inputs", context, error / (1 if self.cbow_mean else len(context_words)))
+        for name, rows in self._changes.items():
+            for row, gradient in rows.items():
+                self._step(name, row, gradient, learning_rate)
+        return self._loss
+
+    def _predict(self, hidden: np.ndarray, target: int, negatives: list[int]) -> np.ndarray:
+        """Return the negative gradient of the loss of predicting `target`, and note that of the output rows."""
+        error = np.zeros_like(hidden, dtype=np.float64)
+        if self.negative:
+            error += self._tell("outputs", target, hidden, label=1, weight=1.0)
+            for drawn in negatives:
+                if drawn != target:
+                    error += self._tell("outputs", drawn, hidden, label=0, weight=self.negative / len(negatives))
+        if self.paths is not None:
+            for node, code in self.paths[target]:
+                error += self._tell("nodes", node, hidden, label=1 - code, weight=1.0)
+        return error
+
+    def _tell(self, table: str, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
+        vector = getattr(self, table)[row].astype(np.float64)
+        score = float(vector @ hidden)
+        self._loss += weight * np.logaddexp(0.0, -score if label else score)
+        gradient = weight * (label - sigmoid(score))
+        self._add(table, row, gradient * hidden)
+        return gradient * vector
+
+    def _add(self, table: str, row: int, gradient: np.ndarray) -> None:
+        rows = self._changes[table]
+        rows[row] = rows.get(row, 0.0) + gradient
+
+    def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
+        step = learning_rate * gradient
+        length = np.linalg.norm(step)
+        if length > self.bound:
+            step *= self.bound / length
+        if table == "inputs":
+            step = step * self.locks[row % len(self.locks)]
+        getattr(self, table)[row] += step
+
+
+def context_positions(sentence_lengths: list[int], left: list[int], right: list[int]) -> list[list[int]]:
+    """Return, for every token, the positions of its contexts: so many before and after it."""
+    assert sum(sentence_lengths) == len(left) == len(right)
+    return [
+        [*range(token - left[token], token), *range(token + 1, token + right[token] + 1)] for token in range(len(left))
+    ]

@@ -1,0 +1,153 @@
+"""Blocks hold every kept token once, with windows inside its sentence and what its targets need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import Word2Vec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v.batches import BatchShape, BlockMaker, collect_nodes, draw_windows, subsample
+from gensim_tfw2v.segments import sort_into_segments
+from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
+
+LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))
+
+
+def maker(skip_gram: bool = True, window: int = 5, shape: BatchShape = BatchShape(16, 4, 3)) -> BlockMaker:
+    """Return a maker of blocks over a vocabulary of ten words."""
+    cumulative = np.linspace(0, 2**31 - 1, 11)[1:].astype(np.uint32)
+    return BlockMaker(skip_gram, window, True, shape, keep=None, negatives=NegativeSampler(cumulative), paths=None)
+
+
+def ids_for(lengths: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Return random ids below ten for sentences of these lengths."""
+    return np.random.default_rng(seed).integers(0, 10, lengths.sum()).astype(np.int32)
+
+
+@given(lengths=LENGTHS, window=st.integers(1, 9), shrink=st.booleans(), seed=st.integers(0, 9))
+def test_windows_stay_within_their_sentence_and_reach(
+    lengths: np.ndarray, window: int, shrink: bool, seed: int
+) -> None:
+    left, right = draw_windows(lengths, window, shrink, np.random.default_rng(seed))
+    place = 0
+    for length in lengths:
+        for position in range(length):
+            before, after = left[place], right[place]
+            assert 0 <= before <= min(position, window)
+            assert 0 <= after <= min(length - 1 - position, window)
+            if not shrink:
+                assert (before, after) == (min(position, window), min(length - 1 - position, window))
+            place += 1
+
+
+def test_shrunk_windows_are_drawn_evenly() -> None:
+    left, _ = draw_windows(np.array([60_000], np.int32), 5, True, np.random.default_rng(0))
+    drawn = np.bincount(left[10:], minlength=6)
+    assert drawn[0] == 0
+    np.testing.assert_allclose(drawn[1:] / drawn.sum(), 0.2, atol=0.01)
+
+
+def test_subsampling_keeps_words_at_their_probability() -> None:
+    ids = np.repeat(np.arange(3, dtype=np.int32), 20_000)
+    lengths = np.full(6_000, 10, np.int32)
+    kept, kept_lengths = subsample(ids, lengths, np.array([0.1, 0.5, 1.0], np.float32), np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(kept) / 20_000, [0.1, 0.5, 1.0], atol=0.02)
+    assert kept_lengths.sum() == len(kept)
+
+
+@given(lengths=LENGTHS, seed=st.integers(0, 9))
+def test_subsampling_keeps_each_sentence_its_own_words(lengths: np.ndarray, seed: int) -> None:
+    sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    keep = np.full(len(lengths), 0.5, np.float32)
+    kept, kept_lengths = subsample(sentence_of, lengths, keep, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.bincount(kept, minlength=len(lengths)), kept_lengths)
+
+
+@given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), run=st.sampled_from([1, 4, 8]))
+def test_a_block_holds_every_token_once_in_order(lengths: np.ndarray, window: int, run: int) -> None:
+    ids = ids_for(lengths)
+    block = maker(window=window, shape=BatchShape(run * 2, run, 3)).make(ids, lengths, np.random.default_rng(1))
+    assert block.tokens == len(ids)
+    np.testing.assert_array_equal(block.input_ids.reshape(-1)[: len(ids)], ids)
+    assert not (block.left + block.right).reshape(-1)[len(ids) :].any(), "padding has contexts"
+
+
+@given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), skip_gram=st.booleans())
+def test_a_widened_run_has_each_context_at_its_distance(lengths: np.ndarray, window: int, skip_gram: bool) -> None:
+    ids = ids_for(lengths)
+    block = maker(skip_gram, window).make(ids, lengths, np.random.default_rng(1))
+    batches, runs, run_tokens = block.left.shape
+    wide = block.candidate_ids[..., : run_tokens + 2 * block.window] if skip_gram else block.input_ids
+    flat = wide.reshape(batches * runs, -1)
+    for token in range(len(ids)):
+        run, place = divmod(token, run_tokens)
+        left, right = block.left.reshape(-1)[token], block.right.reshape(-1)[token]
+        centre = place + block.window
+        np.testing.assert_array_equal(flat[run, centre - left : centre + right + 1], ids[token - left : token + right + 1])
+
+
+def test_pairs_count_contexts_for_skip_gram_and_targets_for_cbow() -> None:
+    ids, lengths = np.arange(6, dtype=np.int32), np.array([1, 2, 3], np.int32)
+    full = [0, 1, 1, 2, 2, 2]
+    for skip_gram, expected in ((True, sum(full)), (False, np.count_nonzero(full))):
+        fixed = BlockMaker(skip_gram, 5, False, BatchShape(16, 4, 3), None, maker().negatives, None)
+        assert fixed.make(ids, lengths, np.random.default_rng(0)).pairs.sum() == expected
+
+
+def test_subsampling_everything_away_gives_no_block() -> None:
+    nothing_kept = BlockMaker(True, 5, True, BatchShape(16, 4, 3), np.zeros(10, np.float32), maker().negatives, None)
+    lengths = np.array([4], np.int32)
+    assert nothing_kept.make(ids_for(lengths), lengths, np.random.default_rng(0)) is None
+
+
+def test_the_same_seed_gives_the_same_block() -> None:
+    lengths = np.array([30, 3], np.int32)
+    first, second, other = (maker().make(ids_for(lengths), lengths, np.random.default_rng(s)) for s in (3, 3, 4))
+    np.testing.assert_array_equal(first.candidate_ids, second.candidate_ids)
+    np.testing.assert_array_equal(first.left, second.left)
+    assert not np.array_equal(first.candidate_ids, other.candidate_ids)
+
+
+@given(tokens=st.integers(1, 5000), run=st.sampled_from([1, 8, 32]), runs=st.integers(1, 64))
+def test_cutting_holds_all_tokens_with_less_than_a_run_of_padding_a_batch(tokens: int, run: int, runs: int) -> None:
+    batches, runs_each = BatchShape(run * runs, run, 1).cut(tokens)
+    assert tokens <= batches * runs_each * run < tokens + batches * run
+    assert runs_each <= runs
+
+
+@given(ids=st.lists(st.lists(st.integers(0, 6), min_size=7, max_size=7), min_size=1, max_size=4))
+@settings(max_examples=50)
+def test_segments_sum_the_rows_of_equal_ids(ids: list[list[int]]) -> None:
+    grid = np.array(ids, np.int32)
+    values = np.random.default_rng(0).normal(size=(*grid.shape, 2))
+    segments = sort_into_segments(grid)
+    for batch, row in enumerate(grid):
+        unique = segments.unique[segments.splits[batch] : segments.splits[batch + 1]]
+        sums = np.zeros((len(unique), 2))
+        np.add.at(sums, segments.segment[batch], values[batch][segments.order[batch]])
+        expected = {word: values[batch][row == word].sum(axis=0) for word in set(row.tolist())}
+        assert sorted(expected) == unique.tolist()
+        for word, total in zip(unique.tolist(), sums, strict=True):
+            np.testing.assert_allclose(total, expected[word])
+
+
+@pytest.fixture(scope="module")
+def tree_model() -> Word2Vec:
+    model = Word2Vec(hs=1, negative=0, min_count=1)
+    model.build_vocab_from_freq({f"w{i}": 2 ** (i // 2) for i in range(9)})
+    return model
+
+
+@given(targets=st.lists(st.integers(0, 8), min_size=12, max_size=12))
+def test_collected_nodes_are_the_paths_gensim_stored(tree_model: Word2Vec, targets: list[int]) -> None:
+    grid = np.array(targets, np.int32).reshape(2, 2, 3)
+    nodes = collect_nodes(grid, HuffmanPaths.of(tree_model.wv))
+    for place in np.ndindex(grid.shape):
+        batch, run, position = place
+        signs = nodes.signs[batch, run, position]
+        found = {(int(nodes.ids[batch, run, column]), int(signs[column])) for column in np.flatnonzero(signs)}
+        word = grid[place]
+        points, codes = tree_model.wv.expandos["point"][word], tree_model.wv.expandos["code"][word]
+        assert found == {(int(point), 1 - 2 * int(code)) for point, code in zip(points, codes, strict=True)}

@@ -1,0 +1,142 @@
+"""A training step equals plain loops over pairs, whatever the batch holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import Word2Vec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import ReferenceBatch, ReferenceModel, context_positions
+
+from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
+from gensim_tfw2v.placement import ModelTables, StepSettings
+from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
+
+LEARNING_RATE = 0.05
+TOLERANCE = 1e-5
+
+
+def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
+    """Return an untrained gensim model with counts, a Huffman tree and a table to draw negatives from."""
+    model = Word2Vec(vector_size=4, hs=1, negative=5, min_count=1)
+    model.build_vocab_from_freq({f"w{i}": int(rng.integers(1, 30)) for i in range(size)})
+    return model
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> tuple[int, list[list[int]], int, BatchShape, int]:
+    """Draw a vocabulary size, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
+    vocabulary = draw(st.integers(2, 9))
+    sentences = draw(st.lists(st.lists(st.integers(0, vocabulary - 1), min_size=1, max_size=9), min_size=1, max_size=7))
+    run = draw(st.sampled_from([1, 2, 3, 4, 8]))
+    shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)))
+    return vocabulary, sentences, draw(st.sampled_from([1, 2, 5, 10, 11, 40])), shape, draw(st.integers(0, 2**31))
+
+
+def as_reference_batches(
+    block: Block, sentences: list[list[int]], skip_gram: bool, negative: int
+) -> list[ReferenceBatch]:
+    """Return what the block says each batch is to train, in the reference's terms."""
+    words = [word for sentence in sentences for word in sentence]
+    count = len(words)
+    left, right = block.left.reshape(-1)[:count].tolist(), block.right.reshape(-1)[:count].tolist()
+    contexts = context_positions([len(sentence) for sentence in sentences], left, right)
+    batches, runs, run_tokens = block.left.shape
+    targets = run_tokens + 2 * block.window if skip_gram else run_tokens
+    found = []
+    for batch in range(batches):
+        first = batch * runs * run_tokens
+        places = range(first, min(first + runs * run_tokens, count))
+        drawn = [
+            block.candidate_ids[batch, (place - first) // run_tokens, targets:].tolist() if negative else []
+            for place in places
+        ]
+        found.append(ReferenceBatch([words[p] for p in places], [contexts[p] for p in places], drawn))
+    return found
+
+
+MODES = [
+    pytest.param(skip_gram, negative, tree, id=f"{'sg' if skip_gram else 'cbow'}-{name}")
+    for skip_gram in (True, False)
+    for negative, tree, name in ((5, False, "neg"), (0, True, "hs"), (3, True, "neg+hs"))
+]
+
+
+@pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
+@given(corpus=corpora(), mean=st.booleans(), bound=st.sampled_from([0.02, 0.25, 1.0]), locked=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_block_moves_every_row_as_plain_loops_do(
+    skip_gram: bool,
+    negative: int,
+    tree: bool,
+    corpus: tuple[int, list[list[int]], int, BatchShape, int],
+    mean: bool,
+    bound: float,
+    locked: bool,
+) -> None:
+    vocabulary, sentences, window, shape, seed = corpus
+    rng = np.random.default_rng(seed)
+    gensim_model = small_vocabulary(vocabulary, rng)
+    paths = HuffmanPaths.of(gensim_model.wv) if tree else None
+    maker = BlockMaker(
+        skip_gram=skip_gram,
+        window=window,
+        shrink_windows=True,
+        shape=shape,
+        keep=None,
+        negatives=NegativeSampler(gensim_model.cum_table) if negative else None,
+        paths=paths,
+    )
+    ids = np.array([word for sentence in sentences for word in sentence], np.int32)
+    block = maker.make(ids, np.array([len(sentence) for sentence in sentences], np.int32), rng)
+    locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
+    tables = [rng.normal(0, 0.8, (vocabulary, 4)).astype(np.float32) for _ in range(3)]
+    trained = ModelTables(
+        tables[0].copy(), tables[1].copy() if negative else None, tables[2].copy() if tree else None, locks
+    )
+    placement = LocalPlacement(
+        StepSettings(
+            skip_gram=skip_gram,
+            mean_context=mean,
+            window=window,
+            run_tokens=shape.run_tokens,
+            negative=negative,
+            shared_negatives=shape.shared_negatives,
+            hierarchical_softmax=tree,
+            spare_targets=True,
+            update_bound=bound,
+        ),
+        workers=1,
+    )
+    placement.load(trained)
+    rates = np.full(len(block.pairs), LEARNING_RATE, np.float32)
+    losses = placement.train_block(block, rates, np.ones(len(block.pairs), bool))
+    placement.read_into(trained)
+
+    expected = ReferenceModel(
+        *(table.astype(np.float64) for table in tables),
+        skip_gram=skip_gram,
+        negative=negative,
+        paths=gensim_paths(gensim_model) if tree else None,
+        cbow_mean=mean,
+        bound=bound,
+        locks=locks,
+    )
+    batches = as_reference_batches(block, sentences, skip_gram, negative)
+    expected_losses = [expected.train(batch, LEARNING_RATE, ids.tolist()) for batch in batches]
+    np.testing.assert_allclose(trained.inputs, expected.inputs, atol=TOLERANCE)
+    if negative:
+        np.testing.assert_allclose(trained.outputs, expected.outputs, atol=TOLERANCE)
+    if tree:
+        np.testing.assert_allclose(trained.nodes, expected.nodes, atol=TOLERANCE)
+    np.testing.assert_allclose(losses, expected_losses, rtol=1e-4, atol=1e-4)
+
+
+def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
+    """Return each word's (node, code) pairs as gensim stores them."""
+    return [
+        list(zip(np.atleast_1d(point).tolist(), np.atleast_1d(code).tolist(), strict=True))
+        for point, code in zip(model.wv.expandos["point"], model.wv.expandos["code"], strict=True)
+    ]

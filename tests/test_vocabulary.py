@@ -1,0 +1,109 @@
+"""Sampling tables agree with gensim's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import Word2Vec
+
+from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
+from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabilities, kept_shares, word_counts
+
+COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
+
+
+def vocabulary_of(counts: dict[str, int], **arguments: object) -> Word2Vec:
+    """Return a gensim model with this vocabulary and no training."""
+    model = Word2Vec(min_count=1, **arguments)
+    model.build_vocab_from_freq(dict(counts))
+    return model
+
+
+def test_keep_probabilities_follow_the_word2vec_formula() -> None:
+    model = vocabulary_of(COUNTS, sample=1e-3)
+    threshold = 1e-3 * sum(COUNTS.values())
+    expected = [min(1.0, (np.sqrt(count / threshold) + 1) * threshold / count) for count in COUNTS.values()]
+    np.testing.assert_allclose(keep_probabilities(model.wv, model.sample), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sample", [0, 10**9])
+def test_no_subsampling_means_no_table(sample: float) -> None:
+    assert keep_probabilities(vocabulary_of(COUNTS, sample=sample).wv, sample) is None
+
+
+@pytest.mark.parametrize("exponent", [0.75, 0.0, 1.0, -0.5])
+def test_negatives_are_drawn_as_often_as_gensim_wants(exponent: float) -> None:
+    sampler = NegativeSampler(vocabulary_of(COUNTS, ns_exponent=exponent).cum_table)
+    powers = np.array(list(COUNTS.values()), float) ** exponent
+    np.testing.assert_allclose(sampler.shares(), powers / powers.sum(), atol=1e-8)
+    drawn = sampler.draw(np.random.default_rng(0), 100_000)
+    assert drawn.dtype == np.int32
+    np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 100_000, sampler.shares(), atol=5e-3)
+
+
+def test_negatives_come_in_random_order() -> None:
+    sampler = NegativeSampler(vocabulary_of(COUNTS, ns_exponent=0).cum_table)
+    halves = np.split(sampler.draw(np.random.default_rng(0), 10_000), 2)
+    for half in halves:
+        np.testing.assert_allclose(np.bincount(half, minlength=5) / 5_000, 0.2, atol=0.03)
+
+
+def test_a_vocabulary_of_one_word_has_an_empty_path_and_one_negative() -> None:
+    model = vocabulary_of({"alone": 3}, hs=1)
+    assert HuffmanPaths.of(model.wv).lengths().tolist() == [0]
+    assert NegativeSampler(model.cum_table).draw(np.random.default_rng(0), 4).tolist() == [0, 0, 0, 0]
+
+
+def test_paths_are_as_long_as_gensims_codes() -> None:
+    model = vocabulary_of(COUNTS, hs=1)
+    lengths = [len(code) for code in model.wv.expandos["code"]]
+    assert HuffmanPaths.of(model.wv).lengths().tolist() == lengths
+
+
+def test_kept_shares_sum_to_one() -> None:
+    model = vocabulary_of(COUNTS)
+    shares = kept_shares(word_counts(model.wv), keep_probabilities(model.wv, model.sample))
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares.argmax() == 0
+
+
+def even_shares(size: int) -> np.ndarray:
+    return np.full(size, 1.0 / size)
+
+
+def test_batches_shrink_with_the_vocabulary_and_grow_no_further_than_the_cache() -> None:
+    sizes = [choose_batch_shape(even_shares(size), 100, 5, 5, False).batch_tokens for size in (10, 1_000, 10**6)]
+    assert sizes == sorted(sizes) and sizes[0] < sizes[1] < sizes[2]
+    wide = choose_batch_shape(even_shares(10**6), 1000, 5, 5, False).batch_tokens
+    assert wide < sizes[2]
+
+
+def test_a_very_frequent_word_makes_batches_small() -> None:
+    skewed = np.append(even_shares(10**5) / 2, 0.5)
+    assert choose_batch_shape(skewed, 100, 5, 5, False).batch_tokens <= 64
+
+
+def test_a_chosen_batch_and_number_of_negatives_are_taken() -> None:
+    shape = choose_batch_shape(even_shares(1000), 100, 5, 5, False, batch_tokens=17, shared_negatives=3)
+    assert (shape.batch_tokens, shape.shared_negatives) == (17, 3)
+    assert shape.run_tokens <= 17
+
+
+def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
+    few, many = (choose_batch_shape(even_shares(1000), 100, 5, count, False).shared_negatives for count in (5, 20))
+    assert many > few
+
+
+def test_runs_grow_with_the_window() -> None:
+    runs = [choose_batch_shape(even_shares(10**6), 100, window, 5, False).run_tokens for window in (1, 50, 500)]
+    assert runs[0] < runs[1] < runs[2]
+
+
+def test_negatives_hit_targets_in_small_vocabularies_only() -> None:
+    assert negatives_hit_targets(even_shares(20), even_shares(20))
+    assert not negatives_hit_targets(even_shares(5000), even_shares(5000))
+
+
+@pytest.mark.parametrize(("words", "chosen", "expected"), [(0, None, 10_000), (10**9, None, 65_536), (10**9, 123, 123)])
+def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | None, expected: int) -> None:
+    assert choose_block_words(words, 2, chosen) == expected
