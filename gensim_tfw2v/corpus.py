@@ -51,7 +51,7 @@ class Source(ABC):
     ) -> None:
         self.close()
 
-    def epoch(self) -> Iterator[Chunk]:
+    def epoch(self) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
         if self._cache is not None:
             yield from self._cached_epoch(self._cache)

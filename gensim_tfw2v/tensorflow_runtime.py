@@ -29,9 +29,7 @@ def load_tensorflow() -> Any:
             import tensorflow as tf
 
             _set_threads(tf)
-            tf.constant(
-                0
-            )  # makes TensorFlow look for devices now, while its complaints about missing GPUs are held back
+            tf.constant(0)  # looks for devices now, while complaints about missing GPUs are held back
     return tf
 
 

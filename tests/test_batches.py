@@ -15,7 +15,10 @@ from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))
 
 
-def maker(skip_gram: bool = True, window: int = 5, shape: BatchShape = BatchShape(16, 4, 3)) -> BlockMaker:
+SHAPE = BatchShape(batch_tokens=16, run_tokens=4, shared_negatives=3)
+
+
+def maker(skip_gram: bool = True, window: int = 5, shape: BatchShape = SHAPE) -> BlockMaker:
     """Return a maker of blocks over a vocabulary of ten words."""
     cumulative = np.linspace(0, 2**31 - 1, 11)[1:].astype(np.uint32)
     return BlockMaker(skip_gram, window, True, shape, keep=None, negatives=NegativeSampler(cumulative), paths=None)
@@ -85,19 +88,20 @@ def test_a_widened_run_has_each_context_at_its_distance(lengths: np.ndarray, win
         run, place = divmod(token, run_tokens)
         left, right = block.left.reshape(-1)[token], block.right.reshape(-1)[token]
         centre = place + block.window
-        np.testing.assert_array_equal(flat[run, centre - left : centre + right + 1], ids[token - left : token + right + 1])
+        expected = ids[token - left : token + right + 1]
+        np.testing.assert_array_equal(flat[run, centre - left : centre + right + 1], expected)
 
 
 def test_pairs_count_contexts_for_skip_gram_and_targets_for_cbow() -> None:
     ids, lengths = np.arange(6, dtype=np.int32), np.array([1, 2, 3], np.int32)
     full = [0, 1, 1, 2, 2, 2]
     for skip_gram, expected in ((True, sum(full)), (False, np.count_nonzero(full))):
-        fixed = BlockMaker(skip_gram, 5, False, BatchShape(16, 4, 3), None, maker().negatives, None)
+        fixed = BlockMaker(skip_gram, 5, False, SHAPE, None, maker().negatives, None)
         assert fixed.make(ids, lengths, np.random.default_rng(0)).pairs.sum() == expected
 
 
 def test_subsampling_everything_away_gives_no_block() -> None:
-    nothing_kept = BlockMaker(True, 5, True, BatchShape(16, 4, 3), np.zeros(10, np.float32), maker().negatives, None)
+    nothing_kept = BlockMaker(True, 5, True, SHAPE, np.zeros(10, np.float32), maker().negatives, None)
     lengths = np.array([4], np.int32)
     assert nothing_kept.make(ids_for(lengths), lengths, np.random.default_rng(0)) is None
 
