@@ -35,13 +35,9 @@ def build_parser() -> argparse.ArgumentParser:
         ("evaluate", "score a model on word similarities and analogies", evaluate),
         ("neighbours", "print the words nearest to a word", neighbours),
     ):
-        command = commands.add_parser(
-            name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False
-        )
+        command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)
-        command.add_argument(
-            "--debug", action="store_true", help="show a stack trace for an error (default: no)"
-        )
+        command.add_argument("--debug", action="store_true", help="show a stack trace for an error (default: no)")
     return parser
 
 
@@ -87,10 +83,7 @@ def _exit_code(error: Exception) -> int:
 def _one_line(error: Exception) -> str:
     """What an error says; those that were not foreseen also name their type."""
     message = " ".join(str(error).split())
-    if (
-        isinstance(error, CommandError | ModelFileError | ValueError | TypeError | RuntimeError | OSError)
-        and message
-    ):
+    if isinstance(error, CommandError | ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
         return message
     return f"{type(error).__name__}: {message} (--debug shows where)"
 

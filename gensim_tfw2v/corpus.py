@@ -220,14 +220,26 @@ def _pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) 
             return
         rest = iter(sentence)
     except TypeError:
-        raise TypeError(
-            f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
-            "such as a list of str"
-        ) from None
+        raise _not_a_sentence(sentence, position) from None
     while left > 0:
         words.extend(islice(rest, MAX_SENTENCE_WORDS))
         yield min(left, MAX_SENTENCE_WORDS)
         left -= MAX_SENTENCE_WORDS
+
+
+def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
+    """Yield `sentences`; raise TypeError naming the first that is not a sequence of words."""
+    for position, sentence in enumerate(sentences):
+        if not hasattr(sentence, "__len__") or not hasattr(sentence, "__iter__"):
+            raise _not_a_sentence(sentence, position)
+        yield sentence
+
+
+def _not_a_sentence(sentence: Any, position: int) -> TypeError:
+    return TypeError(
+        f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
+        "such as a list of str"
+    )
 
 
 def _unhashable_word(words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> TypeError:

@@ -41,8 +41,7 @@ def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int,
         workers = min(workers, count)
         with ExitStack() as stack:
             readers = [
-                stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers))
-                for first in range(workers)
+                stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers)) for first in range(workers)
             ]
             for number in range(count):
                 # A process that is ahead waits for its pipe to be emptied: memory is bounded by that.

@@ -57,9 +57,7 @@ def check_writable(path: Path, force: bool) -> None:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise ModelFileError(
-            f"cannot write in output folder {str(path.parent)!r}: {error.strerror}"
-        ) from error
+        raise ModelFileError(f"cannot write in output folder {str(path.parent)!r}: {error.strerror}") from error
 
 
 def write_model(model: Any, path: Path, file_format: str) -> None:

@@ -139,23 +139,13 @@ class ScanLog:
         """Do nothing: every line is whole."""
 
 
-def counted_sentences(sentences: Iterable[_Item], shown: bool) -> Iterable[_Item]:
-    """Return `sentences`, drawing how many have been read."""
-    if not shown:
-        return sentences
-    return _CountedSentences(sentences)
-
-
-class _CountedSentences(Iterable[_Item]):
-    def __init__(self, sentences: Iterable[_Item]) -> None:
-        self._sentences = sentences
-
-    def __iter__(self) -> Iterator[_Item]:
-        with _bar("vocabulary", total=_length(self._sentences), unit="sentences") as bar:
-            for number, sentence in enumerate(self._sentences, start=1):
-                if number % 1000 == 0:
-                    bar.update(1000)
-                yield sentence
+def counted_sentences(sentences: Iterable[_Item]) -> Iterator[_Item]:
+    """Yield `sentences`, drawing how many have been read."""
+    with _bar("vocabulary", total=_length(sentences), unit="sentences") as bar:
+        for number, sentence in enumerate(sentences, start=1):
+            if number % 1000 == 0:
+                bar.update(1000)
+            yield sentence
 
 
 def _length(sentences: Any) -> int | None:

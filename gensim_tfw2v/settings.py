@@ -5,61 +5,80 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, numbers.Integral)
+@dataclass(frozen=True)
+class _Rule:
+    """What an argument has to be."""
+
+    wanted: str  # as the error says it
+    is_right: Callable[[Any], bool]
+    read: Callable[[Any], Any] | None = None  # how gensim converts it: int, float, or not at all
+    or_none: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ValueError, or TypeError for what is not even a number, if `value` cannot be used."""
+        if value is None and self.or_none:
+            return
+        message = f"{name} must be {self.wanted}, got {value!r}"
+        try:
+            number = self.read(value) if self.read else value
+        except (TypeError, ValueError) as error:
+            raise type(error)(message) from None
+        if not isinstance(number, numbers.Real):
+            raise TypeError(message)
+        if not self.is_right(number) or (isinstance(value, numbers.Real) and number != value):
+            raise ValueError(message)
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and math.isfinite(value)
+def _whole_at_least(least: int, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
+    wanted = f"a whole number of at least {least}"
+    return _Rule(wanted, lambda value: value == int(value) >= least if math.isfinite(value) else False, read, or_none)
 
 
-def _at_least(least: int) -> Callable[[Any], bool]:
-    return lambda value: _is_int(value) and value >= least
+def _not_negative(wanted: str, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
+    return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, read, or_none)
 
 
-def _not_negative(value: Any) -> bool:
-    return _is_finite(value) and value >= 0
+_FINITE = "a finite number"
+_RATE = "a finite number of at least 0"
 
-
-def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or check(value)
-
-
-# What each argument has to be, as the error says it. Arguments that gensim itself checks are not repeated here.
-_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "vector_size": ("a whole number of at least 1", _at_least(1)),
-    "window": ("a whole number of at least 1", _at_least(1)),
-    "workers": ("a whole number of at least 1", _at_least(1)),
-    "batch_words": ("a whole number of at least 1", _at_least(1)),
-    "negative": ("a whole number of at least 0 (0 turns negative sampling off)", _at_least(0)),
-    "alpha": ("a finite number of at least 0", _not_negative),
-    "min_alpha": ("a finite number of at least 0", _not_negative),
-    "start_alpha": ("a finite number of at least 0", _or_none(_not_negative)),
-    "end_alpha": ("a finite number of at least 0", _or_none(_not_negative)),
-    "sample": ("a finite number of at least 0 (0 keeps every word)", _or_none(_not_negative)),
-    "ns_exponent": ("a finite number", _is_finite),
-    "min_count": ("a number", _or_none(_is_finite)),
-    "max_vocab_size": ("None or a whole number of at least 1", _or_none(_at_least(1))),
-    "max_final_vocab": ("None or a whole number of at least 1", _or_none(_at_least(1))),
-    "epochs": ("a whole number of at least 1", _or_none(_at_least(1))),
-    "seed": ("None or a whole number of at least 0", _or_none(_at_least(0))),
-    "batch_tokens": ("None or a whole number of at least 1", _or_none(_at_least(1))),
-    "shared_negatives": ("None or a whole number of at least 1", _or_none(_at_least(1))),
-    "update_bound": ("None or a finite number above 0", _or_none(lambda value: _is_finite(value) and value > 0)),
-    "cache_memory": ("a number of bytes, at least 0", _at_least(0)),
-    "cache_disk": ("a number of bytes, at least 0", _at_least(0)),
+# Arguments that gensim itself checks are not repeated here.
+_RULES: dict[str, _Rule] = {
+    "vector_size": _whole_at_least(1, int),
+    "window": _whole_at_least(1, int),
+    "workers": _whole_at_least(1, int),
+    "negative": _whole_at_least(0, int),
+    "alpha": _not_negative(_RATE, float),
+    "min_alpha": _not_negative(_RATE, float),
+    "start_alpha": _not_negative(_RATE, or_none=True),
+    "end_alpha": _not_negative(_RATE, or_none=True),
+    "sample": _not_negative(f"{_RATE} (0 keeps every word)", or_none=True),
+    "ns_exponent": _Rule(_FINITE, math.isfinite),
+    "min_count": _Rule(_FINITE, math.isfinite, or_none=True),
+    "batch_words": _whole_at_least(1),
+    "max_vocab_size": _whole_at_least(1, or_none=True),
+    "max_final_vocab": _whole_at_least(1, or_none=True),
+    "epochs": _whole_at_least(1, or_none=True),
+    "seed": _whole_at_least(0, or_none=True),
+    "batch_tokens": _whole_at_least(1, or_none=True),
+    "shared_negatives": _whole_at_least(1, or_none=True),
+    "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
+    "cache_memory": _whole_at_least(0),
+    "cache_disk": _whole_at_least(0),
 }
+
+# What of a model training reads, and a user may have changed since it was made.
+TRAINING_ARGUMENTS = (
+    "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
+    "shared_negatives", "update_bound", "cache_memory", "cache_disk",
+)  # fmt: skip
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise ValueError (TypeError for what is not even a number) naming the first argument that cannot be used."""
+    """Raise ValueError or TypeError naming the first argument that cannot be used, and what it was."""
     for name, value in arguments.items():
-        if name not in _RULES:
-            continue
-        wanted, is_right = _RULES[name]
-        if not is_right(value):
-            error = ValueError if isinstance(value, numbers.Real) else TypeError
-            raise error(f"{name} must be {wanted}, got {value!r}")
+        if name in _RULES:
+            _RULES[name].check(name, value)

@@ -27,8 +27,7 @@ TABLE_BITS = 18
 WHITE_SPACE = re.compile(rb"[ \t\n\r\x0b\x0c]")
 
 _WIDE_SPACES = [
-    chr(code).encode()
-    for code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+    chr(code).encode() for code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 ]
 _SPACES_OF_2_BYTES = [int.from_bytes(space, "big") for space in _WIDE_SPACES if len(space) == 2]
 _SPACES_OF_3_BYTES = [int.from_bytes(space, "big") for space in _WIDE_SPACES if len(space) == 3]

@@ -8,13 +8,14 @@ import numpy.typing as npt
 from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
-_WORDS_PER_BATCH_TOKEN = 4  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
+_WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _MOST_BATCH_FLOATS = 2**18  # tokens * vector size whose rows and gradients stay in a core's cache
 _MOST_BATCH_TOKENS = 2048
 _MOST_TREE_BATCH_TOKENS = 512  # every target of a batch passes the root of the Huffman tree
 _LEAST_BATCH_TOKENS = 64
-_LEAST_RUN_TOKENS = 32
-_USUAL_NEGATIVE = 5  # draws a pair for which half a shared negative a token is enough
+_LEAST_RUN_TOKENS = 16
+_USUAL_NEGATIVE = 5  # draws a pair for which one shared negative a token is enough
+_SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford twice as many negatives
 _MOST_RUN_TOKENS = 512
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 _LEAST_BLOCK_WORDS = 10_000
@@ -55,7 +56,8 @@ def choose_batch_shape(
         batch_tokens = max(_LEAST_BATCH_TOKENS, run_tokens, _power_of_two_below(most))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
-        shared_negatives = max(1, round(run_tokens / 2 * max(1.0, negative / _USUAL_NEGATIVE)))
+        a_token = max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(shares) < _SMALL_VOCABULARY else 1)
+        shared_negatives = round(run_tokens * a_token)
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from timeit import default_timer
 from typing import Any
 
@@ -13,11 +13,10 @@ import numpy as np
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH, Word2Vec
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
-from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source
+from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.file_scan import FileScan, scan_file
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
 from gensim_tfw2v.progress import (
-    ProgressObserver,
     ScanBar,
     ScanLog,
     TrainingBar,
@@ -25,7 +24,7 @@ from gensim_tfw2v.progress import (
     counted_sentences,
     wants_bar,
 )
-from gensim_tfw2v.settings import check_arguments
+from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
@@ -33,7 +32,7 @@ from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabil
 
 logger = logging.getLogger(__name__)
 
-_UPDATE_BOUND = 10.0
+_UPDATE_BOUND = 20.0
 _CACHE_MEMORY = 2**30
 _OWN_DEFAULTS: dict[str, Any] = {
     "progress": None,
@@ -70,7 +69,7 @@ class TFWord2Vec(Word2Vec):
     shared_negatives : int, optional
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
-        Longest step that a batch may move a vector by, in multiples of the starting learning rate; 10 by default.
+        Longest step that a batch may move a vector by, in multiples of the starting learning rate; 20 by default.
 
     Attributes
     ----------
@@ -138,7 +137,7 @@ class TFWord2Vec(Word2Vec):
         super().__init__(
             sentences=sentences,
             corpus_file=corpus_file,
-            vector_size=vector_size,
+            vector_size=int(vector_size),
             alpha=alpha,
             window=window,
             min_count=min_count,
@@ -185,7 +184,8 @@ class TFWord2Vec(Word2Vec):
         self._forget_scan()
         if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
             if corpus_iterable is not None:
-                corpus_iterable = counted_sentences(corpus_iterable, wants_bar(self.progress))
+                shown = counted_sentences(corpus_iterable) if wants_bar(self.progress) else corpus_iterable
+                corpus_iterable = checked_sentences(shown)
             words, sentences = super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
             return words, sentences
         logger.info("collecting all words and their counts")
@@ -231,7 +231,8 @@ class TFWord2Vec(Word2Vec):
         (int, int)
             Number of trained words (known and kept by subsampling) and of raw words, over all epochs.
         """
-        check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha, "workers": self.workers})
+        check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha})
+        check_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS})
         self.alpha: float = start_alpha or self.alpha
         self.min_alpha: float = end_alpha or self.min_alpha
         self.epochs: Any = epochs  # gensim's own check below wants a number
@@ -279,48 +280,25 @@ class TFWord2Vec(Word2Vec):
         tallies: list[EpochTally] = []
         maker, settings = self._block_maker(), self._step_settings()
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
-        source = self._source(corpus_iterable, corpus_file, total_words)
-        placement = self._placement(settings)
-        try:
-            placement.load(self._tables())
+        with ExitStack() as cleanup:
+            cleanup.callback(shown.close)
+            source = self._source(corpus_iterable, corpus_file, total_words)
+            cleanup.callback(source.close)
+            current = _CurrentModel(self, self._placement(settings))
+            cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             for epoch in range(self.epochs):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
-                if callbacks and epoch:  # a callback may have changed vectors, as it may in gensim
-                    placement.load(self._tables())
                 plan = self._epoch_plan(epoch, total_examples, total_words)
-                tally = self._train_epoch_on(placement, plan, source, maker, [shown], keep_current=bool(callbacks))
+                with closing(source.epoch()) as chunks:
+                    tally = train_epoch(plan, chunks, maker, current.lent_to_placement(), [shown])
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
+                if callbacks:  # they may read the model, and change it
+                    current.take_back()
                 for callback in callbacks:
                     callback.on_epoch_end(self)
-            if not callbacks:
-                self._read_back(placement)
-        finally:
-            shown.close()
-            placement.close()
-            source.close()
         return tallies
-
-    def _train_epoch_on(
-        self,
-        placement: Placement,
-        plan: EpochPlan,
-        source: Source,
-        maker: BlockMaker,
-        observers: Sequence[ProgressObserver],
-        keep_current: bool,
-    ) -> EpochTally:
-        """Return what an epoch trained. The model is current afterwards if asked, and if training is cut short."""
-        try:
-            with closing(source.epoch()) as chunks:
-                tally = train_epoch(plan, chunks, maker, placement, observers)
-        except BaseException:
-            self._read_back(placement)
-            raise
-        if keep_current:
-            self._read_back(placement)
-        return tally
 
     def _count_epoch(self, plan: EpochPlan, tally: EpochTally, from_file: bool) -> None:
         """Take an epoch's figures into the model's own."""
@@ -420,6 +398,8 @@ class TFWord2Vec(Word2Vec):
 
     def _tables(self) -> ModelTables:
         """Return the model's matrices, made writable float32 in place if they are not."""
+        if getattr(self.wv, "vectors_lockf", None) is None:  # as after reset_from()
+            self.wv.vectors_lockf = np.ones(1, np.float32)
         self.wv.vectors = np.require(self.wv.vectors, np.float32, ["C", "W"])
         if self.negative:
             self.syn1neg: Any = np.require(self.syn1neg, np.float32, ["C", "W"])
@@ -431,11 +411,6 @@ class TFWord2Vec(Word2Vec):
             nodes=self.syn1 if self.hs else None,
             lock_factors=self.wv.vectors_lockf,
         )
-
-    def _read_back(self, placement: Placement) -> None:
-        """Bring the model's matrices up to date."""
-        placement.read_into(self._tables())
-        self._clear_post_train()
 
     def _check_tables(self) -> None:
         """Raise RuntimeError if a matrix that training needs is missing or does not fit the vocabulary."""
@@ -489,3 +464,31 @@ class TFWord2Vec(Word2Vec):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({**_OWN_DEFAULTS, "epoch_losses": [], **state, "_scan": None})
+
+
+class _CurrentModel:
+    """Knows who has the current vectors, the model or the placement, and moves them when the other needs them."""
+
+    def __init__(self, model: TFWord2Vec, placement: Placement) -> None:
+        self._model = model
+        self._placement = placement
+        self._lent = False
+
+    def lent_to_placement(self) -> Placement:
+        """Return the placement, in possession of the current vectors."""
+        if not self._lent:
+            self._placement.load(self._model._tables())
+            self._lent = True
+        return self._placement
+
+    def take_back(self) -> None:
+        """Bring the model up to date."""
+        if self._lent:
+            self._placement.read_into(self._model._tables())
+            self._model._clear_post_train()
+            self._lent = False
+
+    def close(self) -> None:
+        """Bring the model up to date and free the placement."""
+        self.take_back()
+        self._placement.close()

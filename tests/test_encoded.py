@@ -26,9 +26,7 @@ def held(store: EncodedStore) -> list[list[int]]:
 @given(st.lists(st.integers(0, 45_000), max_size=8))
 def test_pieces_of_overlong_sentences_are_those_of_a_plain_loop(lengths: list[int]) -> None:
     expected = [
-        min(MAX_SENTENCE_WORDS, length - start)
-        for length in lengths
-        for start in range(0, length, MAX_SENTENCE_WORDS)
+        min(MAX_SENTENCE_WORDS, length - start) for length in lengths for start in range(0, length, MAX_SENTENCE_WORDS)
     ]
     assert piece_lengths(np.array(lengths, dtype=np.int64)).tolist() == expected
 

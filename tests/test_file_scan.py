@@ -72,9 +72,7 @@ def gensim_chunks(path: Path, ids: dict[str, int], words_per_chunk: int) -> list
     return list(expected_chunks(LineSentence(str(path)), ids, words_per_chunk))
 
 
-@given(
-    text=texts, part_bytes=st.integers(1, 60), block_bytes=st.integers(1, 30), dictionary=st.integers(0, 6)
-)
+@given(text=texts, part_bytes=st.integers(1, 60), block_bytes=st.integers(1, 30), dictionary=st.integers(0, 6))
 def test_any_text_in_parts_of_any_size_scans_as_gensim_does(
     text: str, part_bytes: int, block_bytes: int, dictionary: int
 ) -> None:
@@ -143,9 +141,7 @@ def test_files_read_by_several_processes_number_words_by_first_appearance(
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n \n", " "])
-def test_a_file_without_words_has_no_sentences_and_no_chunks(
-    corpus: Callable[[str], Path], text: str
-) -> None:
+def test_a_file_without_words_has_no_sentences_and_no_chunks(corpus: Callable[[str], Path], text: str) -> None:
     path = corpus(text)
     scan = scan_file(path, 2, IN_MEMORY)
     assert (scan.words, scan.counts.tolist(), scan.total_words, scan.sentence_count) == ([], [], 0, 0)
@@ -180,9 +176,7 @@ def test_the_corpus_is_not_read_again_while_the_scan_keeps_it(
 
 
 @pytest.mark.parametrize("budget", [NO_CACHE, CacheBudget(8, 8, None)])
-def test_a_scan_beyond_its_budget_keeps_counts_only(
-    corpus: Callable[[str], Path], budget: CacheBudget
-) -> None:
+def test_a_scan_beyond_its_budget_keeps_counts_only(corpus: Callable[[str], Path], budget: CacheBudget) -> None:
     path = corpus("a b\nc a\n")
     scan = scan_file(path, 1, budget)
     assert not scan.encoded.complete

@@ -19,9 +19,7 @@ questions-words."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v evaluate`."""
-    parser.add_argument(
-        "model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file"
-    )
+    parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
     parser.add_argument(
         "--pairs",
         metavar="FILE",
@@ -42,12 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=300_000,
         help="only the first N words are known (default: %(default)s)",
     )
-    parser.add_argument(
-        "--case-sensitive", action="store_true", help="tell upper from lower case (default: no)"
-    )
-    parser.add_argument(
-        "--sections", action="store_true", help="show every section of the analogies (default: no)"
-    )
+    parser.add_argument("--case-sensitive", action="store_true", help="tell upper from lower case (default: no)")
+    parser.add_argument("--sections", action="store_true", help="show every section of the analogies (default: no)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
 
 

@@ -17,9 +17,7 @@ DESCRIPTION = """Print the words nearest to each WORD, with their cosine similar
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v neighbours`."""
-    parser.add_argument(
-        "model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file"
-    )
+    parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
     parser.add_argument("words", metavar="WORD", nargs="*", help="words whose neighbours are wanted")
     parser.add_argument("--positive", metavar="WORD", nargs="+", default=[], help="words to add up")
     parser.add_argument("--negative", metavar="WORD", nargs="+", default=[], help="words to subtract")
@@ -44,9 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     vectors = read_vectors(arguments.model, arguments.format)
     for word in (word for positive, negative in queries for word in positive + negative):
         if word not in vectors.key_to_index:
-            raise CommandError(
-                f"word {word!r} is not in model {str(arguments.model)!r}{_hint(vectors, word)}"
-            )
+            raise CommandError(f"word {word!r} is not in model {str(arguments.model)!r}{_hint(vectors, word)}")
     answers = {
         _title(positive, negative): vectors.most_similar(positive, negative, topn=arguments.topn)
         for positive, negative in queries
@@ -56,9 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _hint(vectors: Any, word: str) -> str:
     """Another spelling of the word that the model does know, or nothing."""
-    known = next(
-        (form for form in (word.lower(), word.title(), word.upper()) if form in vectors.key_to_index), None
-    )
+    known = next((form for form in (word.lower(), word.title(), word.upper()) if form in vectors.key_to_index), None)
     return f"; it has {known!r}" if known else ""
 
 

@@ -34,9 +34,7 @@ class Trained:
 def run(arguments: argparse.Namespace) -> None:
     """Train, write the model and print a summary; whatever can be refused is refused before training."""
     if not arguments.negative and not arguments.hs:
-        raise CommandError(
-            "--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both"
-        )
+        raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
     if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
     _check_corpus(arguments.corpus)
@@ -65,9 +63,7 @@ def _check_corpus(corpus: Path) -> None:
         if not file.exists():
             raise CommandError(f"corpus {str(file)!r} is not there")
         if not file.is_file():
-            raise CommandError(
-                f"corpus {str(file)!r} is not a file: it is read several times, so a pipe will not do"
-            )
+            raise CommandError(f"corpus {str(file)!r} is not a file: it is read several times, so a pipe will not do")
         try:
             file.open("rb").close()
         except OSError as error:
@@ -81,9 +77,7 @@ def _check_apart(corpus: Path, output: Path) -> None:
     if output.resolve() == corpus.resolve():
         raise CommandError(f"output {str(output)!r} is the corpus itself")
     if corpus.is_dir() and output.parent.resolve() == corpus.resolve():
-        raise CommandError(
-            f"output {str(output)!r} lies in the corpus folder, and would be read as text next time"
-        )
+        raise CommandError(f"output {str(output)!r} lies in the corpus folder, and would be read as text next time")
 
 
 def _train(arguments: argparse.Namespace) -> Trained:
@@ -107,9 +101,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
             compute_loss=model.compute_loss,
         )
     except UnicodeDecodeError as error:
-        raise CommandError(
-            f"corpus {str(arguments.corpus)!r} is not UTF-8 text: {error}", exit_code=1
-        ) from error
+        raise CommandError(f"corpus {str(arguments.corpus)!r} is not UTF-8 text: {error}", exit_code=1) from error
     except (EOFError, zlib.error) as error:
         raise CommandError(f"corpus {str(arguments.corpus)!r} is damaged: {error}", exit_code=1) from error
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted

@@ -41,9 +41,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "corpus", metavar="CORPUS", type=Path, help="text file, .gz or .bz2 file, or folder of files"
-    )
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, .gz or .bz2 file, or folder of files")
     add = parser.add_argument
     add(
         "--output",
@@ -69,9 +67,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         help="dimensions (default: %(default)s)",
     )
     kind = group.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--sg", dest="sg", action="store_const", const=1, default=0, help="skip-gram (default: CBOW)"
-    )
+    kind.add_argument("--sg", dest="sg", action="store_const", const=1, default=0, help="skip-gram (default: CBOW)")
     kind.add_argument("--cbow", dest="sg", action="store_const", const=0, help="CBOW (this is the default)")
     add(
         "--window",
@@ -215,9 +211,7 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="show a progress bar (default: on a terminal; elsewhere log lines)",
     )
-    shown.add_argument(
-        "--quiet", "-q", action="store_true", help="no progress, no log, no summary (default: no)"
-    )
+    shown.add_argument("--quiet", "-q", action="store_true", help="no progress, no log, no summary (default: no)")
     add(
         "--cache-memory",
         metavar="BYTES",

@@ -1,0 +1,165 @@
+"""Measures speed, memory and quality beside gensim: `python benchmarks/compare.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import machine
+import pictures
+from jobs import MODES, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
+from reports import Report, add_output_arguments, row_table
+from runner import run_all
+from summaries import Row, rows_by
+from systems import SYSTEMS, InProcess
+
+BASELINE = "gensim"
+_LABELS = ("mode", "vector_size", "system")
+_NOTES = (
+    "words/s: raw words of the corpus, times epochs, by the seconds of training; median (slowest to fastest run). "
+    "For tfw2v training includes importing TensorFlow and making the first graph, whose seconds stand beside it, "
+    "with the speed that would be without them.",
+    "speed ratio: median words/s by gensim's median (smallest to largest ratio of two runs of the same round); "
+    "build_vocab ratio: gensim's seconds by the system's, likewise.",
+    "peak RSS: the process with its children until training ended, importing TensorFlow included; median.",
+    "scores: percent, mean ± standard deviation over runs (each round has another seed): Spearman's correlation on "
+    "wordsim353 and simlex999, accuracy on the analogies, and the mean of the three.",
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the comparison; the exit status is 1 if a run failed."""
+    arguments = _parser().parse_args(argv)
+    jobs, curve_jobs = plan(arguments)
+    comparison = Comparison(arguments)
+    for mode, size in _cells(arguments):
+        cell = [job for job in jobs if (job.mode, job.vector_size) == (mode, size)]
+        run_all(cell, arguments.repeats, comparison.keep, _say)
+    run_all(curve_jobs, 1, comparison.keep_curve, _say)
+    comparison.draw()
+    print(comparison.save())
+    failures = [run for run in comparison.runs + comparison.curves if "error" in run]
+    return 1 if failures else 0
+
+
+def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
+    """Return the jobs of one round, and those for the curves, without systems that cannot run."""
+    systems = []
+    for system in arguments.systems:
+        reason = SYSTEMS[system].missing()
+        if reason is None and arguments.input == "iterable" and not isinstance(SYSTEMS[system], InProcess):
+            reason = "it reads files only"
+        if reason is None:
+            systems.append(system)
+        else:
+            _say(f"leaving out {system}: {reason}")
+    if not systems:
+        raise SystemExit("compare: error: none of the systems asked for can run here")
+    jobs = [
+        job_from(arguments, mode=mode, vector_size=size, system=system)
+        for (mode, size), system in itertools.product(_cells(arguments), systems)
+    ]
+    curve_jobs = [
+        job_from(arguments, mode=job.mode, vector_size=job.vector_size, system=job.system, curve=True)
+        for job in jobs
+        if arguments.curves and isinstance(SYSTEMS[job.system], InProcess)
+    ]
+    return jobs, curve_jobs
+
+
+class Comparison:
+    """What has been measured so far; saved after every run, so that an interrupted comparison is not lost."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        head = machine.describe(arguments.corpus)
+        for warning in head["warnings"]:
+            _say(f"\n*** {warning} ***\n")
+        names = ("repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha")
+        settings = {name: getattr(arguments, name) for name in names}
+        self.report = Report(
+            "Word2vec: speed, memory and quality", head, settings, arguments.output, arguments.name, _NOTES
+        )
+        self.runs: list[dict[str, Any]] = []
+        self.curves: list[dict[str, Any]] = []
+
+    def keep(self, record: dict[str, Any]) -> None:
+        """Take a run in and save."""
+        self.runs.append(record)
+        self.save()
+
+    def keep_curve(self, record: dict[str, Any]) -> None:
+        """Take the points of a curve in and save."""
+        self.curves.append(record)
+        self.save()
+
+    def rows(self) -> list[Row]:
+        """Return the table's rows."""
+        return rows_by(_LABELS, self.runs, ("mode", "vector_size"), {"system": BASELINE})
+
+    def save(self) -> str:
+        """Write JSON and Markdown and return the latter."""
+        rows = self.rows()
+        tables = {"Results": row_table(rows, _LABELS)} if rows else {}
+        failed = [run for run in self.runs + self.curves if "error" in run]
+        if failed:
+            tables["Failed runs"] = [
+                ["mode", "vector size", "system", "error"],
+                *([run["mode"], str(run["vector_size"]), run["system"], _one_line(run["error"])] for run in failed),
+            ]
+        data = {"rows": [asdict(row) for row in rows], "runs": self.runs, "curves": self.curves}
+        return self.report.save(tables, data)
+
+    def draw(self) -> None:
+        """Draw the pictures, or say what they need."""
+        if not pictures.is_possible():
+            _say("no pictures: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
+            return
+        if rows := self.rows():
+            pictures.draw_speed(rows, self._new_picture("speed"))
+        if curves := [curve for curve in self.curves if "error" not in curve]:
+            pictures.draw_quality(curves, self._new_picture("quality_over_time"))
+
+    def _new_picture(self, subject: str) -> Path:
+        path = self.report.path(f"-{subject}.png")
+        self.report.pictures.append(path)
+        return path
+
+
+def _cells(arguments: argparse.Namespace) -> list[tuple[str, int]]:
+    return list(itertools.product(arguments.modes, arguments.vector_size))
+
+
+def _one_line(text: str) -> str:
+    return " / ".join(text.splitlines()).replace("|", "\\|")
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Measure speed, memory and quality beside gensim.")
+    add = parser.add_argument
+    add_corpus_argument(parser)
+    add_output_arguments(parser, "compare")
+    add("--repeats", type=int, default=3, metavar="N", help="runs of every system in every cell (default 3)")
+    add("--modes", nargs="+", choices=list(MODES), default=["sg-neg", "cbow-neg"], help="default: sg-neg cbow-neg")
+    add("--vector-size", nargs="+", type=int, default=[100], metavar="N", help="one or more (default 100)")
+    add("--systems", nargs="+", choices=list(SYSTEMS), default=["tfw2v", "gensim"], help="default: tfw2v gensim")
+    add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
+    add("--curves", action="store_true", help="one run more of each, scored after every epoch, and its picture")
+    add_training_arguments(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        _say("stopped; what was measured so far is saved")
+        status = 130
+    raise SystemExit(status)

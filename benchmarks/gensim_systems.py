@@ -1,0 +1,138 @@
+"""gensim's Word2Vec and ours, trained and timed in this process by the same lines."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from checkout import use_checkout
+from jobs import Job, Outcome
+from memory import peak_rss_bytes
+
+
+def train_gensim(job: Job) -> Outcome:
+    """Train gensim's class."""
+    from gensim.models import Word2Vec
+
+    use_checkout()
+    return _train(job, Word2Vec(**job.gensim_arguments()), prepare=lambda: None)
+
+
+def train_tfw2v(job: Job) -> Outcome:
+    """Train our class. TensorFlow is imported within the timed part of training."""
+    use_checkout()
+    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+
+    blocks = BlockTimes()
+
+    class Measured(TFWord2Vec):
+        """Ours, with its blocks timed."""
+
+        def _placement(self, settings: Any) -> Any:
+            return TimedPlacement(super()._placement(settings), blocks)
+
+    model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False)
+    import_seconds = 0.0
+
+    def import_tensorflow() -> None:
+        nonlocal import_seconds
+        began = time.perf_counter()
+        load_tensorflow()
+        import_seconds = time.perf_counter() - began
+
+    trained = _train(job, model, prepare=import_tensorflow)
+    trained.tensorflow_import_seconds = import_seconds
+    trained.first_graph_seconds = blocks.first_graph_seconds()
+    return trained
+
+
+def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
+    corpus: dict[str, Any] = {"corpus_file": job.corpus}
+    if job.input == "iterable":
+        from gensim.models.word2vec import LineSentence
+
+        corpus = {"corpus_iterable": list(LineSentence(job.corpus))}
+    began = time.perf_counter()
+    model.build_vocab(**corpus)
+    build_vocab_seconds = time.perf_counter() - began
+    scorer = _EpochScorer() if job.curve else None
+    began = time.perf_counter()
+    prepare()
+    if scorer:
+        scorer.began = began
+    model.train(
+        **corpus,
+        total_examples=model.corpus_count,
+        total_words=model.corpus_total_words,
+        epochs=job.epochs,
+        callbacks=[scorer] if scorer else [],
+    )
+    train_seconds = time.perf_counter() - began
+    return Outcome(
+        keyed_vectors=model.wv,
+        raw_words=model.corpus_total_words,
+        build_vocab_seconds=build_vocab_seconds,
+        train_seconds=train_seconds - (scorer.own_seconds if scorer else 0.0),
+        peak_rss_bytes=peak_rss_bytes(),
+        trained_at=time.time(),
+        curve=scorer.points if scorer else [],
+    )
+
+
+class _EpochScorer:
+    """A gensim callback that scores the vectors after every epoch, on a clock that stands still meanwhile."""
+
+    def __init__(self) -> None:
+        self.began = 0.0
+        self.own_seconds = 0.0
+        self.points: list[dict[str, float | None]] = []
+
+    def on_epoch_end(self, model: Any) -> None:
+        from gensim_tfw2v.evaluation import score_vectors
+
+        now = time.perf_counter()
+        mean = score_vectors(model.wv).mean
+        self.points.append({"seconds": now - self.began - self.own_seconds, "mean": mean})
+        self.own_seconds += time.perf_counter() - now
+
+    def on_epoch_begin(self, model: Any) -> None:
+        pass
+
+    def on_train_begin(self, model: Any) -> None:
+        pass
+
+    def on_train_end(self, model: Any) -> None:
+        pass
+
+
+class BlockTimes:
+    """How long each block took, in the order they ended."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def first_graph_seconds(self) -> float | None:
+        """Return how much longer than others the first block took: the graph is made in it. None for one block."""
+        if len(self.seconds) < 2:
+            return None
+        return max(0.0, self.seconds[0] - statistics.median(self.seconds[1:]))
+
+
+class TimedPlacement:
+    """A placement as it is, with the time of its blocks noted."""
+
+    def __init__(self, placement: Any, times: BlockTimes) -> None:
+        self._inner = placement
+        self._times = times
+
+    def train_block(self, *arguments: Any) -> Any:
+        began = time.perf_counter()
+        losses = self._inner.train_block(*arguments)
+        self._times.seconds.append(time.perf_counter() - began)
+        return losses
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -1,0 +1,127 @@
+"""What one measurement is to do, in Python and as command-line arguments, and what it finds."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+# Mode → gensim's `sg` and `hs`; `negative` is 0 where hs is 1.
+MODES: dict[str, tuple[int, int]] = {"sg-neg": (1, 0), "cbow-neg": (0, 0), "sg-hs": (1, 1), "cbow-hs": (0, 1)}
+INPUTS = ("corpus_file", "iterable")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training run of one system. Where a system has no such setting (None), its own default holds."""
+
+    system: str
+    corpus: str
+    mode: str = "sg-neg"
+    vector_size: int = 100
+    epochs: int = 5
+    workers: int = 1
+    input: str = "corpus_file"
+    window: int = 5
+    negative: int = 5
+    min_count: int = 5
+    sample: float = 1e-3
+    alpha: float = 0.025
+    seed: int = 1
+    batch_tokens: int | None = None
+    shared_negatives: int | None = None
+    update_bound: float | None = None
+    curve: bool = False  # score after every epoch
+    scores: bool = True  # score after training
+
+    @property
+    def skip_gram(self) -> bool:
+        return MODES[self.mode][0] == 1
+
+    @property
+    def hierarchical_softmax(self) -> bool:
+        return MODES[self.mode][1] == 1
+
+    def gensim_arguments(self) -> dict[str, Any]:
+        """Return what gensim's constructor is given."""
+        return {
+            "sg": int(self.skip_gram),
+            "hs": int(self.hierarchical_softmax),
+            "negative": 0 if self.hierarchical_softmax else self.negative,
+            **{name: getattr(self, name) for name in _GENSIM_NAMES},
+        }
+
+    def own_arguments(self) -> dict[str, Any]:
+        """Return what only our constructor is given: the tuning that this job sets."""
+        return {name: value for name in TUNING if (value := getattr(self, name)) is not None}
+
+    def to_arguments(self) -> list[str]:
+        """Return the arguments of `one_run.py` that stand for this job."""
+        arguments = [self.system, self.corpus]
+        for entry in dataclasses.fields(self)[2:]:
+            value = getattr(self, entry.name)
+            flag = "--" + entry.name.replace("_", "-")
+            if entry.name == "scores":
+                arguments += [] if value else ["--no-scores"]
+            elif isinstance(value, bool):
+                arguments += [flag] if value else []
+            elif value is not None:
+                arguments += [flag, str(value)]
+        return arguments
+
+
+_GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
+TUNING = ("batch_tokens", "shared_negatives", "update_bound")
+
+
+@dataclass
+class Outcome:
+    """What a run measured. Times are seconds; None where a system cannot tell."""
+
+    train_seconds: float
+    raw_words: int  # of one epoch
+    peak_rss_bytes: int  # this process's own peak, or the program's, until training ended
+    trained_at: float  # time.time() then
+    build_vocab_seconds: float | None = None
+    tensorflow_import_seconds: float | None = None  # within train_seconds
+    first_graph_seconds: float | None = None  # within train_seconds
+    keyed_vectors: Any = None
+    curve: list[dict[str, float | None]] = field(default_factory=list)  # seconds and score after every epoch
+
+
+def add_corpus_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the corpus, which has to be there."""
+
+    def readable_file(path: str) -> str:
+        if not os.path.isfile(path):
+            raise argparse.ArgumentTypeError(f"there is no file {path!r}")
+        return path
+
+    parser.add_argument("corpus", type=readable_file, help="text file of one sentence a line")
+
+
+def add_training_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the settings that all runs of a comparison share."""
+    default = Job("", "")
+    add = parser.add_argument
+    add("--epochs", type=int, default=default.epochs, metavar="N", help="passes over the corpus (default 5)")
+    add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
+    add("--window", type=int, default=default.window, metavar="N", help="gensim's window (default 5)")
+    add("--negative", type=int, default=default.negative, metavar="N", help="gensim's negative (default 5)")
+    add("--min-count", type=int, default=default.min_count, metavar="N", help="gensim's min_count (default 5)")
+    add("--sample", type=float, default=default.sample, metavar="X", help="gensim's sample (default 1e-3)")
+    add("--alpha", type=float, default=default.alpha, metavar="X", help="starting learning rate (default 0.025)")
+    add("--no-scores", dest="scores", action="store_false", help="measure speed only")
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def job_from(arguments: argparse.Namespace, **others: Any) -> Job:
+    """Return a job with the parsed settings, and `others` where they say something else."""
+    names = {entry.name for entry in dataclasses.fields(Job)}
+    return Job(**{**{name: value for name, value in vars(arguments).items() if name in names}, **others})

@@ -1,0 +1,69 @@
+"""Peak memory: of this process as the kernel counts it, and of a process with its children, by looking at it often."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import threading
+import time
+from types import TracebackType
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+
+
+def peak_rss_bytes(who: int = resource.RUSAGE_SELF) -> int:
+    """Return the peak resident size so far of this process, or of its largest finished child."""
+    return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class FamilyMemory:
+    """Looks, while it is open, at the resident size of a process and all its children together.
+
+    Pages that they share count once for each. Without psutil there is nothing to look with, and no peak.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._sizes: list[tuple[float, int]] = []  # time.time(), bytes
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> FamilyMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def peak_until(self, moment: float) -> int:
+        """Return the largest size seen until then, 0 if none was."""
+        return max((size for seen_at, size in self._sizes if seen_at <= moment), default=0)
+
+    def _watch(self) -> None:
+        try:
+            import psutil
+
+            process = psutil.Process(self._pid)
+        except Exception:  # no psutil, or the process is gone
+            return
+        while not self._stop.is_set():
+            size = 0
+            for member in [process, *_children(process)]:
+                try:
+                    size += member.memory_info().rss
+                except psutil.Error:  # it has just ended
+                    continue
+            self._sizes.append((time.time(), size))
+            self._stop.wait(_SECONDS_BETWEEN_LOOKS)
+
+
+def _children(process: object) -> list[object]:
+    import psutil
+
+    try:
+        return list(process.children(recursive=True))  # type: ignore[attr-defined]
+    except psutil.Error:
+        return []

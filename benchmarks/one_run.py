@@ -1,0 +1,80 @@
+"""Measures one system once and prints what it found as one line of JSON: `python benchmarks/one_run.py --help`.
+
+Each run has a process of its own, so that its peak memory and its thread settings are its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import Any
+
+import systems
+from checkout import use_checkout
+from jobs import MODES, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job that the arguments describe; the exit status is 0."""
+    arguments = _parser().parse_args(argv)
+    job = job_from(arguments)
+    missing = systems.SYSTEMS[job.system].missing()
+    if missing:
+        raise SystemExit(f"one_run: error: {missing}")
+    print(json.dumps(measure(job)), flush=True)
+    return 0
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Return the figures of one run; scoring comes after everything that is timed."""
+    outcome = systems.SYSTEMS[job.system].run(job)
+    result = {
+        entry.name: getattr(outcome, entry.name)
+        for entry in dataclasses.fields(outcome)
+        if entry.name != "keyed_vectors"
+    }
+    result["words_per_second"] = outcome.raw_words * job.epochs / outcome.train_seconds
+    starting = (outcome.tensorflow_import_seconds or 0.0) + (outcome.first_graph_seconds or 0.0)
+    result["started_words_per_second"] = outcome.raw_words * job.epochs / (outcome.train_seconds - starting)
+    result["finite"] = _is_finite(outcome.keyed_vectors)
+    result["scores"] = _scores(outcome.keyed_vectors) if job.scores else None
+    return result
+
+
+def _is_finite(keyed_vectors: Any) -> bool:
+    import numpy as np
+
+    return bool(np.isfinite(keyed_vectors.vectors).all())
+
+
+def _scores(keyed_vectors: Any) -> dict[str, float | None]:
+    """Return every score in percent (Spearman's correlation, or accuracy) and their mean; None where undefined."""
+    use_checkout()
+    from gensim_tfw2v.evaluation import score_vectors
+
+    scores = score_vectors(keyed_vectors)
+    named = {score.name: score.spearman for score in scores.pairs}
+    named["analogies"] = scores.analogies[0].accuracy
+    return {name: None if value is None else 100 * value for name, value in named.items()} | {"mean": scores.mean}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Measure one system once and print one line of JSON.")
+    add = parser.add_argument
+    add("system", choices=list(systems.SYSTEMS))
+    add_corpus_argument(parser)
+    add("--mode", choices=list(MODES), default="sg-neg")
+    add("--vector-size", type=int, default=100, metavar="N")
+    add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
+    add("--seed", type=int, default=1, metavar="N")
+    add_training_arguments(parser)
+    add("--batch-tokens", type=int, metavar="N", help="tfw2v only, like the next two; default: chosen")
+    add("--shared-negatives", type=int, metavar="N")
+    add("--update-bound", type=float, metavar="X")
+    add("--curve", action="store_true", help="score after every epoch as well; the time of that is not counted")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,108 @@
+"""The pictures: speed bars, and score against training time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from summaries import Row, Spread
+
+# Okabe and Ito's colours, told apart by all; hatches and markers tell them apart in print too.
+_LOOKS = {
+    "tfw2v": ("#0072B2", "", "o"),
+    "gensim": ("#E69F00", "//", "s"),
+    "word2vec": ("#009E73", "..", "^"),
+    "fasttext": ("#CC79A7", "xx", "D"),
+}
+_OTHER_LOOK = ("#999999", "\\\\", "v")
+
+
+def is_possible() -> bool:
+    """Return whether matplotlib is installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def draw_speed(rows: Sequence[Row], path: Path) -> None:
+    """Draw words a second, and times gensim's speed, of every system for each mode and vector size."""
+    figure, axes = _figure(1 + any(row.speed_ratio for row in rows), width=max(6.0, 1.2 * len(rows)))
+    _bars(axes[0], rows, [_scaled(row.words_per_second, 1e-6) for row in rows], "{:.2f}")
+    axes[0].set_ylabel("million raw words a second")
+    axes[0].set_title("Training speed (median; whiskers: slowest and fastest run)")
+    if len(axes) > 1:
+        _bars(axes[1], rows, [row.speed_ratio for row in rows], "{:.2f}")
+        axes[1].axhline(1, color="black", linewidth=0.8)
+        axes[1].set_ylabel("times gensim's speed")
+        axes[1].set_title("Ratio to gensim (of medians; whiskers: pairs of runs)")
+    _finish(figure, path)
+
+
+def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw the mean score after every epoch against the training time so far; one panel a mode and vector size."""
+    panels = list(dict.fromkeys((curve["mode"], curve["vector_size"]) for curve in curves))
+    figure, axes = _figure(len(panels), width=6.0)
+    for axis, panel in zip(axes, panels, strict=True):
+        for curve in curves:
+            if (curve["mode"], curve["vector_size"]) != panel:
+                continue
+            colour, _, marker = _LOOKS.get(curve["system"], _OTHER_LOOK)
+            points = [point for point in curve["curve"] if point["mean"] is not None]
+            seconds, means = [point["seconds"] for point in points], [point["mean"] for point in points]
+            axis.plot(seconds, means, color=colour, marker=marker, label=curve["system"])
+        axis.set_title(f"Score after every epoch: {panel[0]}, vector size {panel[1]}")
+        axis.set_xlabel("training seconds")
+        axis.set_ylabel("mean score, percent")
+        axis.set_xlim(left=0)
+        axis.grid(alpha=0.3)
+        axis.legend()
+    _finish(figure, path)
+
+
+def _bars(axis: Any, rows: Sequence[Row], values: Sequence[Spread | None], label: str) -> None:
+    groups = list(dict.fromkeys((row.label["mode"], row.label["vector_size"]) for row in rows))
+    systems = list(dict.fromkeys(row.label["system"] for row in rows))
+    width = 0.8 / len(systems)
+    for place, system in enumerate(systems):
+        colour, hatch, _ = _LOOKS.get(system, _OTHER_LOOK)
+        shift = (place - (len(systems) - 1) / 2) * width
+        drawn = [
+            (groups.index((row.label["mode"], row.label["vector_size"])) + shift, value)
+            for row, value in zip(rows, values, strict=True)
+            if row.label["system"] == system and value is not None
+        ]
+        if not drawn:
+            continue
+        heights = [value.middle for _, value in drawn]
+        # A ratio of medians may lie outside the ratios of the pairs.
+        below = [max(0.0, value.middle - value.low) for _, value in drawn]
+        above = [max(0.0, value.high - value.middle) for _, value in drawn]
+        places = [position for position, _ in drawn]
+        style = {"color": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6, "label": system}
+        bars = axis.bar(places, heights, width, yerr=[below, above], capsize=3, **style)
+        axis.bar_label(bars, labels=[label.format(height) for height in heights], padding=2, fontsize=8)
+    axis.set_xticks(range(len(groups)), [f"{mode}\n{size}" for mode, size in groups])
+    axis.margins(y=0.25)  # room for the legend
+    axis.legend(loc="upper center", ncols=len(systems))
+
+
+def _scaled(values: Spread, factor: float) -> Spread:
+    return Spread(values.middle * factor, values.low * factor, values.high * factor)
+
+
+def _figure(panels: int, width: float) -> tuple[Any, list[Any]]:
+    """Return a figure with panels side by side; no display is needed."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * panels, 4.5), layout="constrained", dpi=150)
+    FigureCanvasAgg(figure)
+    return figure, list(figure.subplots(1, panels, squeeze=False)[0])
+
+
+def _finish(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, format="png")

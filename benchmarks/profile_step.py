@@ -1,0 +1,188 @@
+"""Shows what a block costs, operation by operation and on the host: `python benchmarks/profile_step.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import itertools
+import pstats
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import machine
+from checkout import ROOT, use_checkout
+from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from
+from reports import Report, add_output_arguments
+
+_PACKAGE = str(ROOT / "gensim_tfw2v")
+# "while/body/_1/while/MatMul_2:_MklBatchMatMulV2"; other events are functions and executors that hold operations.
+_OPERATION = re.compile(r"^(?:.*/)?(?P<name>[^/: ]+):(?P<type>_?[A-Z]\w*)$")
+_HOLDS_OTHERS = {"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"}
+_WARM_UP_BLOCKS = 2
+_NOTES = (
+    "ns/token: nanoseconds for each token that subsampling keeps, on one thread of steps.",
+    "An operation's time is its kernel's alone, without what the executor needs between kernels. Independent "
+    "operations of a batch may run side by side, and profiling adds to small ones: their sum is not the blocks' time.",
+    "Host functions are shown with what they call outside the package, NumPy above all, measured by cProfile.",
+)
+
+Seconds = dict[str, float]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Profile the blocks; the exit status is 0."""
+    arguments = _parser().parse_args(argv)
+    use_checkout()
+    head = machine.describe(arguments.corpus)
+    for warning in head["warnings"]:
+        print(f"\n*** {warning} ***\n", file=sys.stderr, flush=True)
+    job = job_from(arguments, system="tfw2v", workers=1)
+    maker, placement, chunks = prepare(job, arguments.blocks)
+    host, blocks = profile_host(maker, chunks)
+    tokens = sum(block.tokens for block in blocks)
+    make_seconds = _seconds_of(lambda: [_make(maker, chunk) for chunk in chunks])
+    run_seconds, by_name, by_type = profile_graph(placement, blocks, job.alpha)
+    totals = {
+        "host: making blocks": make_seconds,
+        "graph: running blocks": run_seconds,
+        "graph: operations, profiled": sum(by_type.values()),
+    }
+    settings = {name: getattr(job, name) for name in ("mode", "vector_size", "window", "negative", "sample", *TUNING)}
+    settings |= {"blocks": len(blocks), "kept_tokens": tokens}
+    report = Report("Profile of a block", head, settings, arguments.output, arguments.name, _NOTES)
+    parts = {"Totals": totals, "Operations by type": by_type, "Operations": by_name, "Host functions": host}
+    tables = {heading: _table(seconds, tokens, arguments.top) for heading, seconds in parts.items()}
+    data = {heading.lower().replace(" ", "_"): _nanoseconds(seconds, tokens) for heading, seconds in parts.items()}
+    print(report.save(tables, {"ns_per_token": data}))
+    return 0
+
+
+def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
+    """Return the model's block maker, a placement with its tables, and the first chunks of the corpus."""
+    from gensim_tfw2v import TFWord2Vec
+
+    model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
+    model.build_vocab(corpus_file=job.corpus)
+    source = model._source(None, job.corpus, model.corpus_total_words)
+    chunks = list(itertools.islice(source.epoch(), blocks))
+    source.close()
+    placement = model._placement(model._step_settings())
+    placement.load(model._tables())
+    return model._block_maker(), placement, chunks
+
+
+def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:
+    """Return the seconds of each function of the package that makes blocks, and the blocks."""
+    _make(maker, chunks[0])
+    profile = cProfile.Profile()
+    blocks = profile.runcall(lambda: [_make(maker, chunk) for chunk in chunks])
+    return own_seconds(pstats.Stats(profile).stats), [block for block in blocks if block is not None]  # type: ignore[attr-defined]
+
+
+def own_seconds(stats: Mapping[tuple[str, int, str], Any], package: str = _PACKAGE) -> Seconds:
+    """Return each package function's time with everything it calls except other functions of the package.
+
+    Parameters
+    ----------
+    stats : mapping
+        As `pstats.Stats.stats`: function → (calls, calls, own time, cumulative time, callers).
+    """
+    ours = {function for function in stats if function[0].startswith(package)}
+    seconds = {function: stats[function][3] for function in ours}
+    for function in ours:
+        for caller, (*_, cumulative) in stats[function][4].items():
+            if caller in ours and caller != function:
+                seconds[caller] -= cumulative
+    named: Counter[str] = Counter()
+    for (path, _, name), value in seconds.items():
+        named[f"{Path(path).stem}.{name}"] += value
+    return dict(named)
+
+
+def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tuple[float, Seconds, Seconds]:
+    """Return the seconds of running the blocks unprofiled, and of each operation by its name and by its type."""
+    import numpy as np
+    from tensorflow import profiler
+
+    def run() -> None:
+        for block in blocks:
+            batches = len(block.pairs)
+            measured = np.arange(batches) % 16 == 0
+            placement.train_block(block, np.full(batches, learning_rate, np.float32), measured)
+
+    for block in blocks[:_WARM_UP_BLOCKS]:
+        placement.train_block(block, np.zeros(len(block.pairs), np.float32), np.ones(len(block.pairs), bool))
+    run_seconds = _seconds_of(run)
+    with tempfile.TemporaryDirectory() as folder:
+        profiler.experimental.start(folder)
+        run()
+        profiler.experimental.stop()
+        by_name, by_type = read_operations(Path(folder))
+    return run_seconds, by_name, by_type
+
+
+def read_operations(folder: Path) -> tuple[Seconds, Seconds]:
+    """Return the seconds of each operation on CPUs in a profiler's folder, by name and by type."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    by_name: Counter[str] = Counter()
+    by_type: Counter[str] = Counter()
+    for path in folder.glob("**/*.xplane.pb"):
+        space = xplane_pb2.XSpace.FromString(path.read_bytes())
+        for plane in (plane for plane in space.planes if "CPU" in plane.name):
+            for event in (event for line in plane.lines for event in line.events):
+                found = _OPERATION.match(plane.event_metadata[event.metadata_id].name)
+                if found and found["type"] not in _HOLDS_OTHERS:
+                    by_name[f"{found['name']} ({found['type']})"] += event.duration_ps / 1e12
+                    by_type[found["type"]] += event.duration_ps / 1e12
+    return dict(by_name), dict(by_type)
+
+
+def _make(maker: Any, chunk: Any) -> Any:
+    import numpy as np
+
+    return maker.make(chunk.ids, chunk.sentence_lengths, np.random.Generator(np.random.SFC64(chunk.number)))
+
+
+def _seconds_of(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _nanoseconds(seconds: Seconds, tokens: int) -> dict[str, float]:
+    """Return nanoseconds a token, largest first."""
+    return {name: value * 1e9 / tokens for name, value in sorted(seconds.items(), key=lambda item: -item[1])}
+
+
+def _table(seconds: Seconds, tokens: int, top: int) -> list[list[str]]:
+    shown = list(_nanoseconds(seconds, tokens).items())
+    rest = sum(value for _, value in shown[top:])
+    rows = [[name, f"{value:.1f}"] for name, value in shown[:top]]
+    return [["what", "ns/token"], *rows, *([[f"{len(shown) - top} others", f"{rest:.1f}"]] if rest else [])]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Show what a block costs, operation by operation and on the host.")
+    add = parser.add_argument
+    add_corpus_argument(parser)
+    add_output_arguments(parser, "profile")
+    add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
+    add("--vector-size", type=int, default=100, metavar="N", help="default: 100")
+    add("--blocks", type=int, default=10, metavar="N", help="blocks from the corpus's beginning (default 10)")
+    add("--top", type=int, default=25, metavar="N", help="lines a table (default 25)")
+    add("--batch-tokens", type=int, metavar="N", help="default: chosen")
+    add("--shared-negatives", type=int, metavar="N", help="default: chosen")
+    add("--update-bound", type=float, metavar="X", help="default: chosen")
+    add_training_arguments(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

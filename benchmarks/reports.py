@@ -1,0 +1,161 @@
+"""Results files: one JSON with everything, one Markdown page to read, written anew after every run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checkout import RESULTS
+from summaries import MeanSd, Row, Spread
+
+MEGABYTE = 1e6
+MISSING = "-"
+
+
+def add_output_arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add where results go."""
+    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="default: benchmarks/results")
+    parser.add_argument("--name", default=name, help=f"results are DIR/NAME.json, DIR/NAME.md, ... (default {name})")
+
+
+@dataclass
+class Report:
+    """One results file in the making."""
+
+    title: str
+    head: dict[str, Any]  # from `machine.describe`
+    settings: dict[str, Any]
+    folder: Path
+    name: str
+    notes: Sequence[str] = ()
+    pictures: list[Path] = field(default_factory=list)
+
+    def save(self, tables: dict[str, list[list[str]]], data: dict[str, Any]) -> str:
+        """Write JSON and Markdown and return the Markdown. A table is its heading row and its rows."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        everything = {"title": self.title, **self.head, "settings": self.settings, **data}
+        _write(self.path(".json"), json.dumps(_plain(everything), indent=1, allow_nan=False) + "\n")
+        text = self._markdown(tables)
+        _write(self.path(".md"), text)
+        return text
+
+    def path(self, ending: str) -> Path:
+        """Return where a file of this report belongs."""
+        return self.folder / f"{self.name}{ending}"
+
+    def _markdown(self, tables: dict[str, list[list[str]]]) -> str:
+        parts = [f"# {self.title}", *(f"**{warning}**" for warning in self.head["warnings"])]
+        for heading, table in tables.items():
+            parts += [f"## {heading}", markdown_table(table)]
+        parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
+        parts += [f"![{picture.stem}]({picture.name})" for picture in self.pictures]
+        parts += ["## How it was measured", "\n".join(f"- {line}" for line in self._circumstances())]
+        return "\n\n".join(parts) + "\n"
+
+    def _circumstances(self) -> Iterable[str]:
+        machine, corpus = self.head["machine"], self.head["corpus"]
+        load = " ".join(f"{average:.2f}" for average in machine["load_before"])
+        yield f"Command: `{self.head['command']}`"
+        yield f"Started: {self.head['started']}; load averages before (1, 5, 15 minutes): {load}"
+        memory = f"{machine['ram_bytes'] / 1e9:.1f} GB RAM"
+        yield f"Machine: {machine['cpu']}, {machine['cores']} cores, {memory}, {machine['system']}"
+        yield "Versions: " + ", ".join(f"{name} {version}" for name, version in self.head["versions"].items())
+        if corpus:
+            yield f"Corpus: {corpus['name']}, {corpus['bytes']:,} bytes, SHA-256 `{corpus['sha256']}`"
+        yield "Settings: " + ", ".join(f"{name} {_shown(value)}" for name, value in self.settings.items())
+
+
+def markdown_table(table: list[list[str]]) -> str:
+    """Return a Markdown table with aligned columns; the first row is the heading."""
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in table)
+    heading, *lines = (f"| {' | '.join(cells)} |" for cells in padded)
+    return "\n".join([heading, f"|{'|'.join('-' * (width + 2) for width in widths)}|", *lines])
+
+
+def row_table(rows: Sequence[Row], labels: Sequence[str]) -> list[list[str]]:
+    """Return the table of speeds, memory and scores, without the columns that are empty in all rows."""
+    score_names = list(dict.fromkeys(name for row in rows for name in row.scores))
+    heading = [
+        *(label.replace("_", " ") for label in labels),
+        "runs",
+        "words/s (min to max)",
+        "speed ratio",
+        "train s",
+        "of it import",
+        "of it first graph",
+        "words/s without these",
+        "build_vocab s",
+        "build_vocab ratio",
+        "peak RSS MB",
+        *score_names,
+        "finite",
+    ]
+    table = [heading]
+    for row in rows:
+        table.append(
+            [
+                *(_shown(row.label[label]) for label in labels),
+                str(row.runs),
+                show_spread(row.words_per_second, ",.0f"),
+                show_spread(row.speed_ratio, ".2f"),
+                show_middle(row.train_seconds, ".2f"),
+                show_middle(row.tensorflow_import_seconds, ".2f"),
+                show_middle(row.first_graph_seconds, ".2f"),
+                show_middle(row.started_words_per_second, ",.0f"),
+                show_middle(row.build_vocab_seconds, ".2f"),
+                show_spread(row.build_vocab_ratio, ".2f"),
+                f"{row.peak_rss_bytes.middle / MEGABYTE:,.0f}",
+                *(show_score(row.scores.get(name)) for name in score_names),
+                "yes" if row.finite else "**NO**",
+            ]
+        )
+    empty = {column for column in range(len(heading)) if all(row[column] == MISSING for row in table[1:])}
+    return [[cell for column, cell in enumerate(row) if column not in empty] for row in table]
+
+
+def show_spread(values: Spread | None, form: str) -> str:
+    """Return "middle (low to high)"."""
+    return MISSING if values is None else f"{values.middle:{form}} ({values.low:{form}} to {values.high:{form}})"
+
+
+def show_middle(values: Spread | None, form: str) -> str:
+    """Return the middle value alone."""
+    return MISSING if values is None else f"{values.middle:{form}}"
+
+
+def show_score(score: MeanSd | None) -> str:
+    """Return "mean ± sd"."""
+    if score is None:
+        return MISSING
+    return f"{score.mean:.2f}" if score.sd is None else f"{score.mean:.2f} ± {score.sd:.2f}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return " ".join(_shown(part) for part in value)
+    return "default" if value is None else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return the value in JSON's types; what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file so that it is never seen half written."""
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, path)

@@ -1,0 +1,76 @@
+"""Runs jobs one after the other, each in a process of its own, with the systems taking turns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jobs import Job
+from memory import FamilyMemory
+
+_LAST_LINES = 5  # of what a failed run printed
+
+
+class RunFailedError(Exception):
+    """A run ended without a result; says how."""
+
+
+def in_turns(jobs: Sequence[Job], repeats: int) -> Iterator[tuple[int, Job]]:
+    """Yield (round, job) for every round of all jobs, every other round backwards, with the round's own seed.
+
+    What slows the machine for a while then falls on all jobs, and none is always the first.
+    """
+    for turn in range(repeats):
+        for job in jobs if turn % 2 == 0 else reversed(jobs):
+            yield turn, dataclasses.replace(job, seed=job.seed + turn)
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Return what a fresh process measured; RunFailedError with the end of its messages if it failed."""
+    command = [sys.executable, str(Path(__file__).with_name("one_run.py")), *job.to_arguments()]
+    with (
+        tempfile.TemporaryFile("w+") as messages,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True) as process,
+    ):
+        with FamilyMemory(process.pid) as memory:
+            try:
+                printed, _ = process.communicate()
+            except BaseException:
+                process.kill()
+                raise
+        messages.seek(0)
+        said = messages.read().strip().splitlines()[-_LAST_LINES:]
+    lines = printed.strip().splitlines()
+    if process.returncode or not lines:
+        raise RunFailedError(f"{job.system} ended with status {process.returncode}: " + "\n".join(said))
+    result: dict[str, Any] = json.loads(lines[-1])
+    result["peak_rss_bytes"] = max(result["peak_rss_bytes"], memory.peak_until(result.pop("trained_at")))
+    return result
+
+
+def run_all(
+    jobs: Sequence[Job], repeats: int, keep: Callable[[dict[str, Any]], None], say: Callable[[str], None]
+) -> None:
+    """Run every job `repeats` times in turns; `keep` gets each run's record as soon as it is there.
+
+    A run that fails gives a record with the reason as its "error", and the others go on.
+    """
+    turns = list(in_turns(jobs, repeats))
+    for number, (turn, job) in enumerate(turns, start=1):
+        tuning = "".join(f" {name}={value}" for name, value in job.own_arguments().items())
+        label = f"[{number}/{len(turns)}] {job.system} {job.mode} {job.vector_size}{tuning} round {turn + 1}"
+        record = {"round": turn, **dataclasses.asdict(job), "corpus": Path(job.corpus).name}
+        try:
+            record |= run(job)
+        except RunFailedError as failure:
+            record["error"] = str(failure)
+            say(f"{label}: FAILED, {failure}")
+        else:
+            say(f"{label}: {record['words_per_second']:,.0f} words/s")
+        keep(record)

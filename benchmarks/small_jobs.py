@@ -1,0 +1,191 @@
+"""Times small models trained one after the other in one process: `python benchmarks/small_jobs.py --help`.
+
+The first model pays for its graph; a further one should pay milliseconds, not a new trace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import machine
+from checkout import use_checkout
+from jobs import MODES, usable_cores
+from reports import MISSING, Report, add_output_arguments
+
+Sentences = Sequence[list[str]]
+_NOTES = (
+    "All models are trained in one process, in this order; TensorFlow is imported before the first "
+    "(its seconds are in the settings) and gensim's models are trained between ours.",
+    "train s: seconds of train() alone, first time and median of the further ones, which differ in their seed only.",
+    "new graphs: objectives traced for the first time, of which a process needs one for each kind of model. "
+    "retraces: traces of objectives that had one already; there should be none.",
+)
+
+
+@dataclass(frozen=True)
+class SmallJob:
+    """One kind of small model."""
+
+    name: str
+    sentences: Sentences
+    arguments: dict[str, Any]
+
+
+@dataclass
+class Timing:
+    """What a kind of small model took, in seconds."""
+
+    name: str
+    raw_words: int
+    vocabulary: int
+    first: float
+    further: float | None
+    gensim_first: float
+    gensim_further: float | None
+    new_graphs: int
+    retraces: int
+
+
+class TraceCounter:
+    """Counts the traces of every objective that has been trained in this process."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Any, int] = {}
+
+    def look(self, model: Any) -> tuple[int, int]:
+        """Return how many graphs have been made since the last look: of new objectives, and again of known ones."""
+        from gensim_tfw2v.graph_arguments import objective_of
+        from gensim_tfw2v.steps import block_function
+
+        known = set(self._counts)
+        self._counts.setdefault(objective_of(model._step_settings()), 0)
+        new_graphs = retraces = 0
+        for objective, before in self._counts.items():
+            now = block_function(objective).experimental_get_tracing_count()
+            made = now - before
+            self._counts[objective] = now
+            if objective not in known and made:
+                new_graphs, made = new_graphs + 1, made - 1
+            retraces += made
+        return new_graphs, retraces
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Time the jobs; the exit status is 0."""
+    arguments = _parser().parse_args(argv)
+    use_checkout()
+    head = machine.describe()
+    for warning in head["warnings"]:
+        print(f"\n*** {warning} ***\n", file=sys.stderr, flush=True)
+    from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+
+    began = time.perf_counter()
+    load_tensorflow()
+    import_seconds = time.perf_counter() - began
+    traces = TraceCounter()
+    timings = [time_job(job, arguments.repeats, traces) for job in small_jobs(arguments)]
+    settings = {name: getattr(arguments, name) for name in ("mode", "epochs", "workers", "repeats")}
+    settings["tensorflow_import_seconds"] = round(import_seconds, 2)
+    report = Report("Small models in one process", head, settings, arguments.output, arguments.name, _NOTES)
+    print(report.save({"Results": _table(timings)}, {"rows": [asdict(timing) for timing in timings]}))
+    retraces = sum(timing.retraces for timing in timings)
+    print(f"{retraces} retraces" if retraces else "no retrace happened")
+    return 0
+
+
+def small_jobs(arguments: argparse.Namespace) -> list[SmallJob]:
+    """Return the Lee corpus, the same again, and models that differ in one thing each."""
+    lee = lee_sentences()
+    skip_gram, tree = MODES[arguments.mode]
+    base: dict[str, Any] = {"sg": skip_gram, "hs": tree, "negative": 0 if tree else 5}
+    base |= {"epochs": arguments.epochs, "workers": arguments.workers}
+    return [
+        SmallJob("Lee corpus", lee, base),
+        SmallJob("the same again", lee, base),
+        SmallJob("200 sentences", lee[:200], base),
+        SmallJob("vocabulary of all words", lee[:200], {**base, "min_count": 1}),
+        SmallJob("vector size 64", lee[:200], {**base, "vector_size": 64}),
+        SmallJob("window 3", lee[:200], {**base, "window": 3}),
+        SmallJob("window 10", lee[:200], {**base, "window": 10}),
+        SmallJob("20 sentences", lee[:20], base),
+    ]
+
+
+def lee_sentences() -> list[list[str]]:
+    """Return the Lee corpus that gensim's wheel holds: 300 news articles, 60,000 words."""
+    from gensim.test.utils import datapath
+    from gensim.utils import simple_preprocess
+
+    with open(datapath("lee_background.cor"), encoding="utf8") as articles:
+        return [simple_preprocess(article) for article in articles]
+
+
+def time_job(job: SmallJob, repeats: int, traces: TraceCounter) -> Timing:
+    """Return the times of `repeats` models of this kind, ours and gensim's in turns."""
+    from gensim.models import Word2Vec
+
+    from gensim_tfw2v import TFWord2Vec
+
+    ours: list[float] = []
+    gensims: list[float] = []
+    graphs = [0, 0]
+    for turn in range(repeats):
+        seconds, model = _train_seconds(TFWord2Vec, job, seed=1 + turn)
+        ours.append(seconds)
+        graphs = [total + made for total, made in zip(graphs, traces.look(model), strict=True)]
+        gensims.append(_train_seconds(Word2Vec, job, seed=1 + turn)[0])
+    return Timing(
+        name=job.name,
+        raw_words=model.corpus_total_words,
+        vocabulary=len(model.wv),
+        first=ours[0],
+        further=_median_of_further(ours),
+        gensim_first=gensims[0],
+        gensim_further=_median_of_further(gensims),
+        new_graphs=graphs[0],
+        retraces=graphs[1],
+    )
+
+
+def _train_seconds(class_: Any, job: SmallJob, seed: int) -> tuple[float, Any]:
+    model = class_(**job.arguments, seed=seed)
+    model.build_vocab(job.sentences)
+    began = time.perf_counter()
+    model.train(job.sentences, total_examples=model.corpus_count, epochs=model.epochs)
+    return time.perf_counter() - began, model
+
+
+def _median_of_further(seconds: list[float]) -> float | None:
+    return statistics.median(seconds[1:]) if len(seconds) > 1 else None
+
+
+def _table(timings: Sequence[Timing]) -> list[list[str]]:
+    heading = ["model", "raw words", "vocabulary", "train s, first", "further", "gensim s, first", "further"]
+    table = [[*heading, "new graphs", "retraces"]]
+    for timing in timings:
+        seconds = (timing.first, timing.further, timing.gensim_first, timing.gensim_further)
+        shown = (MISSING if value is None else f"{value:.3f}" for value in seconds)
+        counts = (str(timing.new_graphs), str(timing.retraces))
+        table.append([timing.name, f"{timing.raw_words:,}", f"{timing.vocabulary:,}", *shown, *counts])
+    return table
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Time small models trained one after the other in one process.")
+    add = parser.add_argument
+    add_output_arguments(parser, "small_jobs")
+    add("--mode", choices=list(MODES), default="cbow-neg", help="default: cbow-neg, as gensim's own")
+    add("--epochs", type=int, default=5, metavar="N", help="default: 5")
+    add("--repeats", type=int, default=3, metavar="N", help="models of each kind (default 3)")
+    add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,98 @@
+"""Measures a grid of tuning settings: `python benchmarks/sweep.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import machine
+from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
+from reports import Report, add_output_arguments, row_table
+from runner import run_all
+from summaries import rows_by
+
+_LABELS = (*TUNING, "workers")
+_NOTES = (
+    "The columns are those of compare.py; both ratios are to the first point of the grid, measured in the same rounds.",
+    "`default` is what the package chooses by itself.",
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the sweep; the exit status is 1 if a run failed."""
+    arguments = _parser().parse_args(argv)
+    jobs = grid(arguments)
+    head = machine.describe(arguments.corpus)
+    for warning in head["warnings"]:
+        _say(f"\n*** {warning} ***\n")
+    names = ("mode", "vector_size", "repeats", "epochs", "input", "window", "negative", "min_count", "sample", "alpha")
+    settings = {name: getattr(arguments, name) for name in names}
+    report = Report("Tuning sweep", head, settings, arguments.output, arguments.name, _NOTES)
+    first = {name: getattr(jobs[0], name) for name in _LABELS}
+    runs: list[dict[str, Any]] = []
+
+    def save() -> str:
+        rows = rows_by(_LABELS, runs, (), first)
+        failed = [[run["error"].replace("\n", " / ")] for run in runs if "error" in run]
+        tables = {"Results": row_table(rows, _LABELS)} if rows else {}
+        tables |= {"Failed runs": [["error"], *failed]} if failed else {}
+        return report.save(tables, {"rows": [asdict(row) for row in rows], "runs": runs})
+
+    def keep(record: dict[str, Any]) -> None:
+        runs.append(record)
+        save()
+
+    run_all(jobs, arguments.repeats, keep, _say)
+    print(save())
+    return 1 if any("error" in run for run in runs) else 0
+
+
+def grid(arguments: argparse.Namespace) -> list[Job]:
+    """Return a job for every combination of the settings."""
+    combinations = itertools.product(*(getattr(arguments, name) for name in _LABELS))
+    return [job_from(arguments, system="tfw2v", **dict(zip(_LABELS, values, strict=True))) for values in combinations]
+
+
+def or_default(number: Callable[[str], float]) -> Callable[[str], float | None]:
+    """Return a reader of arguments that are a number or the word "default"."""
+
+    def read(text: str) -> float | None:
+        return None if text == "default" else number(text)
+
+    read.__name__ = f"{number.__name__} or 'default'"  # argparse names it in its complaint
+    return read
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Measure every combination of tuning settings. Each takes numbers or the word 'default'."
+    )
+    add = parser.add_argument
+    add_corpus_argument(parser)
+    add_output_arguments(parser, "sweep")
+    add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
+    add("--vector-size", type=int, default=100, metavar="N", help="default: 100")
+    add("--repeats", type=int, default=1, metavar="N", help="runs of every combination (default 1)")
+    add("--batch-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
+    add("--shared-negatives", nargs="+", type=or_default(int), default=[None], metavar="N")
+    add("--update-bound", nargs="+", type=or_default(float), default=[None], metavar="X")
+    add("--workers", nargs="+", type=int, default=[usable_cores()], metavar="N", help="default: all cores")
+    add_training_arguments(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        _say("stopped; what was measured so far is saved")
+        status = 130
+    raise SystemExit(status)

@@ -1,0 +1,64 @@
+# Sourced by the other scripts: finds Python, and keeps an environment of this checkout with the package in it.
+#
+# TFW2V_PYTHON  the Python to make the environment with (default: the first of python3, python3.13 ... python3.10
+#               that is version 3.10 to 3.13)
+# TFW2V_VENV    where the environment is (default: .venv in the checkout)
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+VENV=${TFW2V_VENV:-$ROOT/.venv}
+[[ $VENV == /* ]] || VENV=$PWD/$VENV
+
+say() { printf '%s\n' "$*" >&2; }
+
+fail() {
+    say "$(basename "$0"): error: $*"
+    exit 1
+}
+
+is_supported() {
+    "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1
+}
+
+find_python() {
+    local python
+    if [[ -n ${TFW2V_PYTHON:-} ]]; then
+        is_supported "$TFW2V_PYTHON" || fail "TFW2V_PYTHON=$TFW2V_PYTHON is not a Python of version 3.10 to 3.13"
+        printf '%s\n' "$TFW2V_PYTHON"
+        return
+    fi
+    for python in python3 python3.13 python3.12 python3.11 python3.10; do
+        if is_supported "$python"; then
+            printf '%s\n' "$python"
+            return
+        fi
+    done
+    fail "no Python of version 3.10 to 3.13 found; install one, or name it: TFW2V_PYTHON=/path/to/python3 $0"
+}
+
+make_environment() {
+    local python version
+    python=$(find_python)
+    if ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        fail "$python cannot make environments: its venv module is missing." \
+            "On Debian and Ubuntu: apt-get install python3-venv (or python$version-venv)"
+    fi
+    say "making an environment in $VENV with $("$python" --version)"
+    "$python" -m venv --clear "$VENV"
+}
+
+# Installs the package and one set of extras ("" for none), unless that has been done since pyproject.toml changed.
+install_package() {
+    local extras=$1 stamp wanted
+    stamp=$VENV/.tfw2v-installed${extras:+-$extras}
+    wanted="$ROOT $(cksum <"$ROOT/pyproject.toml")"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+    # A folder that holds something else is never cleared.
+    if [[ -e $VENV && ! -f $VENV/pyvenv.cfg && -n $(ls -A "$VENV") ]]; then
+        fail "$VENV is there and is not a Python environment; remove it or set TFW2V_VENV"
+    fi
+    "$VENV/bin/python" -m pip --version >/dev/null 2>&1 || make_environment
+    say "installing the package and what it needs (TensorFlow included: some minutes the first time)"
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$ROOT${extras:+[$extras]}"
+    printf '%s\n' "$wanted" >"$stamp"
+}

@@ -1,0 +1,152 @@
+"""Wrong arguments, corpora and files: the table in docs/errors.md, row by row."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from contract import SENTENCES, assert_equal_models
+from gensim.models import Word2Vec
+
+TABLE = Path(__file__).parents[1] / "docs" / "errors.md"
+ERRORS = {error.__name__: error for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError)}
+BEHAVIOURS_OF_GENSIM = {"same", "silent", "hangs", "none"}
+CELLS = re.compile(r"^\| `(?P<code>.+)` \| (?P<error>\w+) \| (?P<fragments>`.+`) \| (?P<gensim>\w+) \|$")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: code to run, the error it gets, what the message contains, what gensim does."""
+
+    code: str
+    error: type[Exception]
+    fragments: tuple[str, ...]
+    gensim: str
+
+    def run(self, model_class: type[Any], model: Any) -> None:
+        """Run the row's code on a class, and on a model of it whose vocabulary has been built."""
+        names = {"model_class": model_class, "model": model, "sentences": SENTENCES, "nan": float("nan")}
+        eval(self._call(), names)
+
+    def _call(self) -> str:
+        if self.code.startswith("model"):
+            return self.code
+        corpus = "" if re.match("sentences=|corpus_file=", self.code) else "sentences, "
+        settings = "" if "min_count" in self.code else ", min_count=1"
+        return f"model_class({corpus}{self.code}{settings})"
+
+
+def rows_of_the_table() -> list[Row]:
+    """Return the rows of docs/errors.md; fail on one that cannot be read."""
+    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    rows = []
+    for line in lines:
+        cells = CELLS.match(line)
+        assert cells, f"not a row of code, error, fragments and gensim: {line}"
+        fragments = tuple(re.findall("`(.+?)`", cells["fragments"]))
+        rows.append(Row(cells["code"], ERRORS[cells["error"]], fragments, cells["gensim"]))
+    return rows
+
+
+ROWS = rows_of_the_table()
+every_row = pytest.mark.parametrize("row", ROWS, ids=[row.code for row in ROWS])
+
+
+@pytest.fixture
+def files(scratch: Path) -> Path:
+    """Make the files that the table names in the working directory; return it."""
+    (scratch / "corpus.txt").write_text("human user\n" * 20)
+    (scratch / "empty.txt").write_text("")
+    (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
+    (scratch / "folder").mkdir()
+    for suffix, opener in ((".gz", gzip.open), (".bz2", bz2.open)):
+        with opener(scratch / f"corpus.txt{suffix}", "wb") as file:
+            file.write(b"human user\n" * 20)
+    return scratch
+
+
+def built_model(model_class: type[Any]) -> Any:
+    """Return an untrained model with the vocabulary of SENTENCES."""
+    model = model_class(vector_size=8, min_count=1, workers=1)
+    model.build_vocab(SENTENCES)
+    return model
+
+
+def test_the_table_says_only_what_is_known_of_gensim() -> None:
+    assert len(ROWS) > 50
+    assert {row.gensim for row in ROWS} <= BEHAVIOURS_OF_GENSIM
+
+
+@every_row
+def test_wrong_input_gets_the_error_of_the_table(tfword2vec_class: type[Any], files: Path, row: Row) -> None:
+    with pytest.raises(row.error) as caught:
+        row.run(tfword2vec_class, built_model(tfword2vec_class))
+    message = str(caught.value)
+    assert [fragment for fragment in row.fragments if fragment not in message] == [], message
+    assert "tensorflow" not in message.lower()
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.gensim == "same"],
+    ids=[row.code for row in ROWS if row.gensim == "same"],
+)
+def test_gensim_raises_the_same_type_where_the_table_says_so(files: Path, row: Row) -> None:
+    with pytest.raises(row.error):
+        row.run(Word2Vec, built_model(Word2Vec))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.code.startswith("model.")],
+    ids=[row.code for row in ROWS if row.code.startswith("model.")],
+)
+def test_a_model_is_unharmed_by_a_refused_call(tfword2vec_class: type[Any], files: Path, row: Row) -> None:
+    model, untouched = built_model(tfword2vec_class), built_model(tfword2vec_class)
+    with pytest.raises(row.error):
+        row.run(tfword2vec_class, model)
+    assert_equal_models(model, untouched)
+    assert model.train(SENTENCES, total_examples=150, epochs=1)[1] == 600
+    assert np.isfinite(model.wv.vectors).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "attribute"),
+    [
+        ({"vector_size": np.int32(8)}, "vector_size"),
+        ({"window": 3.0}, "window"),
+        ({"alpha": "0.05"}, "alpha"),
+        ({"negative": np.int64(3)}, "negative"),
+        ({"sample": 0}, "sample"),
+        ({"min_count": 0}, "min_count"),
+        ({"alpha": np.float32(0.05)}, "alpha"),
+    ],
+    ids=str,
+)
+def test_values_that_gensim_converts_are_accepted(
+    word2vec_class: type[Any], arguments: dict[str, Any], attribute: str
+) -> None:
+    model = word2vec_class(SENTENCES, workers=1, **{"min_count": 1} | arguments)
+    assert float(getattr(model, attribute)) == pytest.approx(float(arguments[attribute]))
+    assert np.isfinite(model.wv.vectors).all()
+
+
+def test_a_setting_spoilt_after_construction_is_found_before_training(tfword2vec_class: type[Any]) -> None:
+    model, untouched = built_model(tfword2vec_class), built_model(tfword2vec_class)
+    model.window = 0
+    with pytest.raises(ValueError, match=r"window.*0"):
+        model.train(SENTENCES, total_examples=150, epochs=1)
+    assert_equal_models(model, untouched)
+
+
+def test_output_tables_that_do_not_fit_the_vocabulary_are_named(tfword2vec_class: type[Any]) -> None:
+    model = built_model(tfword2vec_class)
+    model.syn1neg = model.syn1neg[:5]
+    with pytest.raises(RuntimeError, match="syn1neg"):
+        model.train(SENTENCES, total_examples=150, epochs=1)

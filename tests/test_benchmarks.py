@@ -1,0 +1,291 @@
+"""The commands in benchmarks/: they measure and save what they promise, and their arithmetic is right."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import compare
+import machine
+import profile_step
+import pytest
+import runner
+import summaries
+import sweep
+import systems
+from gensim_systems import BlockTimes
+from jobs import MODES, Job
+from reports import markdown_table
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+PROGRAM = """#!{python}
+import pathlib, sys
+arguments = dict(zip(sys.argv[-len(sys.argv) % 2 + 1::2], sys.argv[-len(sys.argv) % 2 + 2::2]))
+with open(pathlib.Path(__file__).with_suffix(".log"), "a") as log:
+    print(*sys.argv[1:], file=log)
+output = arguments.get("-output")
+if output:
+    pathlib.Path(output{ending}).write_text("2 3\\nhuman 1 0 0\\nsystem 0 1 0\\n")
+"""
+
+
+def corpus_in(folder: Path) -> Path:
+    """Write 40 short sentences of words that the similarity sets know."""
+    path = folder / "corpus.txt"
+    sentences = ["tiger cat plane car train", "book paper computer keyboard cat", "money cash bank car tiger"]
+    path.write_text("\n".join(sentences * 100) + "\n")
+    return path
+
+
+def run_command(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def run_record(system: str, turn: int, speed: float, **others: Any) -> dict[str, Any]:
+    """Return a made-up record of a run."""
+    return {
+        "system": system,
+        "mode": "sg-neg",
+        "round": turn,
+        "words_per_second": speed,
+        "started_words_per_second": speed,
+        "train_seconds": 100 / speed,
+        "build_vocab_seconds": 10 / speed,
+        "peak_rss_bytes": 1000,
+        "tensorflow_import_seconds": None,
+        "first_graph_seconds": None,
+        "scores": {"mean": speed},
+        "finite": True,
+        **others,
+    }
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the comparison once on a tiny corpus and return the folder of its results."""
+    folder = tmp_path_factory.mktemp("comparison")
+    small = ("--epochs", 1, "--vector-size", 10, "--modes", "sg-neg", "--repeats", 2, "--workers", 1, "--curves")
+    done = run_command("compare.py", corpus_in(folder), "--output", folder / "results", "--name", "tiny", *small)
+    assert done.returncode == 0, done.stderr
+    return folder / "results"
+
+
+@pytest.fixture
+def results(comparison: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((comparison / "tiny.json").read_text())
+    return loaded
+
+
+def test_compare_saves_a_row_with_every_figure_for_each_system(results: dict[str, Any]) -> None:
+    assert [row["label"]["system"] for row in results["rows"]] == ["tfw2v", "gensim"]
+    for row in results["rows"]:
+        figures = ("words_per_second", "speed_ratio", "build_vocab_seconds", "build_vocab_ratio", "peak_rss_bytes")
+        assert all(set(row[figure]) == {"middle", "low", "high"} for figure in figures)
+        assert set(row["scores"]) == {"wordsim353", "simlex999", "analogies", "mean"}
+        assert (row["runs"], row["finite"]) == (2, True)
+
+
+def test_compare_tells_import_and_first_graph_of_tensorflow_apart(results: dict[str, Any]) -> None:
+    ours, gensims = results["rows"]
+    assert 0 < ours["tensorflow_import_seconds"]["low"] < ours["train_seconds"]["high"]
+    assert gensims["tensorflow_import_seconds"] is None
+
+
+def test_compare_saves_what_measured(results: dict[str, Any]) -> None:
+    assert set(results["machine"]) == {"cpu", "cores", "ram_bytes", "system", "load_before"}
+    assert {"python", "tensorflow", "gensim", "numpy", "gensim-tfw2v", "commit"} <= set(results["versions"])
+    assert results["command"].startswith("python benchmarks/compare.py ")
+    assert results["corpus"]["name"] == "corpus.txt"
+
+
+def test_compare_lets_the_systems_take_turns_with_a_seed_a_round(results: dict[str, Any]) -> None:
+    order = [(run["system"], run["round"], run["seed"]) for run in results["runs"]]
+    assert order == [("tfw2v", 0, 1), ("gensim", 0, 1), ("gensim", 1, 2), ("tfw2v", 1, 2)]
+
+
+def test_compare_counts_every_word_of_the_corpus(results: dict[str, Any]) -> None:
+    assert {run["raw_words"] for run in results["runs"]} == {1500}
+
+
+def test_compare_saves_a_curve_for_each_system(results: dict[str, Any]) -> None:
+    assert [(curve["system"], len(curve["curve"])) for curve in results["curves"]] == [("tfw2v", 1), ("gensim", 1)]
+
+
+def test_compare_saves_a_page_to_read(comparison: Path) -> None:
+    page = (comparison / "tiny.md").read_text()
+    assert "| sg-neg | 10          | tfw2v  | 2    |" in page
+    assert "- Command: `python benchmarks/compare.py " in page
+
+
+def test_compare_draws_speed_and_quality_over_time(comparison: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for subject in ("speed", "quality_over_time"):
+        assert (comparison / f"tiny-{subject}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"(tiny-{subject}.png)" in (comparison / "tiny.md").read_text()
+
+
+def test_compare_goes_on_after_a_failed_run_and_says_so(tmp_path: Path) -> None:
+    corpus = corpus_in(tmp_path)
+    command = ("--output", tmp_path, "--repeats", 1, "--modes", "sg-neg", "--systems", "gensim", "--min-count", 1000)
+    done = run_command("compare.py", corpus, *command, "--workers", 1)
+    failed = json.loads((tmp_path / "compare.json").read_text())["runs"]
+    assert done.returncode == 1
+    assert "you must first build vocabulary" in failed[0]["error"]
+
+
+def test_compare_refuses_a_corpus_that_is_not_there(tmp_path: Path) -> None:
+    done = run_command("compare.py", tmp_path / "absent.txt")
+    assert done.returncode == 2
+    assert "there is no file" in done.stderr
+
+
+def test_compare_leaves_out_a_program_that_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    arguments = compare._parser().parse_args([str(corpus_in(tmp_path)), "--systems", "gensim", "word2vec"])
+    jobs, _ = compare.plan(arguments)
+    assert {job.system for job in jobs} == {"gensim"}
+    assert "leaving out word2vec" in capsys.readouterr().err
+
+
+def test_an_iterable_corpus_can_be_measured(tmp_path: Path) -> None:
+    small = ("--input", "iterable", "--epochs", 1, "--vector-size", 10, "--workers", 1, "--no-scores")
+    done = run_command("one_run.py", "gensim", corpus_in(tmp_path), *small)
+    assert json.loads(done.stdout)["raw_words"] == 1500
+
+
+def test_sweep_saves_a_row_for_every_combination(tmp_path: Path) -> None:
+    small = ("--epochs", 1, "--vector-size", 10, "--workers", 1, "--no-scores", "--output", tmp_path)
+    done = run_command("sweep.py", corpus_in(tmp_path), *small, "--batch-tokens", "default", 64, "--update-bound", 5)
+    rows = json.loads((tmp_path / "sweep.json").read_text())["rows"]
+    assert done.returncode == 0, done.stderr
+    assert [(row["label"]["batch_tokens"], row["label"]["update_bound"]) for row in rows] == [(None, 5.0), (64, 5.0)]
+
+
+def test_sweep_refuses_what_is_neither_number_nor_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sweep._parser().parse_args([str(corpus_in(tmp_path)), "--batch-tokens", "many"])
+    assert "invalid int or 'default' value: 'many'" in capsys.readouterr().err
+
+
+def test_small_jobs_reports_times_and_traces_of_every_kind_of_model(tmp_path: Path) -> None:
+    done = run_command("small_jobs.py", "--repeats", 1, "--epochs", 1, "--workers", 1, "--output", tmp_path)
+    rows = json.loads((tmp_path / "small_jobs.json").read_text())["rows"]
+    assert done.returncode == 0, done.stderr
+    assert [row["name"] for row in rows[:2]] == ["Lee corpus", "the same again"]
+    assert (rows[0]["new_graphs"], rows[1]["new_graphs"]) == (1, 0)
+    assert all(row["retraces"] == 0 and row["first"] > 0 and row["gensim_first"] > 0 for row in rows)
+
+
+def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path: Path) -> None:
+    small = ("--blocks", 1, "--vector-size", 10, "--output", tmp_path)
+    done = run_command("profile_step.py", corpus_in(tmp_path), *small)
+    assert done.returncode == 0, done.stderr
+    profile = json.loads((tmp_path / "profile.json").read_text())["ns_per_token"]
+    assert any("MatMul" in operation for operation in profile["operations_by_type"])
+    assert profile["host_functions"]["batches.subsample"] > 0
+
+
+def test_host_time_of_a_function_is_without_other_functions_of_the_package() -> None:
+    outer, inner, numpys = ("/p/a.py", 1, "outer"), ("/p/b.py", 1, "inner"), ("numpy", 1, "sort")
+    stats = {
+        outer: (1, 1, 1.0, 10.0, {}),
+        inner: (1, 1, 1.0, 6.0, {outer: (1, 1, 1.0, 6.0)}),
+        numpys: (1, 1, 5.0, 5.0, {inner: (1, 1, 5.0, 5.0)}),
+    }
+    assert profile_step.own_seconds(stats, package="/p") == {"a.outer": 4.0, "b.inner": 6.0}
+
+
+@pytest.mark.parametrize(("name", "ending"), [("word2vec", ""), ("fasttext", " + '.vec'")])
+def test_a_program_is_run_with_the_jobs_settings_and_its_vectors_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str
+) -> None:
+    program = tmp_path / name
+    program.write_text(PROGRAM.format(python=sys.executable, ending=ending))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    outcome = systems.SYSTEMS[name].run(Job(name, str(corpus_in(tmp_path)), vector_size=3, epochs=7))
+    command = f"{program.with_suffix('.log').read_text().splitlines()[-1]} "
+    assert outcome.keyed_vectors.index_to_key == ["human", "system"]
+    assert outcome.raw_words == 1500
+    assert all(
+        flag in command for flag in (("-iter 7 ", "-size 3 ") if name == "word2vec" else ("-epoch 7 ", "-dim 3 "))
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_job_survives_the_command_line(mode: str) -> None:
+    import one_run
+    from jobs import job_from
+
+    job = Job("tfw2v", __file__, mode, 20, 3, 2, "iterable", 4, 6, 1, 0.01, 0.05, 9, 128, None, 2.5, True, False)
+    assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
+
+
+def test_every_other_round_goes_backwards() -> None:
+    jobs = [Job("tfw2v", "c"), Job("gensim", "c")]
+    assert [job.system for _, job in runner.in_turns(jobs, 3)] == [
+        "tfw2v", "gensim", "gensim", "tfw2v", "tfw2v", "gensim",
+    ]  # fmt: skip
+
+
+def test_a_ratio_is_of_medians_and_its_spread_of_pairs() -> None:
+    ratio = summaries.paired_ratio({0: 10.0, 1: 40.0, 2: 30.0}, {0: 5.0, 1: 10.0, 2: 20.0})
+    assert ratio == summaries.Spread(middle=3.0, low=1.5, high=4.0)
+
+
+def test_a_ratio_without_a_common_round_is_unknown() -> None:
+    assert summaries.paired_ratio({0: 1.0}, {1: 1.0}) is None
+
+
+def test_a_spread_is_median_least_and_largest() -> None:
+    assert summaries.spread([3.0, None, 1.0, 10.0]) == summaries.Spread(3.0, 1.0, 10.0)
+    assert summaries.spread([None]) is None
+
+
+def test_a_score_is_mean_and_sample_standard_deviation() -> None:
+    assert summaries.mean_and_sd([1.0, 3.0]) == summaries.MeanSd(2.0, pytest.approx(2**0.5))
+    assert summaries.mean_and_sd([4.0]) == summaries.MeanSd(4.0, None)
+    assert summaries.mean_and_sd([1.0, None]) is None
+
+
+def test_speed_and_vocabulary_ratios_both_say_how_many_times_as_fast() -> None:
+    runs = [run_record("tfw2v", 0, 40.0), run_record("gensim", 0, 10.0)]
+    ours, gensims = summaries.rows_by(("mode", "system"), runs, ("mode",), {"system": "gensim"})
+    assert ours.speed_ratio == ours.build_vocab_ratio == summaries.Spread(4.0, 4.0, 4.0)
+    assert gensims.speed_ratio == summaries.Spread(1.0, 1.0, 1.0)
+
+
+def test_one_run_that_is_not_finite_makes_its_row_not_finite() -> None:
+    runs = [run_record("tfw2v", 0, 1.0), run_record("tfw2v", 1, 1.0, finite=False)]
+    (row,) = summaries.rows_by(("system",), runs, (), {"system": "gensim"})
+    assert not row.finite
+    assert row.speed_ratio is None
+
+
+def test_failed_runs_count_in_no_row() -> None:
+    runs = [run_record("gensim", 0, 1.0), {"system": "gensim", "round": 1, "error": "no memory"}]
+    assert [row.runs for row in summaries.rows_by(("system",), runs, (), {"system": "gensim"})] == [1]
+
+
+def test_the_first_graph_is_what_the_first_block_took_more_than_the_others() -> None:
+    times = BlockTimes()
+    times.seconds = [3.0]
+    assert times.first_graph_seconds() is None
+    times.seconds = [3.0, 1.0, 0.5, 2.0]
+    assert times.first_graph_seconds() == 2.0
+
+
+def test_only_a_busy_machine_is_warned_about() -> None:
+    assert machine.warnings_about_load(0.5) == []
+    assert "1.25" in machine.warnings_about_load(1.25)[0]
+
+
+def test_a_markdown_table_has_columns_of_equal_width() -> None:
+    assert markdown_table([["a", "bcd"], ["ef", "g"]]).splitlines() == ["| a  | bcd |", "|----|-----|", "| ef | g   |"]

@@ -1,0 +1,151 @@
+"""`tfw2v evaluate` and `tfw2v neighbours`: what they open, print and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import SENTENCES, error_of, run, save_as
+from gensim.models import Word2Vec
+from gensim.utils import SaveLoad
+
+
+@pytest.fixture(scope="module")
+def gensim_model() -> Word2Vec:
+    return Word2Vec([line.split() for line in SENTENCES], min_count=1, vector_size=8, workers=1)
+
+
+@pytest.mark.parametrize("kind", ["model", "vectors", "text", "binary", "headless"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_neighbours_opens_every_format_and_agrees_with_gensim(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, suffix: str
+) -> None:
+    path = save_as(gensim_model, tmp_path / f"saved{suffix}", kind)
+    assert run("neighbours", path, "cat", "dog", "--topn", "3", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    for word in ("cat", "dog"):
+        expected = gensim_model.wv.most_similar(word, topn=3)
+        assert [entry["word"] for entry in found[word]] == [name for name, _ in expected]
+        ours = [entry["similarity"] for entry in found[word]]
+        assert ours == pytest.approx([similarity for _, similarity in expected], abs=1e-5)
+
+
+def test_neighbours_adds_and_subtracts_words(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "--positive", "cat", "log", "--negative", "dog", "--topn", "1") == 0
+    expected = gensim_model.wv.most_similar(["cat", "log"], ["dog"], topn=1)[0][0]
+    assert capsys.readouterr().out.split()[:-1] == ["cat", "+", "log", "-", "dog", expected]
+
+
+def test_words_may_stand_behind_flags(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "--topn", "1", "cat", "dog") == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if line and line[0] != " "] == ["cat", "dog"]
+
+
+def test_an_unknown_word_is_named_with_the_spelling_that_is_known(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "dog", "Cat") == 2
+    error = error_of(capsys)
+    assert "word 'Cat'" in error
+    assert "'cat'" in error
+
+
+def test_no_word_at_all_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("neighbours", tmp_path / "model") == 2
+    assert "no WORD" in error_of(capsys)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x80\x04garbage",
+        b"hello world this is prose\n",
+        b"3 4\nword 1 2\n",
+        b"2 2\na 1 2\n",
+        b"\xff\xfe\x00",
+    ],
+)
+def test_a_file_that_is_no_model_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    (tmp_path / "odd.file").write_bytes(content)
+    assert run("neighbours", tmp_path / "odd.file", "cat") == 2
+    assert "odd.file" in error_of(capsys)
+
+
+def test_a_pickle_of_something_else_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    SaveLoad().save(str(tmp_path / "odd"))
+    assert run("evaluate", tmp_path / "odd") == 2
+    assert "holds a SaveLoad, not word vectors" in error_of(capsys)
+
+
+def test_a_missing_array_file_is_named(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gensim_model.wv.save(str(tmp_path / "saved"), sep_limit=1)
+    (tmp_path / "saved.vectors.npy").unlink()
+    assert run("neighbours", tmp_path / "saved", "cat") == 2
+    assert "saved.vectors.npy" in error_of(capsys)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "neighbours"])
+def test_a_missing_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run(command, tmp_path / "nowhere", *(["cat"] if command == "neighbours" else [])) == 2
+    assert "nowhere' is not there" in error_of(capsys)
+
+
+def write_pairs(path: Path) -> Path:
+    path.write_text("cat\tdog\t9\nmat\tlog\t5\nthe\tmet\t1\ncat\tunicorn\t4\n")
+    return path
+
+
+def test_evaluate_prints_json_with_gensims_numbers(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, pairs = save_as(gensim_model, tmp_path / "saved", "model"), write_pairs(tmp_path / "pairs.tsv")
+    assert run("evaluate", path, "--pairs", pairs, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    pearson, spearman, unknown = gensim_model.wv.evaluate_word_pairs(str(pairs))
+    (score,) = found["pairs"]
+    assert (score["spearman"], score["pearson"]) == pytest.approx((spearman[0], pearson[0]), abs=1e-5)
+    assert 100 * score["unknown_share"] == unknown
+    assert found["analogies"] == []
+
+
+def test_evaluate_prints_a_table_of_the_bundled_sets(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("evaluate", save_as(gensim_model, tmp_path / "saved", "model")) == 0
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == ["set", "wordsim353", "simlex999", "questions-words", "mean"]
+
+
+def test_evaluate_shows_sections_on_demand(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = tmp_path / "questions.txt"
+    questions.write_text(": furniture\ncat mat dog log\n: nothing known\na b c d\n")
+    path = save_as(gensim_model, tmp_path / "saved", "text")
+    assert run("evaluate", path, "--analogies", questions, "--sections") == 0
+    out = capsys.readouterr().out
+    assert "  furniture" in out
+    assert "  nothing known" in out
+
+
+@pytest.mark.parametrize("flag", ["--pairs", "--analogies"])
+def test_a_missing_evaluation_file_is_named(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("evaluate", path, flag, tmp_path / "nowhere.tsv") == 2
+    assert "nowhere.tsv' is not there" in error_of(capsys)

@@ -1,0 +1,43 @@
+"""What the documentation shows does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_the_quickstart_prints_falling_losses_and_neighbours() -> None:
+    command = [sys.executable, str(ROOT / "examples" / "quickstart.py")]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    losses = [float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("epoch")]
+    assert len(losses) == 30
+    assert losses[-1] < 0.8 * losses[0]
+    assert "rural" in next(line for line in done.stdout.splitlines() if line.startswith("fire:"))
+
+
+def test_the_first_example_of_the_readme_runs(tmp_path: Path) -> None:
+    code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf8"), re.DOTALL)[0]
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert "recession" in done.stdout
+    assert (tmp_path / "lee.model").is_file()
+
+
+def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf8").splitlines()
+    assert lines.index("```", lines.index("```python")) < 45
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/cli.md", "CONTRIBUTING.md", "cluster/README.md"])
+def test_every_file_that_a_page_links_to_is_there(name: str) -> None:
+    page = ROOT / name
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

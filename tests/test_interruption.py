@@ -1,0 +1,159 @@
+"""Ctrl-C and errors in the midst of training: what has been learnt so far is kept."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from contract import SENTENCES, assert_equal_models, assert_finite
+from gensim.models.callbacks import CallbackAny2Vec
+
+ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 2, "sample": 0}
+
+# Trains for far longer than anybody waits, logs the end of each epoch, and saves when interrupted.
+LONG_TRAINING = """
+import logging
+import sys
+
+import numpy as np
+from gensim_tfw2v import TFWord2Vec
+
+corpus = {corpus}
+model = TFWord2Vec(vector_size=32, workers=2)
+model.build_vocab(**corpus)
+np.save("initial.npy", model.wv.vectors)
+totals = dict(total_examples=model.corpus_count, total_words=model.corpus_total_words)
+logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s")
+try:
+    model.train(**corpus, epochs=100_000, **totals)
+except KeyboardInterrupt:
+    model.save("interrupted")
+    print("saved", flush=True)
+"""
+
+
+class InterruptAtEpochEnd(CallbackAny2Vec):
+    """Raise KeyboardInterrupt at the end of the second epoch."""
+
+    def __init__(self) -> None:
+        self.epochs = 0
+
+    def on_epoch_end(self, model: Any) -> None:
+        self.epochs += 1
+        if self.epochs == 2:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_in_a_callback_keeps_what_was_learnt(
+    word2vec_class: type[Any], mode: dict[str, int], scratch: Path
+) -> None:
+    model = word2vec_class(**ARGUMENTS, **mode)
+    model.build_vocab(SENTENCES)
+    before = model.wv.vectors.copy()
+    with pytest.raises(KeyboardInterrupt):
+        model.train(SENTENCES, total_examples=150, epochs=5, callbacks=[InterruptAtEpochEnd()])
+    assert_finite(model)
+    assert not np.array_equal(model.wv.vectors, before)
+    model.save("interrupted")
+    assert_equal_models(word2vec_class.load("interrupted"), model)
+
+
+def test_an_interrupt_between_two_epochs_keeps_what_was_learnt(word2vec_class: type[Any]) -> None:
+    """It strikes where the end of the second epoch is logged: outside any step, with no callback about."""
+
+    class Interrupt(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.getMessage().startswith("EPOCH 1: training on"):
+                raise KeyboardInterrupt
+
+    model = word2vec_class(**ARGUMENTS)
+    model.build_vocab(SENTENCES)
+    before = model.wv.vectors.copy()
+    loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
+    handler, levels = Interrupt(), [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.train(SENTENCES, total_examples=150, epochs=5)
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+    assert_finite(model)
+    assert not np.array_equal(model.wv.vectors, before)
+
+
+def test_a_corpus_that_fails_on_a_later_pass_raises_its_own_error_and_keeps_what_was_learnt(
+    tfword2vec_class: type[Any],
+) -> None:
+    """gensim hangs here: the thread that reads the corpus dies."""
+
+    class Failing:
+        passes = 0
+
+        def __iter__(self) -> Iterator[list[str]]:
+            self.passes += 1
+            yield from SENTENCES
+            if self.passes == 3:
+                raise OSError("the share went away")
+
+    corpus = Failing()
+    model = tfword2vec_class(cache_memory=0, **ARGUMENTS)
+    model.build_vocab(corpus)
+    before = model.wv.vectors.copy()
+    with pytest.raises(OSError, match="the share went away"):
+        model.train(corpus, total_examples=150, epochs=3)
+    assert_finite(model)
+    assert not np.array_equal(model.wv.vectors, before)
+
+
+def test_training_goes_on_after_an_interrupt(word2vec_class: type[Any]) -> None:
+    model = word2vec_class(**ARGUMENTS)
+    model.build_vocab(SENTENCES)
+    with pytest.raises(KeyboardInterrupt):
+        model.train(SENTENCES, total_examples=150, epochs=5, callbacks=[InterruptAtEpochEnd()])
+    interrupted = model.wv.vectors.copy()
+    assert model.train(SENTENCES, total_examples=150, epochs=2)[1] == 1200
+    assert not np.array_equal(model.wv.vectors, interrupted)
+
+
+@pytest.mark.parametrize("corpus", ["dict(corpus_iterable=LINES)", "dict(corpus_file='corpus.txt')"])
+def test_ctrl_c_in_the_midst_of_training_keeps_what_was_learnt(
+    tfword2vec_class: type[Any], scratch: Path, lee_file: Path, corpus: str
+) -> None:
+    (scratch / "corpus.txt").write_bytes(lee_file.read_bytes() * 5)
+    iterable = "[line.split() for line in open('corpus.txt', encoding='utf-8')]"
+    script = LONG_TRAINING.format(corpus=corpus.replace("LINES", iterable))
+    paths = os.pathsep.join(path for path in [str(Path(__file__).parents[1]), *sys.path] if path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=scratch,
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        trained = any(line.startswith("EPOCH 1: training on") for line in process.stdout)
+        assert trained, process.communicate(timeout=60)[1]
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert output.endswith("saved\n"), errors
+    assert process.returncode == 0, errors
+    model = tfword2vec_class.load("interrupted")
+    assert_finite(model)
+    assert not np.array_equal(model.wv.vectors, np.load("initial.npy"))

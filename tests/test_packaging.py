@@ -1,0 +1,70 @@
+"""What the installed package promises: a cheap import, its names, its version, its types."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+import gensim_tfw2v
+
+
+def distribution() -> importlib.metadata.Distribution:
+    try:
+        return importlib.metadata.distribution("gensim-tfw2v")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package is run from its source, not installed")
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh interpreter holds after a statement."""
+    code = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_imports_neither_gensim_nor_tensorflow() -> None:
+    assert not {"gensim", "tensorflow", "numpy"} & modules_after("import gensim_tfw2v")
+
+
+def test_importing_the_class_does_not_import_tensorflow() -> None:
+    loaded = modules_after("from gensim_tfw2v import TFWord2Vec")
+    assert "gensim" in loaded
+    assert "tensorflow" not in loaded
+
+
+def test_building_a_vocabulary_does_not_import_tensorflow() -> None:
+    statement = "from gensim_tfw2v import TFWord2Vec; TFWord2Vec(min_count=1).build_vocab([['a', 'b']])"
+    assert "tensorflow" not in modules_after(statement)
+
+
+def test_evaluating_vectors_does_not_import_tensorflow() -> None:
+    assert "tensorflow" not in modules_after("from gensim_tfw2v.evaluation import score_vectors")
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    assert gensim_tfw2v.__all__ == ["TFWord2Vec", "__version__"]
+    for name in gensim_tfw2v.__all__:
+        assert getattr(gensim_tfw2v, name)
+    assert dir(gensim_tfw2v) == sorted(gensim_tfw2v.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Word2Vek"):
+        _ = gensim_tfw2v.Word2Vek
+
+
+def test_the_version_is_that_of_the_installed_distribution() -> None:
+    assert distribution().version == gensim_tfw2v.__version__
+
+
+def test_the_command_is_installed() -> None:
+    (command,) = distribution().entry_points.select(group="console_scripts", name="tfw2v")
+    assert command.value == "gensim_tfw2v.cli:main"
+
+
+def test_the_package_is_marked_as_typed() -> None:
+    assert files("gensim_tfw2v").joinpath("py.typed").is_file()
