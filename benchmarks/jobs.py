@@ -102,18 +102,24 @@ def add_corpus_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("corpus", type=readable_file, help="text file of one sentence a line")
 
 
-def add_training_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the settings that all runs of a comparison share."""
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add gensim's settings that decide what a model learns."""
     default = Job("", "")
     add = parser.add_argument
-    add("--epochs", type=int, default=default.epochs, metavar="N", help="passes over the corpus (default 5)")
-    add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
     add("--window", type=int, default=default.window, metavar="N", help="gensim's window (default 5)")
     add("--negative", type=int, default=default.negative, metavar="N", help="gensim's negative (default 5)")
     add("--min-count", type=int, default=default.min_count, metavar="N", help="gensim's min_count (default 5)")
     add("--sample", type=float, default=default.sample, metavar="X", help="gensim's sample (default 1e-3)")
     add("--alpha", type=float, default=default.alpha, metavar="X", help="starting learning rate (default 0.025)")
+
+
+def add_training_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the settings that all runs of a comparison share."""
+    add = parser.add_argument
+    add("--epochs", type=int, default=Job("", "").epochs, metavar="N", help="passes over the corpus (default 5)")
+    add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
+    add_model_arguments(parser)
 
 
 def usable_cores() -> int:

@@ -29,7 +29,7 @@ def is_possible() -> bool:
 
 def draw_speed(rows: Sequence[Row], path: Path) -> None:
     """Draw words a second, and times gensim's speed, of every system for each mode and vector size."""
-    figure, axes = _figure(1 + any(row.speed_ratio for row in rows), width=max(6.0, 1.2 * len(rows)))
+    figure, axes = _figure(1 + any(row.speed_ratio for row in rows), columns=1, width=max(7.0, 0.9 * len(rows)))
     _bars(axes[0], rows, [_scaled(row.words_per_second, 1e-6) for row in rows], "{:.2f}")
     axes[0].set_ylabel("million raw words a second")
     axes[0].set_title("Training speed (median; whiskers: slowest and fastest run)")
@@ -44,7 +44,7 @@ def draw_speed(rows: Sequence[Row], path: Path) -> None:
 def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw the mean score after every epoch against the training time so far; one panel a mode and vector size."""
     panels = list(dict.fromkeys((curve["mode"], curve["vector_size"]) for curve in curves))
-    figure, axes = _figure(len(panels), width=6.0)
+    figure, axes = _figure(len(panels), columns=2, width=6.0)
     for axis, panel in zip(axes, panels, strict=True):
         for curve in curves:
             if (curve["mode"], curve["vector_size"]) != panel:
@@ -93,14 +93,19 @@ def _scaled(values: Spread, factor: float) -> Spread:
     return Spread(values.middle * factor, values.low * factor, values.high * factor)
 
 
-def _figure(panels: int, width: float) -> tuple[Any, list[Any]]:
-    """Return a figure with panels side by side; no display is needed."""
+def _figure(panels: int, columns: int, width: float) -> tuple[Any, list[Any]]:
+    """Return a figure with so many panels in at most so many columns; no display is needed."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * panels, 4.5), layout="constrained", dpi=150)
+    columns = min(columns, panels)
+    lines = -(-panels // columns)
+    figure = Figure(figsize=(width * columns, 4.0 * lines), layout="constrained", dpi=150)
     FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(1, panels, squeeze=False)[0])
+    axes = list(figure.subplots(lines, columns, squeeze=False).flat)
+    for spare in axes[panels:]:
+        spare.remove()
+    return figure, axes[:panels]
 
 
 def _finish(figure: Any, path: Path) -> None:

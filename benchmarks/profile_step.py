@@ -17,7 +17,7 @@ from typing import Any
 
 import machine
 from checkout import ROOT, use_checkout
-from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from
+from jobs import MODES, TUNING, Job, add_corpus_argument, add_model_arguments, job_from
 from reports import Report, add_output_arguments
 
 _PACKAGE = str(ROOT / "gensim_tfw2v")
@@ -180,7 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-tokens", type=int, metavar="N", help="default: chosen")
     add("--shared-negatives", type=int, metavar="N", help="default: chosen")
     add("--update-bound", type=float, metavar="X", help="default: chosen")
-    add_training_arguments(parser)
+    add_model_arguments(parser)
     return parser
 
 

@@ -10,9 +10,8 @@ from gensim_tfw2v.batches import BatchShape
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _MOST_BATCH_FLOATS = 2**18  # tokens * vector size whose rows and gradients stay in a core's cache
-_MOST_BATCH_TOKENS = 2048
-_MOST_TREE_BATCH_TOKENS = 512  # every target of a batch passes the root of the Huffman tree
-_LEAST_BATCH_TOKENS = 64
+_BATCH_TOKENS = 2048, 64  # most and least
+_TREE_BATCH_TOKENS = 512, 32  # fewer, because every target of a batch passes the root of the Huffman tree
 _LEAST_RUN_TOKENS = 16
 _USUAL_NEGATIVE = 5  # draws a pair for which one shared negative a token is enough
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford twice as many negatives
@@ -49,11 +48,11 @@ def choose_batch_shape(
     """
     run_tokens = int(np.clip(_power_of_two_below(2 * window - 1), _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
     if batch_tokens is None:
+        most, least = _TREE_BATCH_TOKENS if tree else _BATCH_TOKENS
         by_touches = _MOST_TOUCHES / max(float(shares.max(initial=0.0)), 1e-12)
         by_cache = _MOST_BATCH_FLOATS / vector_size
-        by_vocabulary = len(shares) / _WORDS_PER_BATCH_TOKEN
-        most = min(_MOST_TREE_BATCH_TOKENS if tree else _MOST_BATCH_TOKENS, by_cache, by_touches, by_vocabulary)
-        batch_tokens = max(_LEAST_BATCH_TOKENS, run_tokens, _power_of_two_below(most))
+        by_vocabulary = len(shares) / _WORDS_PER_BATCH_TOKEN / (2 if tree else 1)
+        batch_tokens = max(least, run_tokens, _power_of_two_below(min(most, by_cache, by_touches, by_vocabulary)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
         a_token = max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(shares) < _SMALL_VOCABULARY else 1)

@@ -11,7 +11,7 @@ from gensim.models import Word2Vec
 from scipy.stats import spearmanr
 
 SEEDS = range(1, 6)
-LEE_ARGUMENTS: dict[str, Any] = {"vector_size": 50, "min_count": 5, "epochs": 20, "workers": 2}
+LEE_ARGUMENTS: dict[str, Any] = {"vector_size": 50, "min_count": 5, "epochs": 20, "workers": 1}
 FREQUENT_WORDS = 200
 NEIGHBOURS = 10
 

@@ -72,7 +72,7 @@ def even_shares(size: int) -> np.ndarray:
 
 
 def test_batches_shrink_with_the_vocabulary_and_grow_no_further_than_the_cache() -> None:
-    sizes = [choose_batch_shape(even_shares(size), 100, 5, 5, False).batch_tokens for size in (10, 1_000, 10**6)]
+    sizes = [choose_batch_shape(even_shares(size), 100, 5, 5, False).batch_tokens for size in (10, 5_000, 10**6)]
     assert sizes == sorted(sizes) and sizes[0] < sizes[1] < sizes[2]
     wide = choose_batch_shape(even_shares(10**6), 1000, 5, 5, False).batch_tokens
     assert wide < sizes[2]

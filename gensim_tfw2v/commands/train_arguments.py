@@ -252,5 +252,5 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
         "--update-bound",
         metavar="X",
         type=real_number(0),
-        help="longest step that a batch may move a vector by (default: 0.25)",
+        help="longest step that a batch may move a vector by, in multiples of alpha (default: 20)",
     )

@@ -1,0 +1,67 @@
+"""What a user sees while it works."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+
+import pytest
+from gensim.test.utils import common_texts
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.progress import EpochProgress, TrainingLog
+
+
+def progress(seconds: float, fraction: float = 0.5) -> EpochProgress:
+    """Return a picture of an epoch at this time."""
+    return EpochProgress(0, 5, 10, 1000, 700, fraction, seconds, 0.02, 1.5)
+
+
+def test_bars_show_vocabulary_epochs_speed_loss_and_rate(capfd: pytest.CaptureFixture[str]) -> None:
+    TFWord2Vec(common_texts, min_count=1, epochs=2, progress=True)
+    shown = capfd.readouterr().err
+    for part in ("vocabulary", "epoch 1/2", "epoch 2/2", "words/s", "loss", "alpha", "100%"):
+        assert part in shown
+
+
+def test_nothing_is_drawn_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    TFWord2Vec(common_texts, min_count=1, epochs=2)
+    assert capfd.readouterr().err == ""
+
+
+def test_log_lines_tell_each_epoch_its_loss(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        TFWord2Vec(common_texts, min_count=1, epochs=2)
+    assert caplog.text.count("mean loss") == 2
+
+
+def test_the_log_reports_no_more_often_than_asked(caplog: pytest.LogCaptureFixture) -> None:
+    log = TrainingLog(report_delay=1.0)
+    with caplog.at_level(logging.INFO):
+        for tenth in range(1, 31):
+            log.advance(progress(tenth / 10))
+    assert caplog.text.count("PROGRESS") == 3
+
+
+def test_words_per_second_are_raw_words_by_time() -> None:
+    assert progress(2.0).words_per_second == pytest.approx(500)
+
+
+def test_training_prints_nothing_of_tensorflows() -> None:
+    code = (
+        "from gensim.test.utils import common_texts; from gensim_tfw2v import TFWord2Vec; "
+        "TFWord2Vec(common_texts, min_count=1, epochs=1)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
+    code = (
+        "import tensorflow as tf; tf.config.threading.set_intra_op_parallelism_threads(2); "
+        "from gensim.test.utils import common_texts; from gensim_tfw2v import TFWord2Vec; "
+        "TFWord2Vec(common_texts, min_count=1, epochs=1); print(tf.config.threading.get_intra_op_parallelism_threads())"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "2\n"
