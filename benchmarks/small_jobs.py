@@ -23,8 +23,7 @@ _NOTES = (
     "All models are trained in one process, in this order; TensorFlow is imported before the first "
     "(its seconds are in the settings) and gensim's models are trained between ours.",
     "train s: seconds of train() alone, first time and median of the further ones, which differ in their seed only.",
-    "new graphs: objectives traced for the first time, of which a process needs one for each kind of model. "
-    "retraces: traces of objectives that had one already; there should be none.",
+    "new graphs: objectives traced for the first time, of which a process needs one for each kind of model.",,
 )
 
 
@@ -49,31 +48,13 @@ class Timing:
     gensim_first: float
     gensim_further: float | None
     new_graphs: int
-    retraces: int
 
 
-class TraceCounter:
-    """Counts the traces of every objective that has been trained in this process."""
+def graphs_made() -> int:
+    """Return how many graphs this process has traced."""
+    from gensim_tfw2v.steps import block_function
 
-    def __init__(self) -> None:
-        self._counts: dict[Any, int] = {}
-
-    def look(self, model: Any) -> tuple[int, int]:
-        """Return how many graphs have been made since the last look: of new objectives, and again of known ones."""
-        from gensim_tfw2v.graph_arguments import objective_of
-        from gensim_tfw2v.steps import block_function
-
-        known = set(self._counts)
-        self._counts.setdefault(objective_of(model._step_settings()), 0)
-        new_graphs = retraces = 0
-        for objective, before in self._counts.items():
-            now = block_function(objective).experimental_get_tracing_count()
-            made = now - before
-            self._counts[objective] = now
-            if objective not in known and made:
-                new_graphs, made = new_graphs + 1, made - 1
-            retraces += made
-        return new_graphs, retraces
+    return block_function.cache_info().misses
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -88,14 +69,11 @@ def main(argv: list[str] | None = None) -> int:
     began = time.perf_counter()
     load_tensorflow()
     import_seconds = time.perf_counter() - began
-    traces = TraceCounter()
-    timings = [time_job(job, arguments.repeats, traces) for job in small_jobs(arguments)]
+    timings = [time_job(job, arguments.repeats) for job in small_jobs(arguments)]
     settings = {name: getattr(arguments, name) for name in ("mode", "epochs", "workers", "repeats")}
     settings["tensorflow_import_seconds"] = round(import_seconds, 2)
     report = Report("Small models in one process", head, settings, arguments.output, arguments.name, _NOTES)
     print(report.save({"Results": _table(timings)}, {"rows": [asdict(timing) for timing in timings]}))
-    retraces = sum(timing.retraces for timing in timings)
-    print(f"{retraces} retraces" if retraces else "no retrace happened")
     return 0
 
 
@@ -126,7 +104,7 @@ def lee_sentences() -> list[list[str]]:
         return [simple_preprocess(article) for article in articles]
 
 
-def time_job(job: SmallJob, repeats: int, traces: TraceCounter) -> Timing:
+def time_job(job: SmallJob, repeats: int) -> Timing:
     """Return the times of `repeats` models of this kind, ours and gensim's in turns."""
     from gensim.models import Word2Vec
 
@@ -134,11 +112,10 @@ def time_job(job: SmallJob, repeats: int, traces: TraceCounter) -> Timing:
 
     ours: list[float] = []
     gensims: list[float] = []
-    graphs = [0, 0]
+    before = graphs_made()
     for turn in range(repeats):
         seconds, model = _train_seconds(TFWord2Vec, job, seed=1 + turn)
         ours.append(seconds)
-        graphs = [total + made for total, made in zip(graphs, traces.look(model), strict=True)]
         gensims.append(_train_seconds(Word2Vec, job, seed=1 + turn)[0])
     return Timing(
         name=job.name,
@@ -148,8 +125,7 @@ def time_job(job: SmallJob, repeats: int, traces: TraceCounter) -> Timing:
         further=_median_of_further(ours),
         gensim_first=gensims[0],
         gensim_further=_median_of_further(gensims),
-        new_graphs=graphs[0],
-        retraces=graphs[1],
+        new_graphs=graphs_made() - before,
     )
 
 
@@ -167,12 +143,11 @@ def _median_of_further(seconds: list[float]) -> float | None:
 
 def _table(timings: Sequence[Timing]) -> list[list[str]]:
     heading = ["model", "raw words", "vocabulary", "train s, first", "further", "gensim s, first", "further"]
-    table = [[*heading, "new graphs", "retraces"]]
+    table = [[*heading, "new graphs"]]
     for timing in timings:
         seconds = (timing.first, timing.further, timing.gensim_first, timing.gensim_further)
         shown = (MISSING if value is None else f"{value:.3f}" for value in seconds)
-        counts = (str(timing.new_graphs), str(timing.retraces))
-        table.append([timing.name, f"{timing.raw_words:,}", f"{timing.vocabulary:,}", *shown, *counts])
+        table.append([timing.name, f"{timing.raw_words:,}", f"{timing.vocabulary:,}", *shown, str(timing.new_graphs)])
     return table
 
 

@@ -69,25 +69,20 @@ def rates(
 @functools.lru_cache(maxsize=16)
 def lookups_for(settings: StepSettings) -> Lookups:
     """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
-    nothing = tf.zeros([0, 0])
-    if settings.window > LOOKUP_WINDOW:
-        return Lookups(nothing, nothing, nothing)
-    reach = tf.range(settings.window + 1)
-    # [(W + 1)², B]: every (left, right), repeated for every place in a run
-    left, right = (
-        tf.repeat(tf.reshape(extent, [-1, 1]), settings.run_tokens, axis=1)
-        for extent in tf.meshgrid(reach, reach, indexing="ij")
-    )
-    masks = _as_rows(maths.window_mask(left, right, tf.constant(settings.window)))
-    if not settings.negative:
-        return Lookups(masks, nothing, nothing)
     shared, negative = tf.constant(settings.shared_negatives), tf.constant(float(settings.negative))
-    if settings.skip_gram:
-        weights = maths.skip_gram_sampling_weights(left, right, tf.constant(settings.window), shared, negative)
-    else:  # [2, B]: without and with contexts
-        trained = tf.repeat(tf.constant([[0], [1]]), settings.run_tokens, axis=1)
-        weights = maths.cbow_sampling_weights(trained, tf.zeros_like(trained), shared, negative)
-    return Lookups(masks, _as_rows(weights[0]), _as_rows(weights[1]))
+    masks = positives = totals = tf.zeros([0, 0])
+    if not settings.skip_gram:
+        positives, totals = maths.cbow_sampling_weights(tf.constant(settings.run_tokens), shared, negative)
+    if settings.window <= LOOKUP_WINDOW:
+        window, reach = tf.constant(settings.window), tf.range(settings.window + 1)
+        # [(W + 1)², B]: every (left, right), repeated for every place in a run
+        grids = tf.meshgrid(reach, reach, indexing="ij")
+        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), settings.run_tokens, axis=1) for grid in grids)
+        masks = _as_rows(maths.window_mask(left, right, window))
+        if settings.skip_gram:
+            weights = maths.skip_gram_sampling_weights(left, right, window, shared, negative)
+            positives, totals = _as_rows(weights[0]), _as_rows(weights[1])
+    return Lookups(masks, positives, totals)
 
 
 def _as_rows(weights: tf.Tensor) -> tf.Tensor:

@@ -11,6 +11,8 @@ so that with S = H Zt the loss and its negative gradient are
 
     loss = sum(N * softplus(S) - A * S)        G = A - N * sigmoid(S)        dH = G Z        dZ = Gt H
 
+A CBOW token without contexts has H = 0, which leaves every row where it is; only the loss has to pass it over.
+
 Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
 """
 
@@ -29,9 +31,10 @@ def pull(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor
     return positives - totals * tf.sigmoid(score)
 
 
-def loss(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor:
-    """Return the summed negative log likelihood."""
-    return tf.reduce_sum(totals * tf.nn.softplus(score) - positives * score)
+def loss(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor, left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
+    """Return the summed negative log likelihood of the tokens that have contexts."""
+    trained = tf.cast(left + right > 0, tf.float32)[..., None]
+    return tf.reduce_sum(trained * (totals * tf.nn.softplus(score) - positives * score))
 
 
 def back_to_hidden(gradient: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
@@ -72,13 +75,10 @@ def skip_gram_sampling_weights(
     return tf.concat([mask, tf.zeros_like(drawn)], -1), tf.concat([mask, drawn], -1)
 
 
-def cbow_sampling_weights(
-    left: tf.Tensor, right: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return A and N [..., B, B + K] of CBOW: the run's words as each other's candidates, only one's own counting."""
-    trained = tf.cast(left + right > 0, tf.float32)[..., None]  # a word without contexts trains nothing
-    own = trained * tf.eye(tf.shape(left)[-1])
-    drawn = tf.repeat(trained * (negative / tf.cast(shared, tf.float32)), shared, axis=-1)
+def cbow_sampling_weights(run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return A and N [B, B + K] of CBOW: the run's words as each other's candidates, only one's own counting."""
+    own = tf.eye(run_tokens)
+    drawn = tf.fill([run_tokens, shared], negative / tf.cast(shared, tf.float32))
     return tf.concat([own, tf.zeros_like(drawn)], -1), tf.concat([own, drawn], -1)
 
 
@@ -90,7 +90,7 @@ def spare_targets(
     target_ids, drawn_ids = candidate_ids[..., :targets], candidate_ids[..., targets:]
     same = tf.cast(tf.equal(target_ids[..., :, None], drawn_ids[..., None, :]), tf.float32)
     hits = tf.matmul(positives[..., :targets], same) * (negative / tf.cast(shared, tf.float32))
-    return tf.concat([totals[..., :targets], totals[..., targets:] - hits], -1)
+    return totals - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
 
 
 def skip_gram_tree_weights(mask: tf.Tensor, signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -99,11 +99,9 @@ def skip_gram_tree_weights(mask: tf.Tensor, signs: tf.Tensor) -> tuple[tf.Tensor
     return tf.matmul(mask, zeros), tf.matmul(mask, passed)
 
 
-def cbow_tree_weights(left: tf.Tensor, right: tf.Tensor, signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def cbow_tree_weights(signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return A and N [R, B, U] from `signs` [R, B, U]: nodes on the token's own path."""
-    zeros, passed = _split_signs(signs)
-    trained = tf.cast(left + right > 0, tf.float32)[..., None]
-    return trained * zeros, trained * passed
+    return _split_signs(signs)
 
 
 def _split_signs(signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

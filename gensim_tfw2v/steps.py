@@ -77,10 +77,10 @@ class Rates(NamedTuple):
 
 
 class Lookups(NamedTuple):
-    """Pair weights for every (left, right, token of the run); empty unless `Objective.lookup_weights`."""
+    """Pair weights made once, by (left, right, token of the run); empty where the graph computes them."""
 
     masks: tf.Tensor  # [(W + 1)² * B, P]
-    positives: tf.Tensor  # skip-gram [(W + 1)² * B, C]; CBOW [2 * B, C], by whether the token has contexts
+    positives: tf.Tensor  # skip-gram [(W + 1)² * B, C]; CBOW [B, C], the same whatever the window
     totals: tf.Tensor
 
 
@@ -114,8 +114,8 @@ SIGNATURE = (
 
 
 @functools.cache
-def block_function(objective: Objective) -> tf.types.experimental.GenericFunction:
-    """Return the graph function (tables, block, rates, lookups) → summed loss of each batch [S]."""
+def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
+    """Return the graph function (tables, block, rates, lookups), all tensors → summed loss of each batch [S]."""
 
     def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> tf.Tensor:
         batches = tf.shape(block.left)[0]
@@ -131,7 +131,8 @@ def block_function(objective: Objective) -> tf.types.experimental.GenericFunctio
             1
         ].stack()
 
-    return tf.function(train_block, autograph=False, input_signature=SIGNATURE)
+    # Calling the concrete function spares a millisecond of argument checks a block, in which Python's lock is held.
+    return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
 
 
 class _Step:
@@ -190,17 +191,22 @@ class _Step:
         score = maths.scores(hidden, candidates)
         gradient = maths.pull(score, positives, totals)
         measured = self.rates.measured[self.batch]
-        self.losses.append(tf.cond(measured, lambda: maths.loss(score, positives, totals), lambda: tf.constant(0.0)))
+        self.losses.append(
+            tf.cond(
+                measured, lambda: maths.loss(score, positives, totals, self.left, self.right), lambda: tf.constant(0.0)
+            )
+        )
         return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
 
     def _write(self, table: tf.Tensor, gradients: tf.Tensor, segments: Segments) -> tf.Operation:
         """Move each row the batch touched by one bounded step."""
         order, segment, rows = segments.of_batch(self.batch)
         flat = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
-        steps = updates.bounded_steps(updates.sum_segments(flat, order, segment), self.learning_rate, self.rates.bound)
+        factors = None
         if table is self.tables.inputs:
-            locks = self.rates.lock_factors
-            steps *= tf.gather(locks, rows % tf.size(locks))[:, None]
+            factors = tf.gather(self.rates.lock_factors, rows % tf.size(self.rates.lock_factors))
+        total = updates.sum_segments(flat, order, segment)
+        steps = updates.bounded_steps(total, self.learning_rate, self.rates.bound, factors)
         # Writing back old + step copies whole rows: three times as fast as adding in place.
         return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) + steps)
 
@@ -219,16 +225,12 @@ class _Step:
         if self.objective.lookup_weights and self.objective.skip_gram:
             codes = self._window_codes()
             positives, totals = tf.gather(self.lookups.positives, codes), tf.gather(self.lookups.totals, codes)
-        elif self.objective.lookup_weights:
-            run_tokens = tf.shape(self.left)[-1]
-            codes = tf.cast(self.left + self.right > 0, tf.int32) * run_tokens + tf.range(run_tokens)
-            positives, totals = tf.gather(self.lookups.positives, codes), tf.gather(self.lookups.totals, codes)
         elif self.objective.skip_gram:
             positives, totals = maths.skip_gram_sampling_weights(
                 self.left, self.right, self.block.window, shared, negative
             )
-        else:
-            positives, totals = maths.cbow_sampling_weights(self.left, self.right, shared, negative)
+        else:  # the same for every run
+            positives, totals = self.lookups.positives[None], self.lookups.totals[None]
         if self.objective.spare_targets:
             totals = maths.spare_targets(positives, totals, ids, shared, negative)
         return positives, totals
@@ -237,7 +239,7 @@ class _Step:
         signs = self.block.node_signs[self.batch]
         if self.objective.skip_gram:
             return maths.skip_gram_tree_weights(self._mask(), signs)
-        return maths.cbow_tree_weights(self.left, self.right, signs)
+        return maths.cbow_tree_weights(signs)
 
 
 def _gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:

@@ -9,16 +9,17 @@ from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
-_MOST_BATCH_FLOATS = 2**18  # tokens * vector size whose rows and gradients stay in a core's cache
-_BATCH_TOKENS = 2048, 64  # most and least
+_MOST_BATCH_FLOATS = 160_000  # tokens * vector size whose rows and gradients stay in a core's cache
+_BATCH_TOKENS = 1024, 64  # most and least
 _TREE_BATCH_TOKENS = 512, 32  # fewer, because every target of a batch passes the root of the Huffman tree
 _LEAST_RUN_TOKENS = 16
-_USUAL_NEGATIVE = 5  # draws a pair for which one shared negative a token is enough
+_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
+_USUAL_NEGATIVE = 5  # of draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford twice as many negatives
 _MOST_RUN_TOKENS = 512
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 _LEAST_BLOCK_WORDS = 10_000
-_MOST_BLOCK_WORDS = 65_536
+_MOST_BLOCK_WORDS = 131_072
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 
 
@@ -27,6 +28,7 @@ def choose_batch_shape(
     vector_size: int,
     window: int,
     negative: int,
+    skip_gram: bool,
     tree: bool,
     batch_tokens: int | None = None,
     shared_negatives: int | None = None,
@@ -41,8 +43,8 @@ def choose_batch_shape(
     ----------
     shares : ndarray
         Each word's share of the tokens that subsampling keeps.
-    tree : bool
-        Whether hierarchical softmax is trained.
+    skip_gram, tree : bool
+        The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
     batch_tokens, shared_negatives : int, optional
         The user's own choice.
     """
@@ -55,8 +57,9 @@ def choose_batch_shape(
         batch_tokens = max(least, run_tokens, _power_of_two_below(min(most, by_cache, by_touches, by_vocabulary)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
-        a_token = max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(shares) < _SMALL_VOCABULARY else 1)
-        shared_negatives = round(run_tokens * a_token)
+        a_token = _SKIP_GRAM_NEGATIVES if skip_gram else _CBOW_NEGATIVES
+        a_token *= max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(shares) < _SMALL_VOCABULARY else 1)
+        shared_negatives = max(1, round(run_tokens * a_token))
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 

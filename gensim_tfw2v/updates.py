@@ -20,7 +20,15 @@ def sum_segments(gradients: tf.Tensor, order: tf.Tensor, segment: tf.Tensor) -> 
     return tf.math.segment_sum(tf.gather(gradients, order), segment)
 
 
-def bounded_steps(gradients: tf.Tensor, learning_rate: tf.Tensor, bound: tf.Tensor) -> tf.Tensor:
-    """Return `learning_rate` times each row of `gradients`, shortened to length `bound` where it is longer."""
-    squared = tf.reduce_sum(tf.square(gradients), axis=1, keepdims=True)
-    return gradients * tf.minimum(learning_rate, bound * tf.math.rsqrt(squared + _TINY))
+def bounded_steps(
+    gradients: tf.Tensor, learning_rate: tf.Tensor, bound: tf.Tensor, factors: tf.Tensor | None = None
+) -> tf.Tensor:
+    """Return `learning_rate` times each row of `gradients` [U, D], shortened to length `bound` where it is longer.
+
+    `factors` [U] scale the finished steps.
+    """
+    squared = tf.reduce_sum(tf.square(gradients), axis=1)
+    rate = tf.minimum(learning_rate, bound * tf.math.rsqrt(squared + _TINY))
+    if factors is not None:
+        rate *= factors
+    return gradients * rate[:, None]

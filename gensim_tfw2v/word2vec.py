@@ -341,6 +341,7 @@ class TFWord2Vec(Word2Vec):
             self.vector_size,
             self.window,
             self.negative,
+            bool(self.sg),
             bool(self.hs),
             self.batch_tokens,
             self.shared_negatives,

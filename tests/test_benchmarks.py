@@ -179,7 +179,9 @@ def test_small_jobs_reports_times_and_traces_of_every_kind_of_model(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert [row["name"] for row in rows[:2]] == ["Lee corpus", "the same again"]
     assert (rows[0]["new_graphs"], rows[1]["new_graphs"]) == (1, 0)
-    assert all(row["retraces"] == 0 and row["first"] > 0 and row["gensim_first"] > 0 for row in rows)
+    assert all(row["first"] > 0 and row["gensim_first"] > 0 for row in rows)
+    # One graph for vocabularies whose negatives often hit their targets, one for the others.
+    assert sum(row["new_graphs"] for row in rows) <= 2, "a further small model was traced anew"
 
 
 def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path: Path) -> None:

@@ -72,30 +72,32 @@ def even_shares(size: int) -> np.ndarray:
 
 
 def test_batches_shrink_with_the_vocabulary_and_grow_no_further_than_the_cache() -> None:
-    sizes = [choose_batch_shape(even_shares(size), 100, 5, 5, False).batch_tokens for size in (10, 5_000, 10**6)]
+    sizes = [choose_batch_shape(even_shares(size), 100, 5, 5, True, False).batch_tokens for size in (10, 5_000, 10**6)]
     assert sizes == sorted(sizes) and sizes[0] < sizes[1] < sizes[2]
-    wide = choose_batch_shape(even_shares(10**6), 1000, 5, 5, False).batch_tokens
+    wide = choose_batch_shape(even_shares(10**6), 1000, 5, 5, True, False).batch_tokens
     assert wide < sizes[2]
 
 
 def test_a_very_frequent_word_makes_batches_small() -> None:
     skewed = np.append(even_shares(10**5) / 2, 0.5)
-    assert choose_batch_shape(skewed, 100, 5, 5, False).batch_tokens <= 64
+    assert choose_batch_shape(skewed, 100, 5, 5, True, False).batch_tokens <= 64
 
 
 def test_a_chosen_batch_and_number_of_negatives_are_taken() -> None:
-    shape = choose_batch_shape(even_shares(1000), 100, 5, 5, False, batch_tokens=17, shared_negatives=3)
+    shape = choose_batch_shape(even_shares(1000), 100, 5, 5, True, False, batch_tokens=17, shared_negatives=3)
     assert (shape.batch_tokens, shape.shared_negatives) == (17, 3)
     assert shape.run_tokens <= 17
 
 
 def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
-    few, many = (choose_batch_shape(even_shares(1000), 100, 5, count, False).shared_negatives for count in (5, 20))
+    few, many = (
+        choose_batch_shape(even_shares(1000), 100, 5, count, True, False).shared_negatives for count in (5, 20)
+    )
     assert many > few
 
 
 def test_runs_grow_with_the_window() -> None:
-    runs = [choose_batch_shape(even_shares(10**6), 100, window, 5, False).run_tokens for window in (1, 50, 500)]
+    runs = [choose_batch_shape(even_shares(10**6), 100, window, 5, True, False).run_tokens for window in (1, 50, 500)]
     assert runs[0] < runs[1] < runs[2]
 
 
@@ -104,6 +106,8 @@ def test_negatives_hit_targets_in_small_vocabularies_only() -> None:
     assert not negatives_hit_targets(even_shares(5000), even_shares(5000))
 
 
-@pytest.mark.parametrize(("words", "chosen", "expected"), [(0, None, 10_000), (10**9, None, 65_536), (10**9, 123, 123)])
+@pytest.mark.parametrize(
+    ("words", "chosen", "expected"), [(0, None, 10_000), (10**9, None, 131_072), (10**9, 123, 123)]
+)
 def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | None, expected: int) -> None:
     assert choose_block_words(words, 2, chosen) == expected

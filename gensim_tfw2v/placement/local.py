@@ -44,12 +44,16 @@ class LocalPlacement:
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
-            losses = self._train_block(
-                self._tables_type(*handles),
-                self._arguments.block_tensors(block),
-                self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
-                self._lookups,
+            arguments = self._tf.nest.map_structure(
+                self._tf.convert_to_tensor,
+                (
+                    self._tables_type(*handles),
+                    self._arguments.block_tensors(block),
+                    self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
+                    self._lookups,
+                ),
             )
+            losses = self._train_block(*arguments)
         return np.asarray(losses.numpy())
 
     def read_into(self, tables: ModelTables) -> None:
