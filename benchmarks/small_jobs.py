@@ -23,7 +23,7 @@ _NOTES = (
     "All models are trained in one process, in this order; TensorFlow is imported before the first "
     "(its seconds are in the settings) and gensim's models are trained between ours.",
     "train s: seconds of train() alone, first time and median of the further ones, which differ in their seed only.",
-    "new graphs: objectives traced for the first time, of which a process needs one for each kind of model.",,
+    "new graphs: objectives traced for the first time, of which a process needs one for each kind of model.",
 )
 
 

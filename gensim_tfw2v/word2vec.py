@@ -33,7 +33,7 @@ from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabil
 logger = logging.getLogger(__name__)
 
 _UPDATE_BOUND = 20.0
-_CACHE_MEMORY = 2**30
+_CACHE_MEMORY = 2**28
 _OWN_DEFAULTS: dict[str, Any] = {
     "progress": None,
     "cache_memory": _CACHE_MEMORY,

@@ -51,7 +51,7 @@ def test_own_arguments_are_keyword_only_and_optional(tfword2vec_class: type[Any]
 
 def test_the_documented_own_arguments_exist(tfword2vec_class: type[Any]) -> None:
     own = {parameter.name: parameter.default for parameter in own_parameters(tfword2vec_class, "__init__")}
-    documented = {"progress": None, "cache_memory": 2**30, "cache_disk": 0, "cache_dir": None}
+    documented = {"progress": None, "cache_memory": 2**28, "cache_disk": 0, "cache_dir": None}
     assert {name: own[name] for name in documented} == documented
 
 

@@ -7,11 +7,11 @@ import pytest
 from gensim.models.word2vec import Word2Vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from placements import PLACEMENTS
 from reference import ReferenceBatch, ReferenceModel, context_positions
 
 from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
 from gensim_tfw2v.placement import ModelTables, StepSettings
-from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
 
 LEARNING_RATE = 0.05
@@ -64,10 +64,12 @@ MODES = [
 ]
 
 
+@pytest.mark.parametrize("where", PLACEMENTS)
 @pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
 @given(corpus=corpora(), mean=st.booleans(), bound=st.sampled_from([0.02, 0.25, 1.0]), locked=st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
+    where: str,
     skip_gram: bool,
     negative: int,
     tree: bool,
@@ -96,7 +98,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     trained = ModelTables(
         tables[0].copy(), tables[1].copy() if negative else None, tables[2].copy() if tree else None, locks
     )
-    placement = LocalPlacement(
+    placement = PLACEMENTS[where](
         StepSettings(
             skip_gram=skip_gram,
             mean_context=mean,
@@ -108,7 +110,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
             spare_targets=True,
             update_bound=bound,
         ),
-        workers=1,
+        1,
     )
     placement.load(trained)
     rates = np.full(len(block.pairs), LEARNING_RATE, np.float32)

@@ -216,8 +216,8 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
         "--cache-memory",
         metavar="BYTES",
         type=byte_size,
-        default=2**30,
-        help="memory that the encoded corpus may take, as 500000, 512M or 2G (default: 1G)",
+        default=2**28,
+        help="memory that the encoded corpus may take, as 500000, 512M or 2G (default: 256M)",
     )
     add(
         "--cache-disk",
