@@ -9,9 +9,10 @@ from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
-_MOST_BATCH_FLOATS = 160_000  # tokens * vector size whose rows and gradients stay in a core's cache
-_BATCH_TOKENS = 1024, 64  # most and least
-_TREE_BATCH_TOKENS = 512, 32  # fewer, because every target of a batch passes the root of the Huffman tree
+_SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that neither lose quality nor leave the cache,
+_USUAL_VECTOR_SIZE = 128  # for vectors up to this size
+_LEAST_BATCH_TOKENS = 64
+_TREE_BATCH_TOKENS = 512, 32  # most and least: every target of a batch passes the root of the Huffman tree
 _LEAST_RUN_TOKENS = 16
 _SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
 _USUAL_NEGATIVE = 5  # of draws a pair
@@ -50,9 +51,11 @@ def choose_batch_shape(
     """
     run_tokens = int(np.clip(_power_of_two_below(2 * window - 1), _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
     if batch_tokens is None:
-        most, least = _TREE_BATCH_TOKENS if tree else _BATCH_TOKENS
+        most, least = (_SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS), _LEAST_BATCH_TOKENS
+        if tree:
+            most, least = _TREE_BATCH_TOKENS
         by_touches = _MOST_TOUCHES / max(float(shares.max(initial=0.0)), 1e-12)
-        by_cache = _MOST_BATCH_FLOATS / vector_size
+        by_cache = most * _USUAL_VECTOR_SIZE / vector_size
         by_vocabulary = len(shares) / _WORDS_PER_BATCH_TOKEN / (2 if tree else 1)
         batch_tokens = max(least, run_tokens, _power_of_two_below(min(most, by_cache, by_touches, by_vocabulary)))
     run_tokens = min(run_tokens, batch_tokens)
