@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from command_line import SENTENCES, error_of, train, write_corpus
 from gensim.models import KeyedVectors
+from interrupts import heed_interrupts
 
 from gensim_tfw2v import TFWord2Vec
 
@@ -133,7 +134,9 @@ def test_an_interrupt_is_one_line_and_exit_code_130(
 
 def test_a_running_command_ends_on_an_interrupt_from_the_terminal(corpus: Path, tmp_path: Path) -> None:
     command = [*PROGRAM, str(corpus), "--output", str(tmp_path / "model"), "--epochs", "1000000"]
-    process = subprocess.Popen([*command, "--min-count", "1"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--min-count", "1"], stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
     assert process.stderr is not None
     next(line for line in process.stderr if "EPOCH" in line)
     process.send_signal(signal.SIGINT)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from contract import SENTENCES, assert_equal_models, assert_finite
 from gensim.models.callbacks import CallbackAny2Vec
+from interrupts import heed_interrupts
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 2, "sample": 0}
 
@@ -142,6 +143,7 @@ def test_ctrl_c_in_the_midst_of_training_keeps_what_was_learnt(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     try:
         assert process.stdout is not None
