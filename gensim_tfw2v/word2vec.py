@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 _UPDATE_BOUND = 20.0
 _CACHE_MEMORY = 2**28
+_BYTES_PER_ENCODED_WORD = 4
 _OWN_DEFAULTS: dict[str, Any] = {
     "progress": None,
     "cache_memory": _CACHE_MEMORY,
@@ -376,11 +377,13 @@ class TFWord2Vec(Word2Vec):
         words = total_words or self.corpus_total_words or 0
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
         block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen)
+        budget = self._cache_budget()
+        # Nothing is begun to be kept that is read once only, or that is known not to fit.
+        if self.epochs == 1 or words * _BYTES_PER_ENCODED_WORD > self.cache_memory + self.cache_disk:
+            budget = CacheBudget(0, 0, None)
         if corpus_iterable is not None:
-            return IterableSource(corpus_iterable, self.wv.key_to_index, block_words, self._cache_budget())
-        return FileSource(
-            str(corpus_file), self.wv.key_to_index, block_words, self._cache_budget(), self._readers(), scan=self._scan
-        )
+            return IterableSource(corpus_iterable, self.wv.key_to_index, block_words, budget)
+        return FileSource(str(corpus_file), self.wv.key_to_index, block_words, budget, self._readers(), scan=self._scan)
 
     def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
         return EpochPlan(
