@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.segments import Segments, sort_into_segments
-from gensim_tfw2v.vocabulary import Float32Array, HuffmanPaths, Int32Array, NegativeSampler
+from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, arrange_pairs
+from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 
-Int8Array = npt.NDArray[np.int8]
+Int64Array = npt.NDArray[np.int64]
 
+_SKIP_GRAM_TREE_RUN, _CBOW_TREE_RUN = RunShape(32, 2.4), RunShape(16, 3.4)
 LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
 
 
@@ -35,15 +37,6 @@ class BatchShape:
 
 
 @dataclass(frozen=True)
-class TreeNodes:
-    """Huffman nodes that a run's target words pass, each once, and where they pass them."""
-
-    ids: Int32Array  # [S, R, U], rows of the tree's table; unused places repeat node 0
-    signs: Int8Array  # [S, R, P, U]: +1 code 0, -1 code 1, 0 not on the path of target position P
-    segments: Segments
-
-
-@dataclass(frozen=True)
 class Block:
     """A chunk of corpus, ready for the graph. P = B + 2 * window."""
 
@@ -53,7 +46,7 @@ class Block:
     input_segments: Segments
     candidate_ids: Int32Array | None  # output rows: skip-gram [S, R, P + K], CBOW [S, R, B + K]
     candidate_segments: Segments | None
-    nodes: TreeNodes | None
+    tree_runs: TreeRuns | None
     window: int  # widest reach in this block
     tokens: int  # kept tokens
     pairs: npt.NDArray[np.int64]  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
@@ -69,7 +62,7 @@ class BlockMaker:
     shape: BatchShape
     keep: Float32Array | None
     negatives: NegativeSampler | None
-    paths: HuffmanPaths | None
+    tree: HuffmanTree | None
 
     def make(self, ids: Int32Array, sentence_lengths: Int32Array, rng: np.random.Generator) -> Block | None:
         """Return the block of these sentences, or None if subsampling leaves nothing."""
@@ -80,15 +73,18 @@ class BlockMaker:
         window = self._reach(left, right)
         batches, runs = self.shape.cut(len(kept))
         grid = (batches, runs, self.shape.run_tokens)
+        tree_runs = None
+        if self.tree is not None:
+            hidden, words = self._predicted(kept, left, right)
+            run_shape = _SKIP_GRAM_TREE_RUN if self.skip_gram else _CBOW_TREE_RUN
+            tree_runs = arrange_pairs(hidden, words, batches, runs * self.shape.run_tokens, self.tree, run_shape)
         run_ids, left, right = (_pad_to(array, grid) for array in (kept, left, right))
         wide_ids = _widen(kept, grid, window)
         inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)
-        candidates = nodes = None
+        candidates = None
         if self.negatives is not None:
             drawn = self.negatives.draw(rng, batches * runs * self.shape.shared_negatives)
             candidates = np.concatenate([targets, drawn.reshape(batches, runs, -1)], axis=2)
-        if self.paths is not None:
-            nodes = collect_nodes(targets, self.paths)
         reach = (left + right).reshape(batches, -1)
         return Block(
             left=left,
@@ -97,11 +93,19 @@ class BlockMaker:
             input_segments=sort_into_segments(inputs.reshape(batches, -1)),
             candidate_ids=candidates,
             candidate_segments=None if candidates is None else sort_into_segments(candidates.reshape(batches, -1)),
-            nodes=nodes,
+            tree_runs=tree_runs,
             window=window,
             tokens=len(kept),
             pairs=(reach if self.skip_gram else reach > 0).sum(axis=1, dtype=np.int64),
         )
+
+    def _predicted(self, kept: Int32Array, left: Int32Array, right: Int32Array) -> tuple[Int64Array, Int32Array]:
+        """Return the pairs to train: positions of tokens, whose hidden vectors predict, and the words they predict."""
+        if self.skip_gram:
+            tokens, contexts = pair_with_contexts(left, right)
+            return tokens, kept[contexts]
+        tokens = np.flatnonzero(left + right)
+        return tokens, kept[tokens]
 
     def _reach(self, left: Int32Array, right: Int32Array) -> int:
         """Return how far runs are widened: the window, or less where short sentences leave a wide one unused."""
@@ -135,49 +139,14 @@ def draw_windows(
     return np.minimum(radius, before), np.minimum(radius, after)
 
 
-def collect_nodes(targets: Int32Array, paths: HuffmanPaths) -> TreeNodes:
-    """Return the distinct tree nodes of each run's `targets` [S, R, P] and the targets that pass them."""
-    batches, runs, width = targets.shape
-    flat = targets.reshape(-1)
-    lengths = paths.lengths()[flat]
-    # Entry e is one node on the path of the target at flat position `position[e]`.
-    position = np.repeat(np.arange(len(flat), dtype=np.int32), lengths)
-    first_entry = np.cumsum(lengths) - lengths
-    source = np.arange(len(position)) + np.repeat(paths.offsets[flat] - first_entry, lengths)
-    ids, column = _number_nodes(position // np.int32(width), paths.nodes[source], batches * runs)
-    signs = np.zeros((len(flat), ids.shape[1]), dtype=np.int8)
-    signs[position, column] = paths.signs[source]
-    ids = ids.reshape(batches, runs, -1)
-    return TreeNodes(
-        ids=ids,
-        signs=signs.reshape(batches, runs, width, -1),
-        segments=sort_into_segments(ids.reshape(batches, -1)),
-    )
-
-
-def _number_nodes(run: Int32Array, node: Int32Array, runs: int) -> tuple[Int32Array, npt.NDArray[np.int64]]:
-    """Return the distinct nodes of each run [runs, columns], filled up with node 0, and the column of each entry."""
-    entries = len(run)
-    if not entries:
-        return np.zeros((runs, 1), np.int32), np.zeros(0, np.int64)
-    entry_bits, node_bits = max(entries - 1, 1).bit_length(), max(int(node.max()), 1).bit_length()
-    if entry_bits + node_bits + runs.bit_length() > 63:
-        raise OverflowError(f"{entries} tree nodes of {runs} runs are too many for one block; use smaller blocks")
-    # Sorting (run, node, entry) packed in one integer is several times faster than an argsort.
-    key = (((run.astype(np.int64) << node_bits) | node) << entry_bits) | np.arange(entries)
-    key.sort()
-    entry = key & ((1 << entry_bits) - 1)
-    key >>= entry_bits
-    is_first = np.ones(entries, dtype=bool)
-    np.not_equal(key[1:], key[:-1], out=is_first[1:])
-    distinct = key[is_first]
-    run_of = distinct >> node_bits
-    column_of = np.arange(len(distinct)) - np.searchsorted(run_of, np.arange(runs))[run_of]
-    ids = np.zeros((runs, int(column_of.max()) + 1), dtype=np.int32)
-    ids[run_of, column_of] = distinct & ((1 << node_bits) - 1)
-    column = np.empty(entries, dtype=np.int64)
-    column[entry] = column_of[np.cumsum(is_first) - 1]
-    return ids, column
+def pair_with_contexts(left: Int32Array, right: Int32Array) -> tuple[Int64Array, Int64Array]:
+    """Return the positions of tokens, each as often as it has contexts, and of those contexts."""
+    reach = left + right
+    tokens = np.repeat(np.arange(len(left)), reach)
+    number = np.arange(len(tokens)) - np.repeat(np.cumsum(reach, dtype=np.int64) - reach, reach)
+    contexts = tokens - left[tokens] + number
+    contexts += contexts >= tokens  # a token is not its own context
+    return tokens, contexts
 
 
 def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:

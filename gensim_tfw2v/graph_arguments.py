@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -11,8 +12,10 @@ from gensim_tfw2v import maths
 from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
 from gensim_tfw2v.placement import BoolArray, StepSettings
 from gensim_tfw2v.segments import Segments
-from gensim_tfw2v.steps import BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates
 from gensim_tfw2v.steps import Segments as SegmentTensors
+from gensim_tfw2v.steps import TreeRuns as TreeTensors
+from gensim_tfw2v.tree import TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array
 
 
@@ -31,7 +34,6 @@ def objective_of(settings: StepSettings) -> Objective:
 def block_tensors(block: Block) -> BlockTensors:
     """Return the block as arrays for the graph, empty where the objective has no use for them."""
     no_ids = np.zeros((0, 0, 0), np.int32)
-    nodes = block.nodes
     return BlockTensors(
         left=block.left,
         right=block.right,
@@ -39,17 +41,27 @@ def block_tensors(block: Block) -> BlockTensors:
         input_segments=_segment_tensors(block.input_segments),
         candidate_ids=no_ids if block.candidate_ids is None else block.candidate_ids,
         candidate_segments=_segment_tensors(block.candidate_segments),
-        node_ids=no_ids if nodes is None else nodes.ids,
-        node_signs=np.zeros((0, 0, 0, 0), np.int8) if nodes is None else nodes.signs,
-        node_segments=_segment_tensors(None if nodes is None else nodes.segments),
+        tree_runs=_tree_tensors(block.tree_runs),
         window=np.int32(block.window),
     )
 
 
 def _segment_tensors(segments: Segments | None) -> SegmentTensors:
     if segments is None:
-        return SegmentTensors(*(np.zeros(shape, np.int32) for shape in ((0, 0), (0, 0), 0, 0)))
-    return SegmentTensors(segments.order, segments.segment, segments.unique, segments.splits)
+        return SegmentTensors(*_nothing(SEGMENTS))
+    return SegmentTensors._make(getattr(segments, name) for name in SegmentTensors._fields)
+
+
+def _tree_tensors(runs: TreeRuns | None) -> TreeTensors:
+    if runs is None:
+        return TreeTensors(*_nothing(TREE_RUNS))
+    values = {name: getattr(runs, name) for name in TreeTensors._fields}
+    return TreeTensors(**values | {"node_segments": _segment_tensors(runs.node_segments)})
+
+
+def _nothing(specs: Any) -> Any:
+    """Return empty arrays of these ranks."""
+    return tf.nest.map_structure(lambda spec: np.zeros([0] * spec.shape.rank, np.int32), specs)
 
 
 def rates(

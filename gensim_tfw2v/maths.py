@@ -31,10 +31,9 @@ def pull(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor
     return positives - totals * tf.sigmoid(score)
 
 
-def loss(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor, left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
-    """Return the summed negative log likelihood of the tokens that have contexts."""
-    trained = tf.cast(left + right > 0, tf.float32)[..., None]
-    return tf.reduce_sum(trained * (totals * tf.nn.softplus(score) - positives * score))
+def loss(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor:
+    """Return the negative log likelihood of each hidden vector [R, B]."""
+    return tf.reduce_sum(totals * tf.nn.softplus(score) - positives * score, axis=-1)
 
 
 def back_to_hidden(gradient: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
@@ -93,21 +92,16 @@ def spare_targets(
     return totals - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
 
 
-def skip_gram_tree_weights(mask: tf.Tensor, signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return A and N [R, B, U] from M [R, B, P] and `signs` [R, P, U]: nodes on the paths of each token's contexts."""
-    zeros, passed = _split_signs(signs)
-    return tf.matmul(mask, zeros), tf.matmul(mask, passed)
+def tree_weights(leaves: tf.Tensor, first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return A and N [R, B, C] of leaves [R, B] to predict and tree nodes, given by the leaves below them [R, C].
 
-
-def cbow_tree_weights(signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return A and N [R, B, U] from `signs` [R, B, U]: nodes on the token's own path."""
-    return _split_signs(signs)
-
-
-def _split_signs(signs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return where the path takes code 0 (gensim's label 1), and where it passes at all."""
-    values = tf.cast(signs, tf.float32)
-    return tf.maximum(values, 0.0), tf.abs(values)
+    A path passes the nodes that have its leaf below them; code 0 (gensim's label 1) leads to those before `middle`.
+    """
+    leaf = leaves[..., :, None]
+    begun = leaf >= first[..., None, :]
+    positives = tf.logical_and(begun, leaf < middle[..., None, :])
+    passed = tf.logical_and(begun, leaf < end[..., None, :])
+    return tf.cast(positives, tf.float32), tf.cast(passed, tf.float32)
 
 
 def mix_contexts(

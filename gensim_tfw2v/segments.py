@@ -14,29 +14,40 @@ _POSITION_BITS = 31  # a position within a row and a row id share one 63-bit sor
 
 @dataclass(frozen=True)
 class Segments:
-    """How to add up, for every batch (axis 0), the gradients of equal row ids.
+    """How to add up, for every batch, the gradients of equal row ids.
 
-    Gathering a batch's gradients in `order` brings equal ids together; `segment` numbers them; the ids themselves,
-    each once, are ``unique[splits[s]:splits[s + 1]]`` for batch `s`.
+    Gathering the gradients of batch `s` in ``order[splits[s]:splits[s + 1]]`` brings equal ids together; `segment`
+    numbers them; the ids themselves, each once, are ``unique[unique_splits[s]:unique_splits[s + 1]]``.
     """
 
-    order: Int32Array  # [batches, positions]
-    segment: Int32Array  # [batches, positions]
-    unique: Int32Array  # [sum of distinct ids]
+    order: Int32Array  # [positions of all batches], within their batch
+    segment: Int32Array  # [positions of all batches], from 0 in every batch
     splits: Int32Array  # [batches + 1]
+    unique: Int32Array  # [sum of distinct ids]
+    unique_splits: Int32Array  # [batches + 1]
 
 
 def sort_into_segments(ids: Int32Array) -> Segments:
-    """Return the segments of `ids` [batches, positions], each batch on its own."""
+    """Return the segments of `ids` [batches, positions], each batch on its own; negative ids are left out."""
     batches, positions = ids.shape
     # Sorting (id, position) packed in one integer is several times faster than an argsort.
     keys = (ids.astype(np.int64) << _POSITION_BITS) | np.arange(positions, dtype=np.int64)
     keys.sort(axis=1)
-    order = (keys & ((1 << _POSITION_BITS) - 1)).astype(np.int32)
     sorted_ids = (keys >> _POSITION_BITS).astype(np.int32)
     is_first = np.ones((batches, positions), dtype=bool)
     np.not_equal(sorted_ids[:, 1:], sorted_ids[:, :-1], out=is_first[:, 1:])
+    used = sorted_ids >= 0
+    is_first &= used
+    order = (keys & ((1 << _POSITION_BITS) - 1)).astype(np.int32)
     segment = np.cumsum(is_first, axis=1, dtype=np.int32) - np.int32(1)
-    splits = np.zeros(batches + 1, dtype=np.int32)
-    np.cumsum(segment[:, -1] + 1, out=splits[1:])
-    return Segments(order=order, segment=segment, unique=sorted_ids[is_first], splits=splits)
+    return Segments(
+        order=order[used],
+        segment=segment[used],
+        splits=_splits(used.sum(axis=1)),
+        unique=sorted_ids[is_first],
+        unique_splits=_splits(segment[:, -1] + 1),
+    )
+
+
+def _splits(counts: npt.NDArray[np.integer]) -> Int32Array:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)

@@ -8,6 +8,7 @@ the placement's business.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,13 +34,30 @@ class Segments(NamedTuple):
 
     order: tf.Tensor
     segment: tf.Tensor
-    unique: tf.Tensor
     splits: tf.Tensor
+    unique: tf.Tensor
+    unique_splits: tf.Tensor
 
     def of_batch(self, batch: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return order, segment and distinct ids of one batch."""
-        rows = self.unique[self.splits[batch] : self.splits[batch + 1]]
-        return self.order[batch], self.segment[batch], rows
+        order, segment = _slice(batch, self.splits, self.order, self.segment)
+        (rows,) = _slice(batch, self.unique_splits, self.unique)
+        return order, segment, rows
+
+
+class TreeRuns(NamedTuple):
+    """The tensors of `gensim_tfw2v.tree.TreeRuns`."""
+
+    hidden: tf.Tensor
+    leaves: tf.Tensor
+    nodes: tf.Tensor
+    first: tf.Tensor
+    middle: tf.Tensor
+    end: tf.Tensor
+    node_segments: Segments
+    places: tf.Tensor
+    owners: tf.Tensor
+    splits: tf.Tensor
 
 
 class BlockTensors(NamedTuple):
@@ -51,9 +69,7 @@ class BlockTensors(NamedTuple):
     input_segments: Segments
     candidate_ids: tf.Tensor
     candidate_segments: Segments
-    node_ids: tf.Tensor
-    node_signs: tf.Tensor
-    node_segments: Segments
+    tree_runs: TreeRuns
     window: tf.Tensor
 
 
@@ -92,22 +108,14 @@ def _float(rank: int) -> tf.TensorSpec:
     return tf.TensorSpec([None] * rank, tf.float32)
 
 
-_SEGMENTS = Segments(_int(2), _int(2), _int(1), _int(1))
+SEGMENTS = Segments(_int(1), _int(1), _int(1), _int(1), _int(1))
+TREE_RUNS = TreeRuns(
+    _int(3), _int(3), _int(3), _int(3), _int(3), _int(3), SEGMENTS, places=_int(1), owners=_int(1), splits=_int(1)
+)
 _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(
-        _int(3),
-        _int(3),
-        _int(3),
-        _SEGMENTS,
-        _int(3),
-        _SEGMENTS,
-        _int(3),
-        tf.TensorSpec([None] * 4, tf.int8),
-        _SEGMENTS,
-        _int(0),
-    ),
+    BlockTensors(_int(3), _int(3), _int(3), SEGMENTS, _int(3), SEGMENTS, TREE_RUNS, _int(0)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool)),
     Lookups(_float(2), _float(2), _float(2)),
 )
@@ -165,15 +173,13 @@ class _Step:
         hidden_gradients = []
         pending = []
         if self.objective.negative_sampling:
-            ids = self.block.candidate_ids[self.batch]
-            gradient, change = self._meet(hidden, self.tables.outputs, ids, *self._sampling_weights(ids))
+            gradient, change = self._sample_negatives(hidden)
             hidden_gradients.append(gradient)
             pending.append((self.tables.outputs, change, self.block.candidate_segments))
         if self.objective.hierarchical_softmax:
-            ids = self.block.node_ids[self.batch]
-            gradient, change = self._meet(hidden, self.tables.nodes, ids, *self._tree_weights())
+            gradient, change = self._descend_tree(hidden)
             hidden_gradients.append(gradient)
-            pending.append((self.tables.nodes, change, self.block.node_segments))
+            pending.append((self.tables.nodes, change, self.block.tree_runs.node_segments))
         change = tf.add_n(hidden_gradients)
         if not self.objective.skip_gram:
             change = maths.back_to_contexts(backward, change)
@@ -183,29 +189,46 @@ class _Step:
         with tf.control_dependencies(writes):
             return tf.add_n(self.losses)
 
-    def _meet(
-        self, hidden: tf.Tensor, table: tf.Tensor, ids: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the gradients of `hidden` and of the candidate rows `ids`, and take note of the loss."""
-        candidates = _gather(table, ids)
+    def _sample_negatives(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the gradients of `hidden` [R, B, D] and of the output rows of targets and negatives."""
+        ids = self.block.candidate_ids[self.batch]
+        candidates = _gather(self.tables.outputs, ids)
+        positives, totals = self._sampling_weights(ids)
         score = maths.scores(hidden, candidates)
+        trained = tf.cast(self.left + self.right > 0, tf.float32)
+        self._measure(lambda: trained * maths.loss(score, positives, totals))
         gradient = maths.pull(score, positives, totals)
-        measured = self.rates.measured[self.batch]
-        self.losses.append(
-            tf.cond(
-                measured, lambda: maths.loss(score, positives, totals, self.left, self.right), lambda: tf.constant(0.0)
-            )
-        )
         return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
+
+    def _descend_tree(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the gradients of `hidden` [R, B, D] and of the rows of the nodes on the way to their targets."""
+        runs = self.block.tree_runs
+        flat = _as_rows(hidden)
+        placed = tf.gather(flat, runs.hidden[self.batch])
+        candidates = _gather(self.tables.nodes, runs.nodes[self.batch])
+        bounds = (bound[self.batch] for bound in (runs.first, runs.middle, runs.end))
+        positives, totals = maths.tree_weights(runs.leaves[self.batch], *bounds)
+        score = maths.scores(placed, candidates)
+        self._measure(lambda: maths.loss(score, positives, totals))
+        gradient = maths.pull(score, positives, totals)
+        places, owners = _slice(self.batch, runs.splits, runs.places, runs.owners)
+        back = updates.sum_segments(_as_rows(maths.back_to_hidden(gradient, candidates)), places, owners)
+        # The last hidden vectors may be in no pair.
+        back = tf.pad(back, [[0, tf.shape(flat)[0] - tf.shape(back)[0]], [0, 0]])
+        return tf.reshape(back, tf.shape(hidden)), maths.back_to_candidates(gradient, placed)
+
+    def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
+        """Add to the batch's loss, if it is one whose loss is wanted."""
+        measured = self.rates.measured[self.batch]
+        self.losses.append(tf.cond(measured, lambda: tf.reduce_sum(losses()), lambda: tf.constant(0.0)))
 
     def _write(self, table: tf.Tensor, gradients: tf.Tensor, segments: Segments) -> tf.Operation:
         """Move each row the batch touched by one bounded step."""
         order, segment, rows = segments.of_batch(self.batch)
-        flat = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
         factors = None
         if table is self.tables.inputs:
             factors = tf.gather(self.rates.lock_factors, rows % tf.size(self.rates.lock_factors))
-        total = updates.sum_segments(flat, order, segment)
+        total = updates.sum_segments(_as_rows(gradients), order, segment)
         steps = updates.bounded_steps(total, self.learning_rate, self.rates.bound, factors)
         # Writing back old + step copies whole rows: over twice as fast as adding in place.
         return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) + steps)
@@ -235,11 +258,15 @@ class _Step:
             totals = maths.spare_targets(positives, totals, ids, shared, negative)
         return positives, totals
 
-    def _tree_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
-        signs = self.block.node_signs[self.batch]
-        if self.objective.skip_gram:
-            return maths.skip_gram_tree_weights(self._mask(), signs)
-        return maths.cbow_tree_weights(signs)
+
+def _slice(batch: tf.Tensor, splits: tf.Tensor, *flat: tf.Tensor) -> list[tf.Tensor]:
+    """Return the part of each of these that belongs to a batch."""
+    return [values[splits[batch] : splits[batch + 1]] for values in flat]
+
+
+def _as_rows(vectors: tf.Tensor) -> tf.Tensor:
+    """Return vectors [..., D] as [rows, D]."""
+    return tf.reshape(vectors, [-1, tf.shape(vectors)[-1]])
 
 
 def _gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:

@@ -12,7 +12,10 @@ _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, whi
 _SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that neither lose quality nor leave the cache,
 _USUAL_VECTOR_SIZE = 128  # for vectors up to this size
 _LEAST_BATCH_TOKENS = 64
-_TREE_BATCH_TOKENS = 512, 32  # most and least: every target of a batch passes the root of the Huffman tree
+# Every target of a batch passes the root of the Huffman tree: an epoch must take at least so many steps.
+_LEAST_TREE_BATCHES = 2000
+_LEAST_TREE_BATCH_TOKENS = 16
+_MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
 _LEAST_RUN_TOKENS = 16
 _SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
 _USUAL_NEGATIVE = 5  # of draws a pair
@@ -21,11 +24,12 @@ _MOST_RUN_TOKENS = 512
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
+_MOST_BLOCK_PAIRS = 1_000_000  # of which each takes some tens of bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 
 
 def choose_batch_shape(
-    shares: npt.NDArray[np.float64],
+    kept_counts: npt.NDArray[np.float64],
     vector_size: int,
     window: int,
     negative: int,
@@ -42,40 +46,56 @@ def choose_batch_shape(
 
     Parameters
     ----------
-    shares : ndarray
-        Each word's share of the tokens that subsampling keeps.
+    kept_counts : ndarray
+        How often subsampling is expected to keep each word in an epoch.
     skip_gram, tree : bool
         The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
     batch_tokens, shared_negatives : int, optional
         The user's own choice.
     """
     run_tokens = int(np.clip(_power_of_two_below(2 * window - 1), _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
+    if not negative:  # runs share contexts and negatives, not tree nodes
+        run_tokens = _LEAST_RUN_TOKENS
     if batch_tokens is None:
-        most, least = (_SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS), _LEAST_BATCH_TOKENS
-        if tree:
-            most, least = _TREE_BATCH_TOKENS
-        by_touches = _MOST_TOUCHES / max(float(shares.max(initial=0.0)), 1e-12)
-        by_cache = most * _USUAL_VECTOR_SIZE / vector_size
-        by_vocabulary = len(shares) / _WORDS_PER_BATCH_TOKEN / (2 if tree else 1)
-        batch_tokens = max(least, run_tokens, _power_of_two_below(min(most, by_cache, by_touches, by_vocabulary)))
+        limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
+        least = _LEAST_TREE_BATCH_TOKENS if tree else _LEAST_BATCH_TOKENS
+        batch_tokens = max(least, run_tokens, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
         a_token = _SKIP_GRAM_NEGATIVES if skip_gram else _CBOW_NEGATIVES
-        a_token *= max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(shares) < _SMALL_VOCABULARY else 1)
+        a_token *= max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(kept_counts) < _SMALL_VOCABULARY else 1)
         shared_negatives = max(1, round(run_tokens * a_token))
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
+
+
+def _batch_limits(
+    kept_counts: npt.NDArray[np.float64], vector_size: int, window: int, negative: int, skip_gram: bool, tree: bool
+) -> list[float]:
+    """Return what limits a batch, each in tokens."""
+    tokens = float(kept_counts.sum())
+    limits = [
+        (_SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS) * _USUAL_VECTOR_SIZE / vector_size,
+        _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
+    ]
+    if negative:
+        limits.append(len(kept_counts) / _WORDS_PER_BATCH_TOKEN)
+    if tree:
+        limits.append(tokens / _LEAST_TREE_BATCHES)
+    if tree and skip_gram:
+        limits.append(_MOST_TREE_PAIRS / (window + 1))
+    return limits
 
 
 def _power_of_two_below(value: float) -> int:
     return 1 << int(np.log2(max(value, 1.0)))
 
 
-def negatives_hit_targets(shares: npt.NDArray[np.float64], drawn_shares: npt.NDArray[np.float64]) -> bool:
+def negatives_hit_targets(kept_counts: npt.NDArray[np.float64], drawn_shares: npt.NDArray[np.float64]) -> bool:
     """Return whether negatives hit their own targets often enough, as in small vocabularies, to be worth masking."""
-    return float(shares @ drawn_shares) > _RARE_HIT
+    return float(kept_counts @ drawn_shares) > _RARE_HIT * float(kept_counts.sum())
 
 
-def choose_block_words(total_words: int, workers: int, batch_words: int | None) -> int:
+def choose_block_words(total_words: int, workers: int, batch_words: int | None, pairs_a_word: int = 1) -> int:
     """Return how many raw words a worker takes at a time.
 
     Parameters
@@ -84,7 +104,10 @@ def choose_block_words(total_words: int, workers: int, batch_words: int | None) 
         Raw words of the corpus, 0 if not known.
     batch_words : int, optional
         The user's own choice.
+    pairs_a_word : int
+        Pairs that a block spells out for each of its words, about.
     """
     if batch_words is not None:
         return batch_words
-    return int(np.clip(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS, _MOST_BLOCK_WORDS))
+    words = int(np.clip(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS, _MOST_BLOCK_WORDS))
+    return max(1, min(words, _MOST_BLOCK_PAIRS // pairs_a_word))

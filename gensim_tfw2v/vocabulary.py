@@ -1,4 +1,4 @@
-"""Words as ids: how often each is kept, how often each is drawn as a negative, and its path in the Huffman tree.
+"""Words as ids: how often each is kept, and how often each is drawn as a negative.
 
 Everything here is NumPy, read once from gensim's ``KeyedVectors`` when training starts.
 """
@@ -31,10 +31,10 @@ def keep_probabilities(keyed_vectors: Any, sample: float) -> Float32Array | None
     return None if np.all(probabilities >= 1.0) else probabilities.astype(np.float32)
 
 
-def kept_shares(counts: npt.NDArray[np.int64], keep: Float32Array | None) -> npt.NDArray[np.float64]:
-    """Return the share of each word among the tokens that training sees after subsampling."""
-    kept = counts.astype(np.float64) if keep is None else counts * keep.astype(np.float64)
-    return np.asarray(kept / max(kept.sum(), 1.0))
+def kept_counts(counts: npt.NDArray[np.int64], keep: Float32Array | None) -> npt.NDArray[np.float64]:
+    """Return how often subsampling is expected to keep each word."""
+    occurrences = counts.astype(np.float64)
+    return occurrences if keep is None else occurrences * keep
 
 
 @dataclass(frozen=True)
@@ -58,40 +58,3 @@ class NegativeSampler:
         drawn = np.searchsorted(self.cumulative, uniform.astype(np.uint32), side="left").astype(np.int32)
         rng.shuffle(drawn)
         return drawn
-
-
-@dataclass(frozen=True)
-class HuffmanPaths:
-    """The inner nodes between the root and each word, and the branch taken at each.
-
-    Word `w` passes ``nodes[offsets[w]:offsets[w + 1]]``; the sign is +1 where its code is 0 (gensim's label 1) and
-    -1 where its code is 1.
-    """
-
-    nodes: Int32Array
-    signs: npt.NDArray[np.int8]
-    offsets: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, keyed_vectors: Any) -> HuffmanPaths:
-        """Return the paths that gensim's ``create_binary_tree`` stored as ``point`` and ``code``."""
-        # A vocabulary of one word, and words added without rebuilding the tree, have no path.
-        size = len(keyed_vectors)
-        points = [_as_path(point) for point in keyed_vectors.expandos.get("point", [None] * size)[:size]]
-        codes = [_as_path(code) for code in keyed_vectors.expandos.get("code", [None] * size)[:size]]
-        lengths = np.array([len(code) for code in codes], dtype=np.int64)
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        nodes = np.concatenate([*points, np.zeros(0)]).astype(np.int32)
-        signs = (1 - 2 * np.concatenate([*codes, np.zeros(0)]).astype(np.int64)).astype(np.int8)
-        return cls(nodes=nodes, signs=signs, offsets=offsets)
-
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Return the code length of every word."""
-        return np.diff(self.offsets)
-
-
-def _as_path(values: Any) -> npt.NDArray[np.int64]:
-    """Return a stored code or path as an array; unset ones (None, or gensim's 0 for new words) are empty."""
-    if values is None or np.isscalar(values):
-        return np.zeros(0, dtype=np.int64)
-    return np.asarray(values, dtype=np.int64)

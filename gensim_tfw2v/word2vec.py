@@ -27,8 +27,9 @@ from gensim_tfw2v.progress import (
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
+from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
-from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabilities, kept_shares, word_counts
+from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 logger = logging.getLogger(__name__)
 
@@ -333,12 +334,12 @@ class TFWord2Vec(Word2Vec):
             shape=self._batch_shape(),
             keep=keep_probabilities(self.wv, self.sample),
             negatives=NegativeSampler(self.cum_table) if self.negative else None,
-            paths=HuffmanPaths.of(self.wv) if self.hs else None,
+            tree=HuffmanTree.of(self.wv) if self.hs else None,
         )
 
     def _batch_shape(self) -> BatchShape:
         return choose_batch_shape(
-            self._kept_shares(),
+            self._kept_counts(),
             self.vector_size,
             self.window,
             self.negative,
@@ -359,12 +360,12 @@ class TFWord2Vec(Word2Vec):
             shared_negatives=shape.shared_negatives,
             hierarchical_softmax=bool(self.hs),
             spare_targets=bool(self.negative)
-            and negatives_hit_targets(self._kept_shares(), NegativeSampler(self.cum_table).shares()),
+            and negatives_hit_targets(self._kept_counts(), NegativeSampler(self.cum_table).shares()),
             update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
         )
 
-    def _kept_shares(self) -> np.ndarray:
-        return kept_shares(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
+    def _kept_counts(self) -> np.ndarray:
+        return kept_counts(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
 
     def _placement(self, settings: StepSettings) -> Placement:
         from gensim_tfw2v.placement.local import LocalPlacement
@@ -376,7 +377,8 @@ class TFWord2Vec(Word2Vec):
     ) -> Source:
         words = total_words or self.corpus_total_words or 0
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
-        block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen)
+        pairs_a_word = self.window + 1 if self.sg and self.hs else 1
+        block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen, pairs_a_word)
         budget = self._cache_budget()
         # Nothing is begun to be kept that is read once only, or that is known not to fit.
         if self.epochs == 1 or words * _BYTES_PER_ENCODED_WORD > self.cache_memory + self.cache_disk:

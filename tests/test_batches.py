@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from gensim.models.word2vec import Word2Vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, collect_nodes, draw_windows, subsample
+from gensim_tfw2v.batches import BatchShape, BlockMaker, draw_windows, pair_with_contexts, subsample
 from gensim_tfw2v.segments import sort_into_segments
-from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
+from gensim_tfw2v.vocabulary import NegativeSampler
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))
 
@@ -21,7 +19,7 @@ SHAPE = BatchShape(batch_tokens=16, run_tokens=4, shared_negatives=3)
 def maker(skip_gram: bool = True, window: int = 5, shape: BatchShape = SHAPE) -> BlockMaker:
     """Return a maker of blocks over a vocabulary of ten words."""
     cumulative = np.linspace(0, 2**31 - 1, 11)[1:].astype(np.uint32)
-    return BlockMaker(skip_gram, window, True, shape, keep=None, negatives=NegativeSampler(cumulative), paths=None)
+    return BlockMaker(skip_gram, window, True, shape, keep=None, negatives=NegativeSampler(cumulative), tree=None)
 
 
 def ids_for(lengths: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -100,6 +98,19 @@ def test_pairs_count_contexts_for_skip_gram_and_targets_for_cbow() -> None:
         assert fixed.make(ids, lengths, np.random.default_rng(0)).pairs.sum() == expected
 
 
+@given(lengths=LENGTHS, window=st.integers(1, 9))
+def test_pairs_are_each_token_with_each_of_its_contexts(lengths: np.ndarray, window: int) -> None:
+    left, right = draw_windows(lengths, window, True, np.random.default_rng(1))
+    tokens, contexts = pair_with_contexts(left, right)
+    expected = [
+        (token, context)
+        for token in range(len(left))
+        for context in range(token - left[token], token + right[token] + 1)
+        if context != token
+    ]
+    assert list(zip(tokens.tolist(), contexts.tolist(), strict=True)) == expected
+
+
 def test_subsampling_everything_away_gives_no_block() -> None:
     nothing_kept = BlockMaker(True, 5, True, SHAPE, np.zeros(10, np.float32), maker().negatives, None)
     lengths = np.array([4], np.int32)
@@ -121,37 +132,18 @@ def test_cutting_holds_all_tokens_with_less_than_a_run_of_padding_a_batch(tokens
     assert runs_each <= runs
 
 
-@given(ids=st.lists(st.lists(st.integers(0, 6), min_size=7, max_size=7), min_size=1, max_size=4))
+@given(ids=st.lists(st.lists(st.integers(-1, 6), min_size=7, max_size=7), min_size=1, max_size=4))
 @settings(max_examples=50)
-def test_segments_sum_the_rows_of_equal_ids(ids: list[list[int]]) -> None:
+def test_segments_sum_the_rows_of_equal_ids_and_leave_out_negative_ones(ids: list[list[int]]) -> None:
     grid = np.array(ids, np.int32)
     values = np.random.default_rng(0).normal(size=(*grid.shape, 2))
     segments = sort_into_segments(grid)
     for batch, row in enumerate(grid):
-        unique = segments.unique[segments.splits[batch] : segments.splits[batch + 1]]
+        unique = segments.unique[segments.unique_splits[batch] : segments.unique_splits[batch + 1]]
         sums = np.zeros((len(unique), 2))
-        np.add.at(sums, segments.segment[batch], values[batch][segments.order[batch]])
-        expected = {word: values[batch][row == word].sum(axis=0) for word in set(row.tolist())}
+        part = slice(*segments.splits[batch : batch + 2])
+        np.add.at(sums, segments.segment[part], values[batch][segments.order[part]])
+        expected = {word: values[batch][row == word].sum(axis=0) for word in set(row.tolist()) if word >= 0}
         assert sorted(expected) == unique.tolist()
         for word, total in zip(unique.tolist(), sums, strict=True):
             np.testing.assert_allclose(total, expected[word])
-
-
-@pytest.fixture(scope="module")
-def tree_model() -> Word2Vec:
-    model = Word2Vec(hs=1, negative=0, min_count=1)
-    model.build_vocab_from_freq({f"w{i}": 2 ** (i // 2) for i in range(9)})
-    return model
-
-
-@given(targets=st.lists(st.integers(0, 8), min_size=12, max_size=12))
-def test_collected_nodes_are_the_paths_gensim_stored(tree_model: Word2Vec, targets: list[int]) -> None:
-    grid = np.array(targets, np.int32).reshape(2, 2, 3)
-    nodes = collect_nodes(grid, HuffmanPaths.of(tree_model.wv))
-    for place in np.ndindex(grid.shape):
-        batch, run, position = place
-        signs = nodes.signs[batch, run, position]
-        found = {(int(nodes.ids[batch, run, column]), int(signs[column])) for column in np.flatnonzero(signs)}
-        word = grid[place]
-        points, codes = tree_model.wv.expandos["point"][word], tree_model.wv.expandos["code"][word]
-        assert found == {(int(point), 1 - 2 * int(code)) for point, code in zip(points, codes, strict=True)}

@@ -13,7 +13,7 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 # Each layer may import from earlier ones and from its own.
 LAYERS = [
     ["settings", "tensorflow_runtime", "tokenizer", "encoded", "vocabulary", "segments", "progress", "scores"],
-    ["scan_worker", "chunks"],
+    ["scan_worker", "chunks", "tree"],
     ["file_parts"],
     ["file_scan"],
     ["corpus"],

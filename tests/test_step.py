@@ -12,7 +12,8 @@ from reference import ReferenceBatch, ReferenceModel, context_positions
 
 from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
 from gensim_tfw2v.placement import ModelTables, StepSettings
-from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
+from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.vocabulary import NegativeSampler
 
 LEARNING_RATE = 0.05
 TOLERANCE = 1e-5
@@ -81,7 +82,6 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     vocabulary, sentences, window, shape, seed = corpus
     rng = np.random.default_rng(seed)
     gensim_model = small_vocabulary(vocabulary, rng)
-    paths = HuffmanPaths.of(gensim_model.wv) if tree else None
     maker = BlockMaker(
         skip_gram=skip_gram,
         window=window,
@@ -89,7 +89,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         shape=shape,
         keep=None,
         negatives=NegativeSampler(gensim_model.cum_table) if negative else None,
-        paths=paths,
+        tree=HuffmanTree.of(gensim_model.wv) if tree else None,
     )
     ids = np.array([word for sentence in sentences for word in sentence], np.int32)
     block = maker.make(ids, np.array([len(sentence) for sentence in sentences], np.int32), rng)

@@ -7,7 +7,7 @@ import pytest
 from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
-from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabilities, kept_shares, word_counts
+from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
 
@@ -48,62 +48,69 @@ def test_negatives_come_in_random_order() -> None:
         np.testing.assert_allclose(np.bincount(half, minlength=5) / 5_000, 0.2, atol=0.03)
 
 
-def test_a_vocabulary_of_one_word_has_an_empty_path_and_one_negative() -> None:
-    model = vocabulary_of({"alone": 3}, hs=1)
-    assert HuffmanPaths.of(model.wv).lengths().tolist() == [0]
+def test_the_only_word_is_its_own_negative() -> None:
+    model = vocabulary_of({"alone": 3})
     assert NegativeSampler(model.cum_table).draw(np.random.default_rng(0), 4).tolist() == [0, 0, 0, 0]
 
 
-def test_paths_are_as_long_as_gensims_codes() -> None:
-    model = vocabulary_of(COUNTS, hs=1)
-    lengths = [len(code) for code in model.wv.expandos["code"]]
-    assert HuffmanPaths.of(model.wv).lengths().tolist() == lengths
+def test_frequent_words_are_kept_less_often_than_they_occur() -> None:
+    model = vocabulary_of(COUNTS, sample=1e-3)
+    keep = keep_probabilities(model.wv, model.sample)
+    np.testing.assert_allclose(kept_counts(word_counts(model.wv), keep), keep * list(COUNTS.values()))
+    np.testing.assert_array_equal(kept_counts(word_counts(model.wv), None), list(COUNTS.values()))
 
 
-def test_kept_shares_sum_to_one() -> None:
-    model = vocabulary_of(COUNTS)
-    shares = kept_shares(word_counts(model.wv), keep_probabilities(model.wv, model.sample))
-    assert shares.sum() == pytest.approx(1.0)
-    assert shares.argmax() == 0
-
-
-def even_shares(size: int) -> np.ndarray:
-    return np.full(size, 1.0 / size)
+def even_counts(size: int) -> np.ndarray:
+    return np.full(size, 100.0)
 
 
 def test_batches_shrink_with_the_vocabulary_and_grow_no_further_than_the_cache() -> None:
-    sizes = [choose_batch_shape(even_shares(size), 100, 5, 5, True, False).batch_tokens for size in (10, 5_000, 10**6)]
+    sizes = [choose_batch_shape(even_counts(size), 100, 5, 5, True, False).batch_tokens for size in (10, 5_000, 10**6)]
     assert sizes == sorted(sizes) and sizes[0] < sizes[1] < sizes[2]
-    wide = choose_batch_shape(even_shares(10**6), 1000, 5, 5, True, False).batch_tokens
+    wide = choose_batch_shape(even_counts(10**6), 1000, 5, 5, True, False).batch_tokens
     assert wide < sizes[2]
 
 
 def test_a_very_frequent_word_makes_batches_small() -> None:
-    skewed = np.append(even_shares(10**5) / 2, 0.5)
+    skewed = np.append(even_counts(10**5) / 2, 5e6)
     assert choose_batch_shape(skewed, 100, 5, 5, True, False).batch_tokens <= 64
 
 
 def test_a_chosen_batch_and_number_of_negatives_are_taken() -> None:
-    shape = choose_batch_shape(even_shares(1000), 100, 5, 5, True, False, batch_tokens=17, shared_negatives=3)
+    shape = choose_batch_shape(even_counts(1000), 100, 5, 5, True, False, batch_tokens=17, shared_negatives=3)
     assert (shape.batch_tokens, shape.shared_negatives) == (17, 3)
     assert shape.run_tokens <= 17
 
 
 def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
     few, many = (
-        choose_batch_shape(even_shares(1000), 100, 5, count, True, False).shared_negatives for count in (5, 20)
+        choose_batch_shape(even_counts(1000), 100, 5, count, True, False).shared_negatives for count in (5, 20)
     )
     assert many > few
 
 
 def test_runs_grow_with_the_window() -> None:
-    runs = [choose_batch_shape(even_shares(10**6), 100, window, 5, True, False).run_tokens for window in (1, 50, 500)]
+    runs = [choose_batch_shape(even_counts(10**6), 100, window, 5, True, False).run_tokens for window in (1, 50, 500)]
     assert runs[0] < runs[1] < runs[2]
 
 
 def test_negatives_hit_targets_in_small_vocabularies_only() -> None:
-    assert negatives_hit_targets(even_shares(20), even_shares(20))
-    assert not negatives_hit_targets(even_shares(5000), even_shares(5000))
+    assert negatives_hit_targets(even_counts(20), np.full(20, 1 / 20))
+    assert not negatives_hit_targets(even_counts(5000), np.full(5000, 1 / 5000))
+
+
+def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus() -> None:
+    counts = even_counts(300)
+    chosen = choose_batch_shape(counts, 100, 5, 0, True, True).batch_tokens
+    assert chosen == 16  # the least
+    larger = choose_batch_shape(1000 * counts, 100, 5, 0, True, True).batch_tokens
+    assert chosen < larger <= 1000 * counts.sum() / 2000
+
+
+def test_skip_gram_through_the_tree_spells_out_pairs_and_so_limits_blocks_and_batches_of_wide_windows() -> None:
+    wide = choose_batch_shape(even_counts(10**5), 100, 500, 0, True, True).batch_tokens
+    assert wide * 500 <= 8192
+    assert choose_block_words(10**9, 2, None, pairs_a_word=501) * 501 <= 10**6
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,125 @@
+"""The tree is gensim's, and pairs arranged in runs meet exactly the nodes on their paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import Word2Vec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, arrange_pairs
+
+Path = set[tuple[int, int]]  # of (node, code)
+
+
+def model_of(frequencies: list[int]) -> Word2Vec:
+    """Return an untrained gensim model with a word for each frequency and a tree over them."""
+    model = Word2Vec(hs=1, negative=0, min_count=1)
+    model.build_vocab_from_freq({f"w{i}": frequency for i, frequency in enumerate(frequencies)})
+    return model
+
+
+def gensim_path(model: Word2Vec, word: int) -> Path:
+    """Return the nodes and codes that gensim stored for a word."""
+    points, codes = model.wv.expandos["point"][word], model.wv.expandos["code"][word]
+    return set(zip(points.tolist(), codes.tolist(), strict=True))
+
+
+def passed(leaf: int, nodes: np.ndarray, bounds: list[np.ndarray]) -> Path:
+    """Return which nodes have a leaf below them, and on which side."""
+    first, middle, end = bounds
+    on_path = np.flatnonzero((first <= leaf) & (leaf < end))
+    assert len(set(nodes[on_path].tolist())) == len(on_path), "a node stands twice"
+    return {(int(nodes[column]), int(leaf >= middle[column])) for column in on_path}
+
+
+EVEN, STEEP, MIXED = [5] * 9, [2**i for i in range(60)], [1, 1, 2, 40, 40, 7, 3, 3, 3, 900, 1, 12]
+
+
+@pytest.mark.parametrize("frequencies", [EVEN, STEEP, MIXED, [3, 1]], ids=["even", "steep", "mixed", "two"])
+def test_the_leaves_below_nodes_tell_every_path_that_gensim_stored(frequencies: list[int]) -> None:
+    model = model_of(frequencies)
+    tree = HuffmanTree.of(model.wv)
+    assert sorted(tree.leaf.tolist()) == list(range(len(frequencies)))
+    inner = np.unique(tree.nodes)
+    for word in range(len(frequencies)):
+        bounds = [array[inner] for array in (tree.first, tree.middle, tree.end)]
+        assert passed(int(tree.leaf[word]), inner, bounds) == gensim_path(model, word)
+
+
+def test_a_word_without_a_path_has_no_leaf() -> None:
+    alone = HuffmanTree.of(model_of([3]).wv)
+    assert alone.leaf.tolist() == [-1] and alone.path_lengths().tolist() == [0]
+    never_built = Word2Vec(hs=0, min_count=1)
+    never_built.build_vocab_from_freq({"a": 2, "b": 1})
+    assert HuffmanTree.of(never_built.wv).leaf.tolist() == [-1, -1]
+
+
+@given(words=st.lists(st.integers(0, 11), min_size=2, max_size=2))
+def test_shared_nodes_are_those_of_both_paths(words: list[int]) -> None:
+    model = model_of(MIXED)
+    tree = HuffmanTree.of(model.wv)
+    left, right = sorted(words, key=lambda word: tree.leaf[word])
+    both = gensim_path(model, left) & gensim_path(model, right)
+    nodes_of_both = {node for node, _ in gensim_path(model, left)} & {node for node, _ in gensim_path(model, right)}
+    shared = tree.count_shared(np.array([right], np.int32), tree.leaf[[left]])
+    assert shared.tolist() == [len(nodes_of_both)] and len(both) <= len(nodes_of_both)
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 11)), max_size=60).map(sorted)
+SHAPES = st.builds(RunShape, places=st.integers(1, 9), mean_paths=st.sampled_from([0.1, 1.0, 3.0]))
+
+
+def arranged(pairs: list[tuple[int, int]], shape: RunShape, batch_tokens: int = 5) -> tuple[Word2Vec, TreeRuns]:
+    """Return a model and these pairs of (position of a token, word) in batches of `batch_tokens`."""
+    model = model_of(MIXED)
+    hidden, words = np.array(pairs, np.int64).reshape(-1, 2).T
+    return model, arrange_pairs(
+        hidden, words.astype(np.int32), 20 // batch_tokens, batch_tokens, HuffmanTree.of(model.wv), shape
+    )
+
+
+@given(pairs=PAIRS, shape=SHAPES)
+@settings(max_examples=60, deadline=None)
+def test_every_pair_stands_in_its_batch_once_and_meets_the_nodes_of_its_path(
+    pairs: list[tuple[int, int]], shape: RunShape
+) -> None:
+    model, runs = arranged(pairs, shape)
+    words = {int(leaf): word for word, leaf in enumerate(HuffmanTree.of(model.wv).leaf)}
+    found = []
+    for batch, run, place in np.argwhere(runs.leaves >= 0).tolist():
+        leaf = int(runs.leaves[batch, run, place])
+        bounds = [array[batch, run] for array in (runs.first, runs.middle, runs.end)]
+        assert passed(leaf, runs.nodes[batch, run], bounds) == gensim_path(model, words[leaf])
+        found.append((batch * 5 + int(runs.hidden[batch, run, place]), words[leaf]))
+    assert sorted(found) == pairs
+
+
+@given(pairs=PAIRS, shape=SHAPES)
+@settings(max_examples=60, deadline=None)
+def test_hidden_vectors_find_the_places_of_their_pairs(pairs: list[tuple[int, int]], shape: RunShape) -> None:
+    _, runs = arranged(pairs, shape)
+    for batch, (start, stop) in enumerate(zip(runs.splits[:-1], runs.splits[1:], strict=True)):
+        places, owners = runs.places[start:stop], runs.owners[start:stop]
+        assert owners.tolist() == [token - 5 * batch for token, _ in pairs if token // 5 == batch]
+        assert runs.hidden[batch].reshape(-1)[places].tolist() == owners.tolist()
+        assert sorted(places.tolist()) == np.flatnonzero(runs.leaves[batch].reshape(-1) >= 0).tolist()
+
+
+@given(pairs=PAIRS, shape=SHAPES)
+@settings(max_examples=60, deadline=None)
+def test_runs_keep_to_their_shape(pairs: list[tuple[int, int]], shape: RunShape) -> None:
+    _, runs = arranged(pairs, shape)
+    lengths = HuffmanTree.of(model_of(MIXED).wv).path_lengths()[[word for _, word in pairs]]
+    assert runs.hidden.shape[2] == shape.places
+    assert runs.nodes.shape[2] <= max(1, shape.most_nodes(lengths))
+
+
+def test_more_pairs_than_a_sorting_key_can_tell_apart_are_refused() -> None:
+    from gensim_tfw2v.tree import _sort
+
+    batch = np.array([2**31 - 1], np.int32)
+    leaves = np.array([2**31 - 1], np.int32)
+    with pytest.raises(OverflowError, match="use smaller blocks"):
+        _sort(np.repeat(batch, 2), np.repeat(leaves, 2))
