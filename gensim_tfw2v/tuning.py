@@ -10,14 +10,14 @@ from gensim_tfw2v.batches import BatchShape
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that neither lose quality nor leave the cache,
-_USUAL_VECTOR_SIZE = 128  # for vectors up to this size
+_USUAL_VECTOR_SIZE = 256  # for vectors up to this size
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree: an epoch must take at least so many steps.
 _LEAST_TREE_BATCHES = 2000
 _LEAST_TREE_BATCH_TOKENS = 16
 _MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
 _LEAST_RUN_TOKENS = 16
-_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
+_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 0.75  # shared negatives a token that are enough for the usual number
 _USUAL_NEGATIVE = 5  # of draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford twice as many negatives
 _MOST_RUN_TOKENS = 512
@@ -74,7 +74,7 @@ def _batch_limits(
     """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [
-        (_SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS) * _USUAL_VECTOR_SIZE / vector_size,
+        (_SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS) * min(1.0, _USUAL_VECTOR_SIZE / vector_size),
         _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
     ]
     if negative:

@@ -240,3 +240,26 @@ def test_a_corpus_that_changes_between_passes_is_read_afresh_without_a_cache(
     words = model.corpus_total_words
     assert model.train(corpus, total_examples=10, epochs=2) == (5 * words, 5 * words)
     assert corpus.passes == 3
+
+
+@pytest.mark.parametrize(
+    ("epochs", "disk", "kept"),
+    [
+        pytest.param(2, 10**6, True, id="read-twice"),
+        pytest.param(1, 10**6, False, id="read-once"),
+        pytest.param(2, 100, False, id="known-not-to-fit"),
+    ],
+)
+def test_nothing_is_kept_that_is_read_once_or_known_not_to_fit(
+    tfword2vec_class: type[Any], tmp_path: Path, epochs: int, disk: int, kept: bool
+) -> None:
+    """A folder that does not exist tells whether a file for the encoded corpus was begun."""
+    model = tfword2vec_class(**ARGUMENTS, cache_memory=0, cache_disk=disk, cache_dir=str(tmp_path / "missing"))
+    sentences = [["a", "b", "c", "d"]] * 50
+    model.build_vocab(sentences)
+    arguments = {"total_examples": 50, "total_words": model.corpus_total_words, "epochs": epochs}
+    if kept:
+        with pytest.raises(OSError, match="cannot make a file for the encoded corpus"):
+            model.train(sentences, **arguments)
+    else:
+        assert model.train(sentences, **arguments)[1] == 200 * epochs
