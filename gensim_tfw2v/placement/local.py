@@ -13,6 +13,7 @@ from gensim_tfw2v.vocabulary import Float32Array
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
+_ROWS_AT_ONCE = 4096  # so that reading a table back takes no third copy of it
 
 
 class LocalPlacement:
@@ -58,7 +59,9 @@ class LocalPlacement:
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():
-            np.copyto(values, self._variables[name].numpy())
+            for start in range(0, len(values), _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                np.copyto(values[rows], self._variables[name][rows].numpy())
 
     def close(self) -> None:
         self._variables.clear()
