@@ -58,6 +58,12 @@ class Block:
     tokens: int  # kept tokens
     pairs: npt.NDArray[np.int64]  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
 
+    def touched_rows(self) -> npt.NDArray[np.int64]:
+        """Return how many rows of all tables each batch writes [S]."""
+        nodes = None if self.nodes is None else self.nodes.segments
+        every = (self.input_segments, self.candidate_segments, nodes)
+        return np.sum([np.diff(segments.splits) for segments in every if segments is not None], axis=0, dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class BlockMaker:

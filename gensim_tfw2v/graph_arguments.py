@@ -25,6 +25,7 @@ def objective_of(settings: StepSettings) -> Objective:
         mean_context=settings.mean_context,
         lookup_weights=settings.window <= LOOKUP_WINDOW,
         spare_targets=settings.negative > 0 and settings.spare_targets,
+        count_bounded=settings.count_bounded,
     )
 
 
