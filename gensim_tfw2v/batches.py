@@ -62,7 +62,8 @@ class Block:
         """Return how many rows of all tables each batch writes [S]."""
         nodes = None if self.nodes is None else self.nodes.segments
         every = (self.input_segments, self.candidate_segments, nodes)
-        return np.sum([np.diff(segments.splits) for segments in every if segments is not None], axis=0, dtype=np.int64)
+        written = [np.diff(segments.splits) for segments in every if segments is not None]
+        return np.asarray(np.sum(written, axis=0, dtype=np.int64))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gensim_tfw2v import maths
 from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
 from gensim_tfw2v.placement import BoolArray, StepSettings
 from gensim_tfw2v.segments import Segments
-from gensim_tfw2v.steps import BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps import BlockTensors, Lookups, Objective, Rates, block_function
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.vocabulary import Float32Array
 
@@ -27,6 +27,12 @@ def objective_of(settings: StepSettings) -> Objective:
         spare_targets=settings.negative > 0 and settings.spare_targets,
         count_bounded=settings.count_bounded,
     )
+
+
+def graph_definition(settings: StepSettings) -> bytes:
+    """Return the serialised GraphDef of the function that trains a block."""
+    definition: bytes = block_function(objective_of(settings)).graph.as_graph_def().SerializeToString()
+    return definition
 
 
 def block_tensors(block: Block) -> BlockTensors:
