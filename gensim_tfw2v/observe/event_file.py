@@ -54,10 +54,8 @@ class EventFile:
 
     def close(self) -> None:
         """Close the file; what could not be written is given up."""
-        try:
+        with contextlib.suppress(OSError):
             self._file.close()
-        except OSError:
-            os.close(self._file.fileno())
 
     def _write(self, **fields: Any) -> None:
         from tensorboard.compat.proto.event_pb2 import Event

@@ -55,6 +55,8 @@ class Trace:
         tf = load_tensorflow()
         addresses = ",".join(f"grpc://{host}" for host in self._hosts)
         try:
-            tf.profiler.experimental.client.trace(addresses, str(self._folder), int(1000 * self._seconds))
-        except tf.errors.OpError as error:
-            logger.warning("no trace of %s: %s", addresses, error.message)
+            tf.profiler.experimental.client.trace(
+                addresses, str(self._folder), int(1000 * self._seconds), num_tracing_attempts=1
+            )
+        except (tf.errors.OpError, RuntimeError) as error:
+            logger.warning("no trace of %s: %s", addresses, error)

@@ -83,7 +83,7 @@ class TrainingBoard:
     def advance(self, progress: EpochProgress) -> None:
         """Log what happened since the last point, if it is time for the next, and look at the vectors now and then."""
         self._trace.advance(self._seconds + progress.seconds)
-        if progress.seconds < self._next_points or progress.trained_words == self._since.trained_words:
+        if progress.seconds < self._next_points:
             return
         self._next_points = progress.seconds + self._options.every_seconds
         self._log_points(progress)
@@ -130,6 +130,8 @@ class TrainingBoard:
         return {word: vocabulary.key_to_index[word] for word in words}
 
     def _log_points(self, progress: EpochProgress) -> None:
+        if progress.trained_words == self._since.trained_words:
+            return
         step = self._step + progress.trained_words
         self._files.scalars(step, curves.running_points(progress, self._since))
         for task, figures in progress.tasks.items():
