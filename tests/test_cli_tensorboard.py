@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
+import socket
 import urllib.request
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 from command_line import error_of, run, train, write_corpus
 from event_files import text_of, values_of
 from gensim.models import Word2Vec
-from interrupts import heed_interrupts
+from tensorboard_server import serving
 
 from gensim_tfw2v.cli import parse_arguments
 from gensim_tfw2v.commands.train_arguments import settings_of
@@ -98,16 +96,16 @@ def test_tensorboard_of_a_folder_that_is_not_there_is_refused(capsys: pytest.Cap
 
 
 def test_tensorboard_serves_on_loopback_until_interrupted(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gensim_tfw2v", "tensorboard", str(tmp_path), "--port", "0"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
-    assert process.stderr is not None
-    address = next(word for line in process.stderr for word in line.split() if word.startswith("http://"))
-    try:
+    with serving(tmp_path) as (address, process):
         assert address.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(address, timeout=60) as page:
             assert b"TensorBoard" in page.read()
-    finally:
         process.send_signal(signal.SIGINT)
-        process.stderr.read()
-    assert process.wait(60) in (0, 130)
+        assert process.wait(60) in (0, 130)
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run("tensorboard", tmp_path, "--port", port) == 1
+    assert f"127.0.0.1:{port}" in capsys.readouterr().err.splitlines()[-1]

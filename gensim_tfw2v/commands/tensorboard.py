@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"folder {str(arguments.logdir)!r} is not there")
     from tensorboard import default, program
 
-    board = program.TensorBoard(default.get_plugins(), program.get_default_assets_zip_provider())
+    board = program.TensorBoard(default.get_plugins())
     address = ["--host", arguments.host, "--port", str(arguments.port)]
     board.configure(["tensorboard", "--logdir", str(arguments.logdir), *address])
     try:

@@ -18,17 +18,19 @@ from typing import Any
 from gensim_tfw2v.observe.options import TensorBoardLog
 
 _numbers = itertools.count()
-EVENT_FILES = "events.out.tfevents.*"
+_EVENT_FILES = "events.out.tfevents.*"
+_EMPTY = ".empty"
 
 
 class EventFile:
     """An event file of its own in a folder, which is made if need be."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, suffix: str = "") -> None:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         folder.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
+        name += suffix
         self._file = (folder / name).open("wb")
         self._records = RecordWriter(self._file)
         try:
@@ -64,10 +66,16 @@ class EventFile:
         self._records.flush()
 
 
+def make_known(folder: Path) -> None:
+    """Write an event file that holds nothing unless there is one: without, TensorBoard passes a folder over."""
+    if not any(folder.glob(_EVENT_FILES)):
+        EventFile(folder, _EMPTY).close()
+
+
 def folder_of_run(logdir: Path) -> Path:
     """Return the folder for a new run: `logdir`, or ``run-2``, ``run-3``, ... in it if it holds one already."""
     folders = itertools.chain([logdir], (logdir / f"run-{number}" for number in itertools.count(2)))
-    return next(folder for folder in folders if not any(folder.glob(EVENT_FILES)))
+    return next(folder for folder in folders if all(file.name.endswith(_EMPTY) for file in folder.glob(_EVENT_FILES)))
 
 
 def check_logdir(options: TensorBoardLog | None) -> None:

@@ -30,5 +30,7 @@ def start_board(
 
 
 def _plain(value: Any) -> Any:
-    """Return a setting as the HParams tab takes it: a truth value, a number or a text."""
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    """Return a setting as the HParams tab takes it: a number or a text."""
+    if isinstance(value, bool):
+        return int(value)  # the tab cannot filter by truth values
+    return value if isinstance(value, int | float | str) else str(value)

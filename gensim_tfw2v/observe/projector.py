@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gensim_tfw2v.observe.event_file import make_known
 from gensim_tfw2v.observe.spelling import visible
 from gensim_tfw2v.vocabulary import Float32Array
 
@@ -88,6 +89,7 @@ def write_tensors(
     (folder / _FOLDER).mkdir(parents=True, exist_ok=True)
     metadata = f"{_FOLDER}/{next(iter(arrays))}-metadata.tsv"
     (folder / metadata).write_bytes(_metadata(vocabulary.index_to_key, counts, ids).encode("utf8"))
+    make_known(folder)
     for name, table in arrays.items():
         _write_tensor(folder / _tensor_path(name), np.require(table[ids], np.float32, ["C"]))
     return _list_tensors(folder, {name: (len(ids), table.shape[1]) for name, table in arrays.items()}, metadata)
