@@ -19,7 +19,7 @@ FLAGS = (
 WHAT_IS_MISSING = (
     "needs chromium and chromedriver (on Debian: apt-get install chromium chromium-driver) and selenium from PyPI"
 )
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 # All elements of a selector, in shadow roots as well.
 FIND = """
@@ -74,7 +74,7 @@ class Page:
 
         self.driver.switch_to.default_content()
         try:
-            while not any(text in self._text(element) for element in self.all(selector)):
+            while not any(text in self.text(element) for element in self.all(selector)):
                 frames = self.all("iframe")
                 if not frames:
                     return False
@@ -95,11 +95,11 @@ class Page:
     def until_text(self, selector: str, text: str) -> str:
         """Return the text of the first element of a selector that contains `text`."""
         found: str = self.until(
-            lambda: next((seen for seen in map(self._text, self.all(selector)) if text in seen), None)
+            lambda: next((seen for seen in map(self.text, self.all(selector)) if text in seen), None)
         )
         return found
 
-    def _text(self, element: Any) -> str:
+    def text(self, element: Any) -> str:
         content: str = self.driver.execute_script(TEXT, element)
         return content
 

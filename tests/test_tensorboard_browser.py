@@ -60,13 +60,24 @@ def _is_projector_active(address: str) -> bool:
         return active
 
 
-def search(page: browser.Page, text: str) -> list[str]:
-    """Type into the projector's search box and return the words it finds."""
+def find(page: browser.Page, word: str) -> str:
+    """Search the projector for a word as it is shown there, and return the card with its figures.
+
+    A single match is selected by the projector itself; of several, the word is clicked.
+    """
     panel = page.all("vz-projector-inspector-panel")[0]
     (field,) = page.all("input", page.all("#search-box", panel)[0])
     field.clear()
-    field.send_keys(text)
-    return [link.text for link in page.until(lambda: page.all(".matches-list a", panel))]
+    field.send_keys(word)
+
+    def card() -> str | None:
+        for link in page.all(".matches-list a", panel):
+            if link.text == word:
+                link.click()
+        return next((text for text in map(page.text, page.all("vz-projector-metadata-card")) if word in text), None)
+
+    found: str = page.until(card)
+    return found
 
 
 def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
@@ -109,9 +120,7 @@ def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searc
     frame = page.all("iframe")[0]
     page.until(lambda: coloured(page.colours(tmp_path / "points.png", frame)) > 3000)
     page.enter_frame(".numDataPoints", str(len(model.wv)))
-    assert "fire" in search(page, "fire")
-    next(link for link in page.all(".matches-list a") if link.text == "fire").click()
-    page.until_text("vz-projector-metadata-card", f"{model.wv.get_vecattr('fire', 'count')}")
+    assert str(model.wv.get_vecattr("fire", "count")) in find(page, "fire")
     neighbours = page.until(lambda: [link.text.split("\n")[0] for link in page.all(".nn-list a") if link.text])
     assert neighbours[0] in [word for word, _ in model.wv.most_similar("fire", topn=10)]
 
@@ -121,4 +130,4 @@ def test_awkward_words_can_be_found_in_the_projector(page: browser.Page, tmp_pat
     with serving(tmp_path / "logs") as (address, _):
         open_projector(page, address, len(AWKWARD))
         for word in ("tab\there", '"comma, quoted"', "שלום", "\u202eright-to-left", "<b>bold</b>", ""):
-            assert visible(word) in search(page, visible(word))
+            assert find(page, visible(word))
