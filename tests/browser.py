@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -85,10 +86,13 @@ class Page:
 
     def until(self, condition: Callable[[], Any]) -> Any:
         """Return the first truthy value of `condition`; fail if there is none for long."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
         end = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < end:
-            if value := condition():
-                return value
+            with contextlib.suppress(StaleElementReferenceException):  # the page has drawn itself anew meanwhile
+                if value := condition():
+                    return value
             time.sleep(0.2)
         raise AssertionError(f"nothing came of {condition} on {self.driver.current_url}")
 
@@ -100,6 +104,7 @@ class Page:
         return found
 
     def text(self, element: Any) -> str:
+        """Return all text in an element, shown or not."""
         content: str = self.driver.execute_script(TEXT, element)
         return content
 

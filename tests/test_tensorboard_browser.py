@@ -71,13 +71,21 @@ def find(page: browser.Page, word: str) -> str:
     field.send_keys(word)
 
     def card() -> str | None:
-        for link in page.all(".matches-list a", panel):
-            if link.text == word:
-                link.click()
+        link = next((link for link in page.all(".matches-list a", panel) if link.text == word), None)
+        if link is not None:
+            link.click()
         return next((text for text in map(page.text, page.all("vz-projector-metadata-card")) if word in text), None)
 
     found: str = page.until(card)
     return found
+
+
+def nearest_about_the_mean(model: TFWord2Vec, word: str, count: int) -> list[str]:
+    """Return the nearest words after the mean of all vectors has been subtracted, as the projector does."""
+    centred = model.wv.vectors - model.wv.vectors.mean(axis=0)
+    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    order = np.argsort(-(unit @ unit[model.wv.key_to_index[word]]))
+    return [model.wv.index_to_key[index] for index in order if model.wv.index_to_key[index] != word][:count]
 
 
 def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
@@ -122,7 +130,7 @@ def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searc
     page.enter_frame(".numDataPoints", str(len(model.wv)))
     assert str(model.wv.get_vecattr("fire", "count")) in find(page, "fire")
     neighbours = page.until(lambda: [link.text.split("\n")[0] for link in page.all(".nn-list a") if link.text])
-    assert neighbours[0] in [word for word, _ in model.wv.most_similar("fire", topn=10)]
+    assert set(neighbours[:5]) <= set(nearest_about_the_mean(model, "fire", 10))
 
 
 def test_awkward_words_can_be_found_in_the_projector(page: browser.Page, tmp_path: Path) -> None:
