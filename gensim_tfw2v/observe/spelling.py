@@ -20,6 +20,8 @@ def visible(word: str) -> str:
     """
     if not word:
         return EMPTY
+    if word.isalnum():  # as most are
+        return word
     categories = [unicodedata.category(character) for character in word]
     seen = [index for index, category in enumerate(categories) if category not in _UNSEEN | _THIN]
     first, last = (seen[0], seen[-1]) if seen else (len(word), -1)

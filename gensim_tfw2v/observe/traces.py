@@ -12,11 +12,9 @@ from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
-_WARM_UP_SECONDS = 0.5  # tracing of the graph and the first blocks are not what a trace is taken for
-
 
 class Trace:
-    """One trace of `seconds`, begun when training has got going. A length of 0 takes none."""
+    """One trace of `seconds`, begun when a first block has been trained. A length of 0 takes none."""
 
     def __init__(self, folder: Path, seconds: float, hosts: Sequence[str]) -> None:
         self._folder, self._seconds, self._hosts = folder, seconds, hosts
@@ -24,9 +22,9 @@ class Trace:
         self._remote: threading.Thread | None = None
         self._finished = seconds <= 0
 
-    def advance(self, seconds_trained: float) -> None:
+    def advance(self, trained_words: int) -> None:
         """Begin the trace, or end it, if it is time to."""
-        if self._finished or seconds_trained < _WARM_UP_SECONDS:
+        if self._finished or not trained_words:
             return
         if self._began is None:
             self._begin()

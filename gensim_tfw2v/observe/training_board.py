@@ -82,7 +82,7 @@ class TrainingBoard:
 
     def advance(self, progress: EpochProgress) -> None:
         """Log what happened since the last point, if it is time for the next, and look at the vectors now and then."""
-        self._trace.advance(self._seconds + progress.seconds)
+        self._trace.advance(self._step + progress.trained_words)
         if progress.seconds < self._next_points:
             return
         self._next_points = progress.seconds + self._options.every_seconds
