@@ -130,9 +130,9 @@ class TimedPlacement:
 
     def train_block(self, *arguments: Any) -> Any:
         began = time.perf_counter()
-        losses = self._inner.train_block(*arguments)
+        figures = self._inner.train_block(*arguments)
         self._times.seconds.append(time.perf_counter() - began)
-        return losses
+        return figures
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

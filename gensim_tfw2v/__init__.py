@@ -6,20 +6,22 @@ when training starts.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["TFWord2Vec", "__version__"]
+__all__ = ["TFWord2Vec", "TensorBoardLog", "__version__", "export_projector"]
+_HOMES = {"TFWord2Vec": "word2vec", "TensorBoardLog": "observe.options", "export_projector": "observe.projector"}
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.observe.options import TensorBoardLog
+    from gensim_tfw2v.observe.projector import export_projector
     from gensim_tfw2v.word2vec import TFWord2Vec
 
 
 def __getattr__(name: str) -> Any:
-    if name == "TFWord2Vec":
-        from gensim_tfw2v.word2vec import TFWord2Vec
-
-        return TFWord2Vec
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"gensim_tfw2v.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -51,6 +51,13 @@ class Block:
     tokens: int  # kept tokens
     pairs: npt.NDArray[np.int64]  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
 
+    def touched_rows(self) -> npt.NDArray[np.int64]:
+        """Return how many rows of all tables each batch writes [S]."""
+        nodes = None if self.tree_runs is None else self.tree_runs.node_segments
+        every = (self.input_segments, self.candidate_segments, nodes)
+        written = [np.diff(segments.unique_splits) for segments in every if segments is not None]
+        return np.asarray(np.sum(written, axis=0, dtype=np.int64))
+
 
 @dataclass(frozen=True)
 class BlockMaker:

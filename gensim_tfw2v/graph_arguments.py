@@ -12,7 +12,7 @@ from gensim_tfw2v import maths
 from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
 from gensim_tfw2v.placement import BoolArray, StepSettings
 from gensim_tfw2v.segments import Segments
-from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates, block_function
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.steps import TreeRuns as TreeTensors
 from gensim_tfw2v.tree import TreeRuns
@@ -28,7 +28,14 @@ def objective_of(settings: StepSettings) -> Objective:
         mean_context=settings.mean_context,
         lookup_weights=settings.window <= LOOKUP_WINDOW,
         spare_targets=settings.negative > 0 and settings.spare_targets,
+        count_bounded=settings.count_bounded,
     )
+
+
+def graph_definition(settings: StepSettings) -> bytes:
+    """Return the serialised GraphDef of the function that trains a block."""
+    definition: bytes = block_function(objective_of(settings)).graph.as_graph_def().SerializeToString()
+    return definition
 
 
 def block_tensors(block: Block) -> BlockTensors:

@@ -113,14 +113,20 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
     return vectors
 
 
+def read_model(path: Path) -> Any:
+    """The whole object in a file that gensim saved: a model with all its matrices, or keyed vectors."""
+    from gensim.utils import SaveLoad
+
+    return SaveLoad.load(str(path), mmap=None if path.name.endswith(COMPRESSED) else "r")
+
+
 def _read(path: Path, file_format: str) -> Any:
     from gensim.models import KeyedVectors
-    from gensim.utils import SaveLoad
 
     if file_format not in ("gensim", "keyed-vectors"):
         binary, no_header = file_format == "binary", file_format == "text without header"
         return KeyedVectors.load_word2vec_format(str(path), binary=binary, no_header=no_header)
-    model = SaveLoad.load(str(path), mmap=None if path.name.endswith(COMPRESSED) else "r")
+    model = read_model(path)
     vectors = getattr(model, "wv", model)
     if not isinstance(vectors, KeyedVectors):
         raise ModelFileError(f"model {str(path)!r} holds a {type(model).__name__}, not word vectors")

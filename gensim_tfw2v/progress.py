@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from tqdm import tqdm
@@ -30,6 +30,16 @@ class EpochProgress:
     seconds: float  # since the epoch began
     learning_rate: float
     mean_loss: float  # per pair, over the batches measured so far; nan before the first
+    loss: float = 0.0  # sum over the measured pairs
+    measured_pairs: int = 0
+    pairs: int = 0  # all of them, measured or not
+    touched_rows: int = 0  # rows written by measured batches
+    bounded_rows: int = 0  # those of them whose step was shortened, if these are counted
+    workers: int = 1
+    seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over the workers
+    seconds_preparing: float = 0.0
+    seconds_stepping: float = 0.0
+    tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # a cluster's figures: task → name → value
 
     @property
     def words_per_second(self) -> float:

@@ -27,6 +27,7 @@ class Objective:
     mean_context: bool  # CBOW averages its contexts, or sums them
     lookup_weights: bool  # pair weights from a table made for (left, right, place), not computed
     spare_targets: bool  # negatives are likely to hit their own targets and must be masked
+    count_bounded: bool = False  # count the rows of measured batches whose step was shortened
 
 
 class Segments(NamedTuple):
@@ -92,6 +93,13 @@ class Rates(NamedTuple):
     measured: tf.Tensor  # [S] bool: batches whose loss is wanted
 
 
+class Figures(NamedTuple):
+    """What the measured batches showed; 0 for others."""
+
+    losses: tf.Tensor  # [S], summed over the batch's pairs
+    bounded_rows: tf.Tensor  # [S], rows whose step was shortened; 0 unless the objective counts them
+
+
 class Lookups(NamedTuple):
     """Pair weights made once, by (left, right, token of the run); empty where the graph computes them."""
 
@@ -123,21 +131,25 @@ SIGNATURE = (
 
 @functools.cache
 def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
-    """Return the graph function (tables, block, rates, lookups), all tensors → summed loss of each batch [S]."""
+    """Return the graph function (tables, block, rates, lookups), all tensors → figures of each batch."""
 
-    def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> tf.Tensor:
+    def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> Figures:
         batches = tf.shape(block.left)[0]
+        bounded_rows = [tf.TensorArray(tf.float32, size=batches, element_shape=[])] if objective.count_bounded else []
 
-        def train_batch(batch: tf.Tensor, losses: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+        def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
             step = _Step(objective, tables, block, rates, lookups, batch)
             batch_loss = step.run()
+            figures = [batch_loss, *([tf.add_n(step.bounded_rows)] if objective.count_bounded else [])]
             with tf.control_dependencies([batch_loss]):
-                return batch + 1, losses.write(batch, batch_loss)
+                return batch + 1, *(array.write(batch, figure) for array, figure in zip(arrays, figures, strict=True))
 
         losses = tf.TensorArray(tf.float32, size=batches, element_shape=[])
-        return tf.while_loop(lambda batch, _: batch < batches, train_batch, [0, losses], parallel_iterations=1)[
-            1
-        ].stack()
+        state = [0, losses, *bounded_rows]
+        _, losses, *bounded_rows = tf.while_loop(
+            lambda batch, *_: batch < batches, train_batch, state, parallel_iterations=1
+        )
+        return Figures(losses.stack(), bounded_rows[0].stack() if bounded_rows else tf.zeros([batches]))
 
     # Calling the concrete function spares a millisecond of argument checks a block, in which Python's lock is held.
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
@@ -160,6 +172,7 @@ class _Step:
         self.left, self.right = block.left[batch], block.right[batch]
         self.learning_rate = rates.learning_rates[batch]
         self.losses: list[tf.Tensor] = []
+        self.bounded_rows: list[tf.Tensor] = []
 
     def run(self) -> tf.Tensor:
         """Add the batch's operations to the graph and return its loss, known once every row is written."""
@@ -230,6 +243,14 @@ class _Step:
             factors = tf.gather(self.rates.lock_factors, rows % tf.size(self.rates.lock_factors))
         total = updates.sum_segments(_as_rows(gradients), order, segment)
         steps = updates.bounded_steps(total, self.learning_rate, self.rates.bound, factors)
+        if self.objective.count_bounded:
+            self.bounded_rows.append(
+                tf.cond(
+                    self.rates.measured[self.batch],
+                    lambda: updates.count_bounded(total, self.learning_rate, self.rates.bound),
+                    lambda: tf.constant(0.0),
+                )
+            )
         # Writing back old + step copies whole rows: over twice as fast as adding in place.
         return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) + steps)
 

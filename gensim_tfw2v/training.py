@@ -6,16 +6,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from gensim_tfw2v.batches import Block, BlockMaker
 from gensim_tfw2v.corpus import Chunk
-from gensim_tfw2v.placement import BoolArray, Placement
+from gensim_tfw2v.placement import BlockFigures, BoolArray, Placement
 from gensim_tfw2v.progress import EpochProgress, ProgressObserver
 
 _LOSS_EVERY_BATCHES = 16  # the loss of every 16th batch tells the mean well enough and costs nothing to speak of
 _SECONDS_BETWEEN_REPORTS = 0.2
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,12 @@ class EpochTally:
     blocks: int = 0
     loss: float = 0.0  # sum over measured batches
     measured_pairs: int = 0
+    pairs: int = 0
+    touched_rows: int = 0  # rows written by measured batches
+    bounded_rows: int = 0  # those of them whose step was shortened
+    seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over workers
+    seconds_preparing: float = 0.0
+    seconds_stepping: float = 0.0
     seconds: float = 0.0
 
     @property
@@ -74,7 +82,7 @@ class _Epoch:
     def work(self) -> None:
         """Train one chunk after the other until none is left, or until told to stop."""
         try:
-            while (task := self._next_task()) is not None:
+            while (task := self._timed("seconds_waiting", self._next_task)) is not None:
                 self._train(*task)
         except BaseException as failure:
             with self.lock:
@@ -96,26 +104,40 @@ class _Epoch:
 
     def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
         rng = np.random.Generator(np.random.SFC64([*self.plan.seed, chunk.number]))
-        block = self.maker.make(chunk.ids, chunk.sentence_lengths, rng)
+        block = self._timed("seconds_preparing", lambda: self.maker.make(chunk.ids, chunk.sentence_lengths, rng))
         if block is None:
-            self._count(chunk, None, np.zeros(0, np.float32), np.zeros(0, bool))
+            self._count_corpus(chunk)
             return
         batches = len(block.pairs)
         # As if each batch asked for its rate when it began.
         rates = np.linspace(first_rate, last_rate, batches, endpoint=False).astype(np.float32)
         measured = np.ones(batches, bool) if self.plan.exact_loss else np.arange(batches) % _LOSS_EVERY_BATCHES == 0
-        losses = self.placement.train_block(block, rates, measured)
-        self._count(chunk, block, losses, measured)
+        figures = self._timed("seconds_stepping", lambda: self.placement.train_block(block, rates, measured))
+        self._count_corpus(chunk)
+        self._count_block(block, figures, measured)
 
-    def _count(self, chunk: Chunk, block: Block | None, losses: np.ndarray, measured: BoolArray) -> None:
+    def _timed(self, counter: str, work: Callable[[], _Result]) -> _Result:
+        """Return what `work` returns, its time added to the tally's `counter`."""
+        began = time.perf_counter()
+        result = work()
+        with self.lock:
+            setattr(self.tally, counter, getattr(self.tally, counter) + time.perf_counter() - began)
+        return result
+
+    def _count_corpus(self, chunk: Chunk) -> None:
         with self.lock:
             self.tally.examples += chunk.sentences
             self.tally.raw_words += chunk.raw_words
-            if block is not None:
-                self.tally.blocks += 1
-                self.tally.trained_words += block.tokens
-                self.tally.loss += float(losses[measured].sum(dtype=np.float64))
-                self.tally.measured_pairs += int(block.pairs[measured].sum())
+
+    def _count_block(self, block: Block, figures: BlockFigures, measured: BoolArray) -> None:
+        with self.lock:
+            self.tally.blocks += 1
+            self.tally.trained_words += block.tokens
+            self.tally.pairs += int(block.pairs.sum())
+            self.tally.loss += float(figures.losses[measured].sum(dtype=np.float64))
+            self.tally.measured_pairs += int(block.pairs[measured].sum())
+            self.tally.touched_rows += int(block.touched_rows()[measured].sum())
+            self.tally.bounded_rows += int(figures.bounded_rows[measured].sum())
 
     def progress(self) -> EpochProgress:
         """Return a picture of the tally."""
@@ -131,6 +153,15 @@ class _Epoch:
                 seconds=tally.seconds,
                 learning_rate=self.learning_rate,
                 mean_loss=tally.mean_loss,
+                loss=tally.loss,
+                measured_pairs=tally.measured_pairs,
+                pairs=tally.pairs,
+                touched_rows=tally.touched_rows,
+                bounded_rows=tally.bounded_rows,
+                workers=self.placement.concurrency,
+                seconds_waiting=tally.seconds_waiting,
+                seconds_preparing=tally.seconds_preparing,
+                seconds_stepping=tally.seconds_stepping,
             )
 
 

@@ -32,3 +32,9 @@ def bounded_steps(
     if factors is not None:
         rate *= factors
     return gradients * rate[:, None]
+
+
+def count_bounded(gradients: tf.Tensor, learning_rate: tf.Tensor, bound: tf.Tensor) -> tf.Tensor:
+    """Return how many rows of `gradients` [U, D] ask for a step longer than `bound`, as a float."""
+    squared = tf.reduce_sum(tf.square(gradients), axis=1)
+    return tf.reduce_sum(tf.cast(squared * tf.square(learning_rate) > tf.square(bound), tf.float32))

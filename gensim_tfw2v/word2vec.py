@@ -6,17 +6,23 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from timeit import default_timer
 from typing import Any
 
 import numpy as np
-from gensim.models.word2vec import MAX_WORDS_IN_BATCH, Word2Vec
+from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.file_scan import FileScan, scan_file
+from gensim_tfw2v.model_state import CACHE_MEMORY, GensimFiles
+from gensim_tfw2v.observe.event_file import check_logdir
+from gensim_tfw2v.observe.model_board import start_board
+from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
 from gensim_tfw2v.progress import (
+    ProgressObserver,
     ScanBar,
     ScanLog,
     TrainingBar,
@@ -34,21 +40,10 @@ from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_co
 logger = logging.getLogger(__name__)
 
 _UPDATE_BOUND = 20.0
-_CACHE_MEMORY = 2**28
 _BYTES_PER_ENCODED_WORD = 4
-_OWN_DEFAULTS: dict[str, Any] = {
-    "progress": None,
-    "cache_memory": _CACHE_MEMORY,
-    "cache_disk": 0,
-    "cache_dir": None,
-    "batch_tokens": None,
-    "shared_negatives": None,
-    "update_bound": None,
-}
-_NEVER_SAVED = ("_scan",)  # what belongs to this process alone
 
 
-class TFWord2Vec(Word2Vec):
+class TFWord2Vec(GensimFiles):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
@@ -72,6 +67,9 @@ class TFWord2Vec(Word2Vec):
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
         Longest step that a batch may move a vector by, in multiples of the starting learning rate; 20 by default.
+    logdir : str, os.PathLike or TensorBoardLog, optional
+        Folder in which `train()` logs for TensorBoard, or a `TensorBoardLog` that also says what. It is not saved with
+        the model.
 
     Attributes
     ----------
@@ -119,14 +117,16 @@ class TFWord2Vec(Word2Vec):
         shrink_windows: bool = True,
         *,
         progress: bool | None = None,
-        cache_memory: int = _CACHE_MEMORY,
+        cache_memory: int = CACHE_MEMORY,
         cache_disk: int = 0,
         cache_dir: str | None = None,
         batch_tokens: int | None = None,
         shared_negatives: int | None = None,
         update_bound: float | None = None,
+        logdir: LogDir = None,
     ) -> None:
         check_arguments(locals())
+        check_logdir(log_options(logdir))
         self.progress = progress
         self.cache_memory = cache_memory
         self.cache_disk = cache_disk
@@ -134,6 +134,7 @@ class TFWord2Vec(Word2Vec):
         self.batch_tokens = batch_tokens
         self.shared_negatives = shared_negatives
         self.update_bound = update_bound
+        self.logdir = logdir
         self.epoch_losses: list[float] = []
         self._scan: FileScan | None = None
         super().__init__(
@@ -222,11 +223,13 @@ class TFWord2Vec(Word2Vec):
         report_delay: float = 1.0,
         compute_loss: bool = False,
         callbacks: Iterable[Any] = (),
+        *,
+        logdir: LogDir = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
-        no queue here.
+        no queue here. `logdir` is as in the constructor, whose value stands if there is none here.
 
         Returns
         -------
@@ -235,6 +238,8 @@ class TFWord2Vec(Word2Vec):
         """
         check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha})
         check_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS})
+        log = log_options(self.logdir if logdir is None else logdir)
+        check_logdir(log)
         self.alpha: float = start_alpha or self.alpha
         self.min_alpha: float = end_alpha or self.min_alpha
         self.epochs: Any = epochs  # gensim's own check below wants a number
@@ -259,7 +264,9 @@ class TFWord2Vec(Word2Vec):
             callback.on_train_begin(self)
 
         start = default_timer() - 0.00001
-        tallies = self._train_epochs(corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks)
+        tallies = self._train_epochs(
+            corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log
+        )
         trained_words = sum(tally.trained_words for tally in tallies)
         raw_words = sum(tally.raw_words for tally in tallies)
         self._log_train_end(raw_words, trained_words, default_timer() - start, sum(tally.blocks for tally in tallies))
@@ -277,10 +284,11 @@ class TFWord2Vec(Word2Vec):
         total_words: int | None,
         report_delay: float,
         callbacks: Sequence[Any],
+        log: TensorBoardLog | None,
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
-        maker, settings = self._block_maker(), self._step_settings()
+        maker, settings = self._block_maker(), self._step_settings(count_bounded=log is not None)
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(shown.close)
@@ -288,12 +296,15 @@ class TFWord2Vec(Word2Vec):
             cleanup.callback(source.close)
             current = _CurrentModel(self, self._placement(settings))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
+            observers: list[ProgressObserver] = [shown]
+            if log is not None:
+                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look)))
             for epoch in range(self.epochs):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
                 plan = self._epoch_plan(epoch, total_examples, total_words)
                 with closing(source.epoch()) as chunks:
-                    tally = train_epoch(plan, chunks, maker, current.lent_to_placement(), [shown])
+                    tally = train_epoch(plan, chunks, maker, current.lent_to_placement(), observers)
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
                 if callbacks:  # they may read the model, and change it
@@ -349,7 +360,7 @@ class TFWord2Vec(Word2Vec):
             self.shared_negatives,
         )
 
-    def _step_settings(self) -> StepSettings:
+    def _step_settings(self, count_bounded: bool = False) -> StepSettings:
         shape = self._batch_shape()
         return StepSettings(
             skip_gram=bool(self.sg),
@@ -362,6 +373,7 @@ class TFWord2Vec(Word2Vec):
             spare_targets=bool(self.negative)
             and negatives_hit_targets(self._kept_counts(), NegativeSampler(self.cum_table).shares()),
             update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
+            count_bounded=count_bounded,
         )
 
     def _kept_counts(self) -> np.ndarray:
@@ -442,35 +454,6 @@ class TFWord2Vec(Word2Vec):
             self._scan.close()
             self._scan = None
 
-    # -- saving and loading ------------------------------------------------------------------------------------------
-
-    def to_gensim(self) -> Word2Vec:
-        """Return a plain gensim model that shares this one's vocabulary and matrices."""
-        plain = Word2Vec.__new__(Word2Vec)
-        plain.__dict__.update(self.__getstate__())
-        return plain
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save the model in gensim's own format: plain gensim loads it where this package is not installed."""
-        self.to_gensim().save(*args, **kwargs)
-
-    @classmethod
-    def load(cls, *args: Any, rethrow: bool = False, **kwargs: Any) -> TFWord2Vec:
-        """Return a model saved by :meth:`save` or by gensim's own class, ready to train on."""
-        model = super().load(*args, rethrow=rethrow, **kwargs)
-        if type(model) is Word2Vec:
-            model.__class__ = cls
-            model.__setstate__(model.__dict__)
-        if not isinstance(model, cls):
-            raise AttributeError(f"Model of type {type(model)} can't be loaded by {cls}")
-        return model
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in _NEVER_SAVED}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({**_OWN_DEFAULTS, "epoch_losses": [], **state, "_scan": None})
-
 
 class _CurrentModel:
     """Knows who has the current vectors, the model or the placement, and moves them when the other needs them."""
@@ -486,6 +469,19 @@ class _CurrentModel:
             self._placement.load(self._model._tables())
             self._lent = True
         return self._placement
+
+    def look(self) -> ModelTables:
+        """Return the current vectors, to be read only; in the midst of training, rows of different moments."""
+        tables = self._model._tables()
+        if self._lent:
+            tables = replace(
+                tables,
+                inputs=np.empty_like(tables.inputs),
+                outputs=None if tables.outputs is None else np.empty_like(tables.outputs),
+                nodes=None if tables.nodes is None else np.empty_like(tables.nodes),
+            )
+            self._placement.read_into(tables)
+        return tables
 
     def take_back(self) -> None:
         """Bring the model up to date."""

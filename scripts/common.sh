@@ -62,3 +62,18 @@ install_package() {
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$ROOT${extras:+[$extras]}"
     printf '%s\n' "$wanted" >"$stamp"
 }
+
+# Makes sure that there is a browser for the tests that look at TensorBoard; without one they are skipped.
+ensure_browser() {
+    command -v chromium >/dev/null && command -v chromedriver >/dev/null && return
+    if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+        say "installing chromium and chromium-driver, to look at TensorBoard"
+        apt-get update -qq >/dev/null 2>&1 || true
+        DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
+            chromium chromium-driver >/dev/null 2>&1 || true
+    fi
+    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+        say "no chromium and chromedriver: the tests that look at TensorBoard will be skipped" \
+            "(on Debian: apt-get install chromium chromium-driver)"
+    fi
+}

@@ -38,11 +38,13 @@ class ReferenceModel:
     cbow_mean: bool = True
     bound: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
+    bounded_rows: int = 0  # of the last batch
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.contexts` point into."""
         self._changes = {name: {} for name in ("inputs", "outputs", "nodes")}
         self._loss = 0.0
+        self.bounded_rows = 0
         for word, contexts, negatives in zip(batch.words, batch.contexts, batch.negatives, strict=True):
             context_words = [all_words[position] for position in contexts]
             if not context_words:
@@ -91,6 +93,7 @@ class ReferenceModel:
         length = np.linalg.norm(step)
         if length > self.bound:
             step *= self.bound / length
+            self.bounded_rows += 1
         if table == "inputs":
             step = step * self.locks[row % len(self.locks)]
         getattr(self, table)[row] += step

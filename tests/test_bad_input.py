@@ -14,6 +14,8 @@ import pytest
 from contract import SENTENCES, assert_equal_models
 from gensim.models import Word2Vec
 
+from gensim_tfw2v import TensorBoardLog
+
 TABLE = Path(__file__).parents[1] / "docs" / "errors.md"
 ERRORS = {error.__name__: error for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError)}
 BEHAVIOURS_OF_GENSIM = {"same", "silent", "hangs", "none"}
@@ -32,6 +34,7 @@ class Row:
     def run(self, model_class: type[Any], model: Any) -> None:
         """Run the row's code on a class, and on a model of it whose vocabulary has been built."""
         names = {"model_class": model_class, "model": model, "sentences": SENTENCES, "nan": float("nan")}
+        names["TensorBoardLog"] = TensorBoardLog
         eval(self._call(), names)
 
     def _call(self) -> str:

@@ -184,6 +184,14 @@ def test_small_jobs_reports_times_and_traces_of_every_kind_of_model(tmp_path: Pa
     assert sum(row["new_graphs"] for row in rows) <= 2, "a further small model was traced anew"
 
 
+def test_logging_cost_reports_rounds_with_and_without_a_log(tmp_path: Path) -> None:
+    small = ("--repeats", 1, "--epochs", 1, "--workers", 1, "--output", tmp_path)
+    done = run_command("logging_cost.py", corpus_in(tmp_path), *small)
+    assert done.returncode == 0, done.stderr
+    (only,) = json.loads((tmp_path / "logging_cost.json").read_text())["rounds"]
+    assert only["cost"] == pytest.approx(100 * (only["with"] - only["without"]) / only["without"], abs=0.1)
+
+
 def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path: Path) -> None:
     small = ("--blocks", 1, "--vector-size", 10, "--output", tmp_path)
     done = run_command("profile_step.py", corpus_in(tmp_path), *small)

@@ -36,7 +36,9 @@ def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> N
     assert lines.index("```", lines.index("```python")) < 45
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/cli.md", "CONTRIBUTING.md", "cluster/README.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/cli.md", "docs/tensorboard.md", "CONTRIBUTING.md", "cluster/README.md"]
+)
 def test_every_file_that_a_page_links_to_is_there(name: str) -> None:
     page = ROOT / name
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf8"))

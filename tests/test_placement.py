@@ -63,7 +63,7 @@ def block_of(first_word: int, seed: int = 0) -> Block:
 def train(placement: Placement, block: Block, rate: float = 0.05, measured: bool = True) -> np.ndarray:
     """Return the losses of the block's batches."""
     batches = len(block.pairs)
-    return placement.train_block(block, np.full(batches, rate, np.float32), np.full(batches, measured))
+    return placement.train_block(block, np.full(batches, rate, np.float32), np.full(batches, measured)).losses
 
 
 def read(placement: Placement) -> ModelTables:
@@ -121,7 +121,7 @@ def test_batches_that_are_not_measured_report_no_loss(make_placement: Callable[.
     placement.load(random_tables())
     block = block_of(0)
     measured = np.arange(len(block.pairs)) == 1
-    losses = placement.train_block(block, np.zeros(len(block.pairs), np.float32), measured)
+    losses = placement.train_block(block, np.zeros(len(block.pairs), np.float32), measured).losses
     assert losses.shape == block.pairs.shape
     assert losses[1] > 0
     assert not losses[~measured].any()

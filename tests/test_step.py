@@ -67,7 +67,13 @@ MODES = [
 
 @pytest.mark.parametrize("where", PLACEMENTS)
 @pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
-@given(corpus=corpora(), mean=st.booleans(), bound=st.sampled_from([0.02, 0.25, 1.0]), locked=st.booleans())
+@given(
+    corpus=corpora(),
+    mean=st.booleans(),
+    bound=st.sampled_from([0.02, 0.25, 1.0]),
+    locked=st.booleans(),
+    counted=st.booleans(),
+)
 @settings(max_examples=40, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
     where: str,
@@ -78,6 +84,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     mean: bool,
     bound: float,
     locked: bool,
+    counted: bool,
 ) -> None:
     vocabulary, sentences, window, shape, seed = corpus
     rng = np.random.default_rng(seed)
@@ -109,12 +116,13 @@ def test_a_block_moves_every_row_as_plain_loops_do(
             hierarchical_softmax=tree,
             spare_targets=True,
             update_bound=bound,
+            count_bounded=counted,
         ),
         1,
     )
     placement.load(trained)
     rates = np.full(len(block.pairs), LEARNING_RATE, np.float32)
-    losses = placement.train_block(block, rates, np.ones(len(block.pairs), bool))
+    figures = placement.train_block(block, rates, np.ones(len(block.pairs), bool))
     placement.read_into(trained)
 
     expected = ReferenceModel(
@@ -127,13 +135,17 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         locks=locks,
     )
     batches = as_reference_batches(block, sentences, skip_gram, negative)
-    expected_losses = [expected.train(batch, LEARNING_RATE, ids.tolist()) for batch in batches]
+    expected_losses, bounded_rows = [], []
+    for batch in batches:
+        expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
+        bounded_rows.append(expected.bounded_rows if counted else 0)
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=TOLERANCE)
     if negative:
         np.testing.assert_allclose(trained.outputs, expected.outputs, atol=TOLERANCE)
     if tree:
         np.testing.assert_allclose(trained.nodes, expected.nodes, atol=TOLERANCE)
-    np.testing.assert_allclose(losses, expected_losses, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(figures.losses, expected_losses, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(figures.bounded_rows, bounded_rows)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:

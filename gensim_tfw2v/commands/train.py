@@ -16,6 +16,7 @@ from typing import Any
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.commands.train_arguments import settings_of
 from gensim_tfw2v.model_files import check_writable, format_of, write_model
+from gensim_tfw2v.observe.event_file import check_logdir
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
@@ -40,6 +41,10 @@ def run(arguments: argparse.Namespace) -> None:
     _check_corpus(arguments.corpus)
     _check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force)
+    try:
+        check_logdir(settings_of(arguments)["logdir"])
+    except OSError as error:
+        raise CommandError(str(error.strerror)) from error
     file_format = arguments.format or format_of(arguments.output)
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or sys.stderr.isatty())):
         trained = _train(arguments)

@@ -11,8 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
+from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.model_files import FORMATS
+from gensim_tfw2v.observe.options import PROJECTOR_CHOICES, TensorBoardLog
 
+# Flags that say what to log, and the names of TensorBoardLog's arguments.
+_LOG_OPTIONS = {
+    "log_pairs": "pairs",
+    "log_analogies": "analogies",
+    "log_probe": "probes",
+    "log_projector": "projector",
+    "log_trace": "trace_seconds",
+}
 DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file of one sentence a
 line with words separated by spaces, plain or .gz/.bz2, or a folder of such files. Settings mean what they do
 in gensim."""
@@ -28,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_learning,
         _add_run,
         _add_own,
+        _add_log,
         _add_tuning,
     ):
         add_group(parser)
@@ -35,9 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command"}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", *_LOG_OPTIONS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
+    settings["logdir"] = _log_of(arguments)
     return settings | ({"progress": False} if arguments.quiet else {})
+
+
+def _log_of(arguments: argparse.Namespace) -> TensorBoardLog | None:
+    chosen = {name: getattr(arguments, flag) for flag, name in _LOG_OPTIONS.items()}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    if arguments.logdir is not None:
+        return TensorBoardLog(arguments.logdir, **chosen)
+    if chosen:
+        flag = next(flag for flag, name in _LOG_OPTIONS.items() if name in chosen)
+        raise CommandError(f"--{flag.replace('_', '-')} says what to log, but there is no --logdir")
+    return None
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -231,6 +254,40 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         default=None,
         help="where that space is (default: the temporary folder)",
+    )
+
+
+def _add_log(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("TensorBoard").add_argument
+    add("--logdir", metavar="FOLDER", default=None, help="log the training for TensorBoard there (default: no log)")
+    add(
+        "--log-pairs",
+        metavar="FILE",
+        action="append",
+        help="score on this file of word pairs as training goes on; may be repeated (default: what gensim brings)",
+    )
+    add(
+        "--log-analogies",
+        metavar="FILE",
+        action="append",
+        help="score on this file of analogies; may be repeated (default: none, because they take seconds)",
+    )
+    add(
+        "--log-probe",
+        metavar="WORD",
+        action="append",
+        help="show the neighbours of this word; may be repeated (default: some frequent and some middling words)",
+    )
+    add(
+        "--log-projector",
+        choices=PROJECTOR_CHOICES,
+        help="when to write vectors for the projector (default: end)",
+    )
+    add(
+        "--log-trace",
+        metavar="SECONDS",
+        type=real_number(0),
+        help="take a tf.profiler trace of this length (default: none)",
     )
 
 

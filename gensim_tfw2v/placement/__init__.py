@@ -37,13 +37,22 @@ class StepSettings:
     hierarchical_softmax: bool
     spare_targets: bool
     update_bound: float
+    count_bounded: bool = False  # tell how many rows it shortened the step of
+
+
+@dataclass(frozen=True)
+class BlockFigures:
+    """What a block's measured batches showed; 0 for the others."""
+
+    losses: Float32Array  # [S], summed over the batch's pairs
+    bounded_rows: Float32Array  # [S], rows whose step was shortened; all 0 unless the settings have them counted
 
 
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_block` is called from as many threads at once as `concurrency` says; the other methods only while no block
-    is being trained.
+    `train_block` is called from as many threads at once as `concurrency` says, and `read_into` meanwhile by those who
+    can do with rows of different moments; the other methods only while no block is being trained.
     """
 
     concurrency: int
@@ -51,8 +60,8 @@ class Placement(Protocol):
     def load(self, tables: ModelTables) -> None:
         """Take over these values."""
 
-    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
-        """Train the block's batches, each at its rate, and return the summed loss of each that is `measured`."""
+    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> BlockFigures:
+        """Train the block's batches, each at its rate, and return the figures of those that are `measured`."""
         ...
 
     def read_into(self, tables: ModelTables) -> None:

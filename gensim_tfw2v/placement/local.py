@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.batches import Block
-from gensim_tfw2v.placement import BoolArray, ModelTables, StepSettings
+from gensim_tfw2v.placement import BlockFigures, BoolArray, ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
 from gensim_tfw2v.vocabulary import Float32Array
 
@@ -41,7 +41,7 @@ class LocalPlacement:
                 with self._tf.device(_DEVICE):
                     self._variables[name] = self._tf.Variable(values, trainable=False, name=name)
 
-    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
+    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> BlockFigures:
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
@@ -54,8 +54,8 @@ class LocalPlacement:
                     self._lookups,
                 ),
             )
-            losses = self._train_block(*arguments)
-        return np.asarray(losses.numpy())
+            figures = self._train_block(*arguments)
+        return BlockFigures(*(np.asarray(figure.numpy()) for figure in figures))
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():

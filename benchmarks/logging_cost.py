@@ -1,0 +1,90 @@
+"""Times training with and without a log for TensorBoard, in turns: `python benchmarks/logging_cost.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from typing import Any
+
+import machine
+from checkout import use_checkout
+from jobs import usable_cores
+from reports import Report, add_output_arguments
+
+_NOTES = (
+    "One model in one process, trained over and over: each round once without and once with logdir, every other round "
+    "in the opposite order, after a round that does not count (it pays for imports and graphs).",
+    "seconds: of train(), with all that the defaults log: at the start, within epochs, after each, and at the end.",
+    "cost: seconds with the log less seconds without in the same round, in percent of the latter.",
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Time the rounds and report them; the exit status is 0."""
+    arguments = _parser().parse_args(argv)
+    use_checkout()
+    head = machine.describe(arguments.corpus)
+    for warning in head["warnings"]:
+        print(f"\n*** {warning} ***\n", file=sys.stderr, flush=True)
+    model = _model(arguments)
+    rounds = [_round(model, arguments, number) for number in range(arguments.repeats + 1)][1:]
+    settings = {name: getattr(arguments, name) for name in ("sg", "epochs", "workers", "repeats")}
+    settings["words_in_vocabulary"] = len(model.wv)
+    report = Report("What logging costs", head, settings, arguments.output, arguments.name, _NOTES)
+    print(report.save({"Results": _table(rounds)}, {"rounds": rounds}))
+    return 0
+
+
+def _model(arguments: argparse.Namespace) -> Any:
+    from gensim_tfw2v import TFWord2Vec
+
+    model = TFWord2Vec(sg=arguments.sg, workers=arguments.workers)
+    model.build_vocab(corpus_file=arguments.corpus)
+    return model
+
+
+def _round(model: Any, arguments: argparse.Namespace, number: int) -> dict[str, float]:
+    """Return the seconds of one training of each kind, and what the log added in percent."""
+    kinds = ["without", "with"] if number % 2 == 0 else ["with", "without"]
+    seconds = {kind: _train_seconds(model, arguments, kind == "with") for kind in kinds}
+    return {**seconds, "cost": 100 * (seconds["with"] / seconds["without"] - 1)}
+
+
+def _train_seconds(model: Any, arguments: argparse.Namespace, logged: bool) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        model.train(
+            corpus_file=arguments.corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=arguments.epochs,
+            logdir=folder if logged else None,
+        )
+        return time.perf_counter() - began
+
+
+def _table(rounds: list[dict[str, float]]) -> list[list[str]]:
+    rows = [["", "median", "smallest", "largest"]]
+    for name, unit in (("without", "s"), ("with", "s"), ("cost", "%")):
+        values = [one[name] for one in rounds]
+        shown = [f"{value:.2f}" for value in (statistics.median(values), min(values), max(values))]
+        rows.append([f"{name}, {unit}", *shown])
+    return rows
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpus", help="text file of one sentence a line")
+    parser.add_argument("--sg", type=int, choices=(0, 1), default=1, help="skip-gram or CBOW (default: skip-gram)")
+    parser.add_argument("--epochs", type=int, default=5, help="default: %(default)s")
+    parser.add_argument("--workers", type=int, default=usable_cores(), help="default: all cores")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds that count (default: %(default)s)")
+    add_output_arguments(parser, "logging_cost")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

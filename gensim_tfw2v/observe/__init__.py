@@ -1,0 +1,1 @@
+"""TensorBoard: what training does, as event files, and vectors for the projector."""

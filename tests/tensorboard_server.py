@@ -1,0 +1,40 @@
+"""TensorBoard as `tfw2v tensorboard` starts it, for tests that look at it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from interrupts import heed_interrupts
+
+
+@contextlib.contextmanager
+def serving(logdir: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Serve a folder meanwhile; yield the address and the process."""
+    command = [sys.executable, "-m", "gensim_tfw2v", "tensorboard", str(logdir), "--port", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    printed = logdir.parent / "tensorboard-printed.txt"
+    with printed.open("w") as output:
+        process = subprocess.Popen(
+            command, env=environment, stdout=output, stderr=output, text=True, preexec_fn=heed_interrupts
+        )
+    try:
+        yield _address(process, printed), process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _address(process: subprocess.Popen[str], printed: Path) -> str:
+    """Return the address that the server prints once it listens."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        address = next((word for word in printed.read_text().split() if word.startswith("http://")), None)
+        if address is not None:
+            return address
+        assert process.poll() is None, printed.read_text()

@@ -1,0 +1,66 @@
+"""The tutorial notebook runs from top to bottom, and says what it is committed with."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOK = ROOT / "examples" / "one_class_classification.ipynb"
+
+
+def printed(notebook: Any) -> str:
+    """Return all that a notebook's cells print."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return "".join(output.text for output in outputs if output.output_type == "stream")
+
+
+def pictures(notebook: Any) -> int:
+    """Return how many pictures a notebook's cells show."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return sum("image/png" in output.get("data", {}) for output in outputs)
+
+
+def areas(notebook: Any) -> dict[str, float]:
+    """Return the areas under the ROC curves that a notebook prints, by classifier and kind of vectors."""
+    found = re.findall(r"^(.+?) area under the curve ([\d.]+)", printed(notebook), re.MULTILINE)
+    return {" ".join(name.split()): float(area) for name, area in found}
+
+
+@pytest.fixture(scope="module")
+def executed() -> Any:
+    """Return the notebook, executed afresh."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3")
+    client.execute(env={**os.environ, "PYTHONPATH": paths})
+    return notebook
+
+
+def test_the_committed_notebook_has_its_outputs() -> None:
+    committed = nbformat.read(NOTEBOOK, as_version=4)
+    assert pictures(committed) == 3
+    assert len(areas(committed)) == 4
+    assert "Traceback" not in printed(committed)
+
+
+def test_the_notebook_runs_and_draws(executed: Any) -> None:
+    assert pictures(executed) == 3
+
+
+def test_strangers_are_told_better_than_by_guessing_with_either_classs_vectors(executed: Any) -> None:
+    found = areas(executed)
+    for vectors in ("TFWord2Vec", "gensim"):
+        assert found[f"one-class SVM {vectors}"] > 0.65
+        assert found[f"isolation forest {vectors}"] > 0.53
+    assert found["one-class SVM TFWord2Vec"] == pytest.approx(found["one-class SVM gensim"], abs=0.12)
+
+
+def test_neighbours_of_the_probe_words_come_from_the_log(executed: Any) -> None:
+    assert re.search(r"^\| moon \|.*lunar", printed(executed), re.MULTILINE)

@@ -1,0 +1,324 @@
+"""A training's event files, read back with TensorBoard's own reader."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from contract import SENTENCES, two_topics
+from event_files import SMALL, events_of, text_of, values_of
+from gensim.test.utils import datapath
+from tensorboard.plugins.hparams import metadata
+from tensorboard.util import tensor_util
+
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec
+from gensim_tfw2v.evaluation import score_vectors
+from gensim_tfw2v.observe.training_board import Subject, TrainingBoard
+from gensim_tfw2v.observe.vector_figures import choose_probes
+from gensim_tfw2v.placement import ModelTables
+from gensim_tfw2v.progress import EpochProgress
+
+
+class Trained:
+    """A logged training and what it reported to a callback."""
+
+    def __init__(self, folder: Path, sentences: list[list[str]]) -> None:
+        self.folder = folder
+        self.norms: list[np.ndarray] = []
+        self.scores: list[float | None] = []
+        self.model = TFWord2Vec(**SMALL)
+        self.model.build_vocab(sentences)
+        self.words = self.model.train(
+            sentences,
+            total_examples=len(sentences),
+            epochs=3,
+            compute_loss=True,
+            callbacks=[self],
+            logdir=TensorBoardLog(folder, every_seconds=0, probes=["report", "australia"], projector="epochs"),
+        )
+
+    def on_train_begin(self, model: Any) -> None:
+        """See nothing yet."""
+
+    def on_epoch_begin(self, model: Any) -> None:
+        """See nothing yet."""
+
+    def on_epoch_end(self, model: Any) -> None:
+        self.norms.append(np.linalg.norm(model.wv.vectors, axis=1))
+        self.scores.append(score_vectors(model.wv, analogies=[]).pairs[0].spearman)
+
+    def on_train_end(self, model: Any) -> None:
+        """See nothing more."""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) -> Trained:
+    return Trained(tmp_path_factory.mktemp("logs") / "run", lee)
+
+
+def test_the_loss_of_every_epoch_is_the_models(trained: Trained) -> None:
+    np.testing.assert_allclose(values_of(trained.folder, "loss/epoch"), trained.model.epoch_losses, rtol=1e-6)
+
+
+def test_steps_are_trained_words(trained: Trained) -> None:
+    points = events_of(trained.folder).Scalars("loss/epoch")
+    assert points[-1].step == trained.words[0]
+    assert [point.wall_time for point in points] == sorted(point.wall_time for point in points)
+
+
+def test_running_losses_lie_around_those_of_the_epochs(trained: Trained) -> None:
+    running = values_of(trained.folder, "loss/running")
+    assert min(running) <= min(trained.model.epoch_losses) * 1.001
+    assert max(running) >= max(trained.model.epoch_losses) * 0.999
+
+
+def test_the_learning_rate_falls_from_alpha_towards_min_alpha(trained: Trained) -> None:
+    rates = values_of(trained.folder, "learning_rate")
+    assert trained.model.alpha > rates[0] > rates[-1]
+    assert rates[-1] == pytest.approx(trained.model.min_alpha, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "speed/words_per_second",
+        "speed/words_per_second_of_epoch",
+        "speed/pairs_per_word",
+        "norms/input_vectors_of_rare_words",
+        "norms/output_vectors_of_hot_words",
+    ],
+)
+def test_a_curve_that_can_only_be_positive_is_there(trained: Trained, tag: str) -> None:
+    values = values_of(trained.folder, tag)
+    assert len(values) >= 3
+    assert values[-1] > 0
+
+
+def test_workers_shares_of_time_add_up_to_one(trained: Trained) -> None:
+    tags = [f"workers/share_{what}" for what in ("waiting_for_corpus", "preparing_batches", "in_steps")]
+    np.testing.assert_allclose(np.sum([values_of(trained.folder, tag) for tag in tags], axis=0), 1, rtol=1e-5)
+
+
+def test_norms_of_hot_words_are_the_models(trained: Trained) -> None:
+    logged = [point for point in events_of(trained.folder).Scalars("norms/input_vectors_of_hot_words")]
+    assert logged[-1].value == pytest.approx(trained.norms[-1][:100].mean(), rel=1e-5)
+
+
+def test_histograms_count_every_vector_once(trained: Trained) -> None:
+    events = events_of(trained.folder).Tensors("norms/input_vectors")
+    assert len(events) == 4  # before training and after each epoch
+    for event, norms in zip(events[1:], trained.norms, strict=True):
+        buckets = tensor_util.make_ndarray(event.tensor_proto)  # [bucket, (left, right, count)]
+        assert buckets[:, 2].sum() == len(trained.model.wv)
+        assert (buckets[0, 0], buckets[-1, 1]) == pytest.approx((norms.min(), norms.max()), rel=1e-5)
+
+
+def test_scores_of_every_epoch_are_those_of_the_vectors_then(trained: Trained) -> None:
+    points = {point.step: point.value for point in events_of(trained.folder).Scalars("scores/wordsim353")}
+    ends = [point.step for point in events_of(trained.folder).Scalars("loss/epoch")]
+    np.testing.assert_allclose([points[end] for end in ends], np.multiply(100, trained.scores), atol=1e-3)
+
+
+def test_neighbours_are_gensims_and_new_ones_are_bold(trained: Trained) -> None:
+    tables = text_of(trained.folder, "neighbours")
+    assert len(tables) == 4
+    nearest = [word for word, _ in trained.model.wv.most_similar("australia", topn=8)]
+    row = next(line for line in tables[-1].splitlines() if line.startswith("| australia"))
+    assert row.replace("**", "") == f"| australia | {', '.join(nearest)} |"
+    assert "**" in tables[1].splitlines()[-1]
+    assert "**" not in tables[0].splitlines()[-1]
+
+
+def test_the_graph_is_that_of_the_step(trained: Trained) -> None:
+    graph = events_of(trained.folder).Graph()
+    operations = {node.op for function in graph.library.function for node in function.node_def}
+    assert {"ResourceGather", "ResourceScatterUpdate", "BatchMatMulV2"} <= operations
+
+
+def test_hyperparameters_and_final_scores_are_for_comparing(trained: Trained) -> None:
+    content = events_of(trained.folder).summary_metadata
+    start = metadata.parse_session_start_info_plugin_data(content[metadata.SESSION_START_INFO_TAG].plugin_data.content)
+    assert start.hparams["vector_size"].number_value == 8
+    experiment = metadata.parse_experiment_plugin_data(content[metadata.EXPERIMENT_TAG].plugin_data.content)
+    tags = [info.name.tag for info in experiment.metric_infos]
+    assert tags == ["final/loss", "final/words_per_second", "final/wordsim353", "final/simlex999"]
+    assert values_of(trained.folder, "final/loss") == pytest.approx([trained.model.epoch_losses[-1]])
+    assert values_of(trained.folder, "final/wordsim353") == values_of(trained.folder, "scores/wordsim353")[-1:]
+
+
+def test_the_projector_gets_every_epoch_and_the_end(trained: Trained) -> None:
+    listed = (trained.folder / "projector_config.pbtxt").read_text()
+    for name in ("vectors", "epoch-01", "epoch-02", "epoch-03"):
+        assert f'tensor_name: "{name}"' in listed
+    last, end = ((trained.folder / "projector" / f"{name}.bytes").read_bytes() for name in ("epoch-03", "vectors"))
+    assert last == end == np.ascontiguousarray(trained.model.wv.vectors[:10_000]).tobytes()
+
+
+def test_bounded_updates_are_counted_where_there_are_any(tmp_path: Path) -> None:
+    for bound, folder in ((1e-6, tmp_path / "tight"), (1e6, tmp_path / "loose")):
+        TFWord2Vec(SENTENCES, **SMALL, update_bound=bound, logdir=folder)
+    assert (
+        values_of(tmp_path / "tight", "updates/share_of_bounded_rows")[-1] >= 0.5
+    )  # the first step finds outputs of 0
+    assert values_of(tmp_path / "loose", "updates/share_of_bounded_rows")[-1] == 0
+
+
+def test_a_second_run_in_the_same_folder_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL, logdir=tmp_path)
+    model.train(SENTENCES, total_examples=len(SENTENCES), epochs=2)
+    assert len(values_of(tmp_path, "loss/epoch")) == 3
+    assert len(values_of(tmp_path / "run-2", "loss/epoch")) == 2
+
+
+def test_the_logdir_of_a_call_comes_before_the_models(tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL, logdir=tmp_path / "model")
+    model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1, logdir=tmp_path / "call")
+    assert len(values_of(tmp_path / "call", "loss/epoch")) == 1
+    assert not (tmp_path / "model" / "run-2").exists()
+
+
+def test_logging_changes_nothing_of_what_is_learnt(tmp_path: Path) -> None:
+    logged, plain = TFWord2Vec(SENTENCES, **SMALL, logdir=tmp_path), TFWord2Vec(SENTENCES, **SMALL)
+    np.testing.assert_array_equal(logged.wv.vectors, plain.wv.vectors)
+
+
+def test_nothing_of_tensorboard_is_loaded_without_a_logdir() -> None:
+    code = (
+        "import sys; from gensim.test.utils import common_texts; from gensim_tfw2v import TFWord2Vec; "
+        "TFWord2Vec(common_texts, min_count=1, epochs=1); print('tensorboard.summary' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_logdir_is_not_saved_with_the_model(tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL, logdir=tmp_path)
+    assert pickle.loads(pickle.dumps(model)).logdir is None
+    assert model.to_gensim().__dict__.keys() & {"logdir"} == set()
+
+
+def test_an_interrupted_training_keeps_its_curves(tmp_path: Path) -> None:
+    class Stop(Trained):
+        def __init__(self) -> None:
+            """Begin nothing."""
+
+        def on_epoch_end(self, model: Any) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        TFWord2Vec(SENTENCES, **SMALL, logdir=tmp_path, callbacks=[Stop()])
+    content = events_of(tmp_path).summary_metadata[metadata.SESSION_END_INFO_TAG].plugin_data.content
+    assert metadata.parse_session_end_info_plugin_data(content).status == 2  # STATUS_FAILURE
+    assert len(values_of(tmp_path, "loss/epoch")) == 1
+
+
+def test_users_files_are_scored(tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    own.write_text("human\tuser\t9\nhuman\ttrees\t1\nuser\tsystem\t7\n")
+    options = TensorBoardLog(tmp_path / "log", pairs=[str(own)], analogies=[datapath("questions-words.txt")])
+    TFWord2Vec(SENTENCES, **SMALL, logdir=options)
+    tags = events_of(tmp_path / "log").Tags()["scalars"]
+    assert [tag for tag in tags if tag.startswith("scores/")] == ["scores/own"]  # no analogy can be asked
+
+
+FULL_DISK = """
+import resource, signal, sys
+from contract import two_topics
+from gensim_tfw2v import TFWord2Vec
+
+model = TFWord2Vec(vector_size=8, min_count=1, workers=1)
+sentences = two_topics()
+model.build_vocab(sentences)
+model.train(sentences, total_examples=len(sentences), epochs=1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+print(model.train(sentences, total_examples=len(sentences), epochs=40, logdir="log")[1])
+"""
+
+
+def run_with_file_limit(folder: Path, size: int) -> subprocess.CompletedProcess[str]:
+    """Train where no file can grow beyond `size` bytes, as on a disk that is full."""
+    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])
+    command = [sys.executable, "-c", FULL_DISK, str(size)]
+    environment = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system does not limit the size of files")
+def test_a_disk_that_is_full_fails_before_training(tmp_path: Path) -> None:
+    done = run_with_file_limit(tmp_path, 100)
+    assert done.returncode == 1
+    assert "OSError" in done.stderr.splitlines()[-1]
+    assert "'log'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system does not limit the size of files")
+def test_a_disk_that_fills_up_midway_is_warned_of_once_and_training_goes_on(tmp_path: Path) -> None:
+    done = run_with_file_limit(tmp_path, 120_000)
+    assert (done.returncode, done.stdout) == (0, f"{40 * 7200}\n"), done.stderr
+    assert done.stderr.count("cannot write logs to logdir 'log'") == 1
+    assert "training goes on" in done.stderr
+
+
+def board_for(folder: Path, tables: ModelTables) -> TrainingBoard:
+    """Return a board of a made-up training."""
+    model = TFWord2Vec(**SMALL)
+    model.build_vocab(SENTENCES)
+    options = TensorBoardLog(folder, every_seconds=0, pairs=[], probes=[], projector="none")
+    return TrainingBoard(options, Subject(model.wv, {"sg": 1}, bytes, lambda: tables))
+
+
+def progress_with_tasks(words: int) -> EpochProgress:
+    """Return progress of a cluster of two tasks."""
+    tasks = {"worker-0": {"cpu_percent": 50.0 + words, "staleness": 2.0}, "ps-0": {"cpu_percent": 7.0}}
+    return EpochProgress(0, 1, words, words, words, 0.5, words / 100, 0.02, 1.0, tasks=tasks)
+
+
+def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:
+    tables = ModelTables(np.ones((11, 8), np.float32), None, None, np.ones(1, np.float32))
+    with board_for(tmp_path, tables) as board:
+        for words in (100, 200):
+            board.advance(progress_with_tasks(words))
+        board.end_epoch(progress_with_tasks(300))
+    assert values_of(tmp_path / "tasks" / "worker-0", "tasks/cpu_percent") == [150, 250, 350]
+    assert values_of(tmp_path / "tasks" / "worker-0", "tasks/staleness") == [2, 2, 2]
+    assert values_of(tmp_path / "tasks" / "ps-0", "tasks/cpu_percent") == [7, 7, 7]
+
+
+def test_vectors_that_have_become_nan_are_no_reason_to_stop(tmp_path: Path) -> None:
+    tables = ModelTables(np.full((11, 8), np.nan, np.float32), None, None, np.ones(1, np.float32))
+    with board_for(tmp_path, tables) as board:
+        board.end_epoch(progress_with_tasks(100))
+    assert len(values_of(tmp_path, "learning_rate")) == 1
+
+
+def test_probes_are_frequent_and_middling_words() -> None:
+    counts = np.arange(1000, 0, -1)
+    probes = choose_probes([str(number) for number in range(1000)], counts)
+    assert len(probes) == 10
+    assert (int(probes[0]), int(probes[-1])) == (50, 499)
+
+
+def test_the_smallest_vocabulary_has_a_probe() -> None:
+    assert choose_probes(["only"], np.array([3])) == ["only"]
+
+
+def test_a_trace_of_the_profiler_is_taken_on_request(tmp_path: Path) -> None:
+    sentences = two_topics(4000)
+    options = TensorBoardLog(tmp_path, pairs=[], trace_seconds=0.2)
+    TFWord2Vec(sentences, min_count=1, epochs=12, sg=1, logdir=options)
+    assert list((tmp_path / "plugins" / "profile").rglob("*.xplane.pb"))
+
+
+def test_a_server_that_cannot_be_traced_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    options = TensorBoardLog(tmp_path, pairs=[], trace_seconds=0.2, trace_hosts=["127.0.0.1:1"])
+    with caplog.at_level(logging.WARNING):
+        TFWord2Vec(two_topics(4000), min_count=1, epochs=12, sg=1, logdir=options)
+    assert "127.0.0.1:1" in caplog.text

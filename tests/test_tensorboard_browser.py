@@ -1,0 +1,141 @@
+"""What a person sees: a real browser opens TensorBoard on the log of a training."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import browser
+import numpy as np
+import pytest
+from tensorboard_server import serving
+from test_projector import AWKWARD, keyed_vectors
+
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec, export_projector
+from gensim_tfw2v.observe.spelling import visible
+
+pytestmark = pytest.mark.skipif(not browser.is_there(), reason=browser.WHAT_IS_MISSING)
+
+
+@pytest.fixture(scope="module")
+def model() -> TFWord2Vec:
+    """Return a model whose training on the Lee corpus is still to come."""
+    return TFWord2Vec(sg=1, seed=3)
+
+
+@pytest.fixture(scope="module")
+def address(model: TFWord2Vec, lee: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the log of a training of ten epochs."""
+    logs = tmp_path_factory.mktemp("served") / "logs"
+    options = TensorBoardLog(logs / "lee", every_seconds=0.1, probes=["fire", "australia"])
+    model.build_vocab(lee)
+    model.train(lee, total_examples=len(lee), epochs=10, logdir=options)
+    with serving(logs) as (url, _):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Page]:
+    with browser.page(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def coloured(pixels: np.ndarray) -> int:
+    """Return how many of the pixels [height, width, 3] are neither white, grey nor black."""
+    return int((pixels.max(axis=2) - pixels.min(axis=2) > 0.05).sum())
+
+
+def open_projector(page: browser.Page, address: str, words: int) -> None:
+    """Go to the projector's tab and wait for so many points."""
+    page.until(lambda: _is_projector_active(address))  # TensorBoard begins to look for vectors when first asked
+    page.open(f"{address}#projector")
+    page.enter_frame(".numDataPoints", str(words))
+
+
+def _is_projector_active(address: str) -> bool:
+    with urllib.request.urlopen(f"{address}data/plugins_listing", timeout=60) as listing:
+        active: bool = json.load(listing)["projector"]["enabled"]
+        return active
+
+
+def find(page: browser.Page, word: str) -> str:
+    """Search the projector for a word as it is shown there, and return the card with its figures.
+
+    A single match is selected by the projector itself; of several, the word is clicked.
+    """
+    panel = page.all("vz-projector-inspector-panel")[0]
+    (field,) = page.all("input", page.all("#search-box", panel)[0])
+    field.clear()
+    field.send_keys(word)
+
+    def card() -> str | None:
+        link = next((link for link in page.all(".matches-list a", panel) if link.text == word), None)
+        if link is not None:
+            link.click()
+        return next((text for text in map(page.text, page.all("vz-projector-metadata-card")) if word in text), None)
+
+    found: str = page.until(card)
+    return found
+
+
+def nearest_about_the_mean(model: TFWord2Vec, word: str, count: int) -> list[str]:
+    """Return the nearest words after the mean of all vectors has been subtracted, as the projector does."""
+    centred = model.wv.vectors - model.wv.vectors.mean(axis=0)
+    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    order = np.argsort(-(unit @ unit[model.wv.key_to_index[word]]))
+    return [model.wv.index_to_key[index] for index in order if model.wv.index_to_key[index] != word][:count]
+
+
+def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
+    page.open(f"{address}?tagFilter=loss/#timeseries")
+    page.until_text("card-view", "loss/running")
+    page.until_text("card-view", "loss/epoch")
+    for chart in page.until(lambda: page.all("line-chart canvas") or page.all("line-chart svg")):
+        page.until(lambda chart=chart: coloured(page.colours(tmp_path / "curves.png", chart)) > 100)
+
+
+def test_histograms_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
+    page.open(f"{address}?tagFilter=norms/input_vectors$#timeseries")
+    page.until_text("card-view", "norms/input_vectors")
+    chart = page.until(lambda: page.all("tb-histogram"))[0]
+    page.until(lambda: coloured(page.colours(tmp_path / "histograms.png", chart)) > 100)
+
+
+def test_the_text_panel_shows_neighbours(page: browser.Page, address: str, model: TFWord2Vec) -> None:
+    page.open(f"{address}#text")
+    nearest = ", ".join(word for word, _ in model.wv.most_similar("fire", topn=8))
+    assert page.until_text("td", nearest) == nearest
+
+
+def test_the_graph_of_the_step_is_drawn(page: browser.Page, address: str) -> None:
+    page.open(f"{address}#graphs&run=lee")
+    page.until_text("g.node", "while")
+
+
+def test_hyperparameters_stand_beside_final_scores(page: browser.Page, address: str) -> None:
+    page.open(f"{address}#hparams")
+    for column in ("vector_size", "final/wordsim353"):
+        page.until_text("tf-hparams-main", column)
+
+
+def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searched_for(
+    page: browser.Page, address: str, model: TFWord2Vec, tmp_path: Path
+) -> None:
+    open_projector(page, address, len(model.wv))
+    page.driver.switch_to.default_content()
+    frame = page.all("iframe")[0]
+    page.until(lambda: coloured(page.colours(tmp_path / "points.png", frame)) > 3000)
+    page.enter_frame(".numDataPoints", str(len(model.wv)))
+    assert str(model.wv.get_vecattr("fire", "count")) in find(page, "fire")
+    neighbours = page.until(lambda: [link.text.split("\n")[0] for link in page.all(".nn-list a") if link.text])
+    assert set(neighbours[:5]) <= set(nearest_about_the_mean(model, "fire", 10))
+
+
+def test_awkward_words_can_be_found_in_the_projector(page: browser.Page, tmp_path: Path) -> None:
+    export_projector(keyed_vectors(AWKWARD), tmp_path / "logs" / "awkward")
+    with serving(tmp_path / "logs") as (address, _):
+        open_projector(page, address, len(AWKWARD))
+        for word in ("tab\there", '"comma, quoted"', "שלום", "\u202eright-to-left", "<b>bold</b>", ""):
+            assert find(page, visible(word))
