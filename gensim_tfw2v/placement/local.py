@@ -17,13 +17,15 @@ _ROWS_AT_ONCE = 4096  # so that reading a table back takes no third copy of it
 
 
 class LocalPlacement:
-    """Trains in this process on `workers` threads, no more than there are cores."""
+    """Trains in this process on `workers` cores, as far as there are so many."""
 
     def __init__(self, settings: StepSettings, workers: int) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v import graph_arguments, steps
 
-        self.concurrency = max(1, min(workers, usable_cores()))
+        cores = max(1, min(workers, usable_cores()))
+        # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.
+        self.concurrency = cores + 1 if cores > 1 else 1
         self._settings = settings
         self._arguments = graph_arguments
         self._train_block = steps.block_function(graph_arguments.objective_of(settings))
