@@ -180,9 +180,9 @@ def train_epoch(
     epoch = _Epoch(plan, chunks, maker, placement)
     began = time.perf_counter()
     threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while thread.is_alive():
                 thread.join(_SECONDS_BETWEEN_REPORTS)
@@ -192,7 +192,8 @@ def train_epoch(
     finally:
         epoch.stopped = True
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # an interrupt may come before all of them are started
+                thread.join()
         epoch.tally.seconds = time.perf_counter() - began
     if epoch.failure is not None:
         raise epoch.failure
