@@ -128,11 +128,11 @@ class TimedPlacement:
         self._inner = placement
         self._times = times
 
-    def train_block(self, *arguments: Any) -> Any:
+    def train_chunk(self, *arguments: Any) -> Any:
         began = time.perf_counter()
-        losses = self._inner.train_block(*arguments)
+        trained = self._inner.train_chunk(*arguments)
         self._times.seconds.append(time.perf_counter() - began)
-        return losses
+        return trained
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -72,7 +72,7 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
     source = model._source(None, job.corpus, model.corpus_total_words)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    placement = model._placement(model._step_settings())
+    placement = model._placement()
     placement.load(model._tables())
     return model._block_maker(), placement, chunks
 
@@ -110,14 +110,17 @@ def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tu
     import numpy as np
     from tensorflow import profiler
 
+    from gensim_tfw2v.work import PreparedBlock
+
     def run() -> None:
         for block in blocks:
             batches = len(block.pairs)
             measured = np.arange(batches) % 16 == 0
-            placement.train_block(block, np.full(batches, learning_rate, np.float32), measured)
+            placement.train_prepared(PreparedBlock(block, np.full(batches, learning_rate, np.float32), measured))
 
     for block in blocks[:_WARM_UP_BLOCKS]:
-        placement.train_block(block, np.zeros(len(block.pairs), np.float32), np.ones(len(block.pairs), bool))
+        batches = len(block.pairs)
+        placement.train_prepared(PreparedBlock(block, np.zeros(batches, np.float32), np.ones(batches, bool)))
     run_seconds = _seconds_of(run)
     with tempfile.TemporaryDirectory() as folder:
         profiler.experimental.start(folder)

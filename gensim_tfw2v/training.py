@@ -1,4 +1,4 @@
-"""The epoch loop: chunks of ids → blocks → steps on a placement, with what it learnt counted."""
+"""The epoch loop: chunks of ids → work for a placement, with what it learnt counted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from gensim_tfw2v.batches import Block, BlockMaker
 from gensim_tfw2v.corpus import Chunk
-from gensim_tfw2v.placement import BoolArray, Placement
+from gensim_tfw2v.placement import Placement
 from gensim_tfw2v.progress import EpochProgress, ProgressObserver
+from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
-_LOSS_EVERY_BATCHES = 16  # the loss of every 16th batch tells the mean well enough and costs nothing to speak of
 _SECONDS_BETWEEN_REPORTS = 0.2
 
 
@@ -61,7 +58,6 @@ class _Epoch:
 
     plan: EpochPlan
     chunks: Iterator[Chunk]
-    maker: BlockMaker
     placement: Placement
     tally: EpochTally = field(default_factory=EpochTally)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -95,27 +91,25 @@ class _Epoch:
             return chunk, first, last
 
     def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
-        rng = np.random.Generator(np.random.SFC64([*self.plan.seed, chunk.number]))
-        block = self.maker.make(chunk.ids, chunk.sentence_lengths, rng)
-        if block is None:
-            self._count(chunk, None, np.zeros(0, np.float32), np.zeros(0, bool))
-            return
-        batches = len(block.pairs)
-        # As if each batch asked for its rate when it began.
-        rates = np.linspace(first_rate, last_rate, batches, endpoint=False).astype(np.float32)
-        measured = np.ones(batches, bool) if self.plan.exact_loss else np.arange(batches) % _LOSS_EVERY_BATCHES == 0
-        losses = self.placement.train_block(block, rates, measured)
-        self._count(chunk, block, losses, measured)
+        work = ChunkWork(
+            chunk.ids,
+            chunk.sentence_lengths,
+            entropy=(*self.plan.seed, chunk.number),
+            first_rate=first_rate,
+            last_rate=last_rate,
+            exact_loss=self.plan.exact_loss,
+        )
+        self._count(chunk, self.placement.train_chunk(work))
 
-    def _count(self, chunk: Chunk, block: Block | None, losses: np.ndarray, measured: BoolArray) -> None:
+    def _count(self, chunk: Chunk, trained: TrainedChunk) -> None:
+        measured = trained.measured
         with self.lock:
             self.tally.examples += chunk.sentences
             self.tally.raw_words += chunk.raw_words
-            if block is not None:
-                self.tally.blocks += 1
-                self.tally.trained_words += block.tokens
-                self.tally.loss += float(losses[measured].sum(dtype=np.float64))
-                self.tally.measured_pairs += int(block.pairs[measured].sum())
+            self.tally.blocks += len(trained.pairs) > 0
+            self.tally.trained_words += trained.tokens
+            self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
+            self.tally.measured_pairs += int(trained.pairs[measured].sum())
 
     def progress(self) -> EpochProgress:
         """Return a picture of the tally."""
@@ -137,7 +131,6 @@ class _Epoch:
 def train_epoch(
     plan: EpochPlan,
     chunks: Iterator[Chunk],
-    maker: BlockMaker,
     placement: Placement,
     observers: Sequence[ProgressObserver],
 ) -> EpochTally:
@@ -146,7 +139,7 @@ def train_epoch(
     An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
     is raised once they have: the placement then holds everything learnt so far.
     """
-    epoch = _Epoch(plan, chunks, maker, placement)
+    epoch = _Epoch(plan, chunks, placement)
     began = time.perf_counter()
     threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
     for thread in threads:

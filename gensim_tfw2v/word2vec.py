@@ -279,20 +279,19 @@ class TFWord2Vec(Word2Vec):
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
-        maker, settings = self._block_maker(), self._step_settings()
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(shown.close)
             source = self._source(corpus_iterable, corpus_file, total_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, self._placement(settings))
+            current = _CurrentModel(self, self._placement())
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             for epoch in range(self.epochs):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
                 plan = self._epoch_plan(epoch, total_examples, total_words)
                 with closing(source.epoch()) as chunks:
-                    tally = train_epoch(plan, chunks, maker, current.lent_to_placement(), [shown])
+                    tally = train_epoch(plan, chunks, current.lent_to_placement(), [shown])
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
                 if callbacks:  # they may read the model, and change it
@@ -366,10 +365,10 @@ class TFWord2Vec(Word2Vec):
     def _kept_shares(self) -> np.ndarray:
         return kept_shares(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
 
-    def _placement(self, settings: StepSettings) -> Placement:
+    def _placement(self) -> Placement:
         from gensim_tfw2v.placement.local import LocalPlacement
 
-        return LocalPlacement(settings, self.workers)
+        return LocalPlacement(self._step_settings(), self._block_maker(), self.workers)
 
     def _source(
         self, corpus_iterable: Iterable[Sequence[Any]] | None, corpus_file: str | None, total_words: int | None

@@ -18,6 +18,7 @@ LAYERS = [
     ["file_scan"],
     ["corpus"],
     ["batches"],
+    ["work"],
     ["tuning", "maths", "updates", "placement"],
     ["steps"],
     ["graph_arguments"],

@@ -13,6 +13,7 @@ from reference import ReferenceBatch, ReferenceModel, context_positions
 from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler
+from gensim_tfw2v.work import ChunkWork, prepare
 
 LEARNING_RATE = 0.05
 TOLERANCE = 1e-5
@@ -92,7 +93,10 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         paths=paths,
     )
     ids = np.array([word for sentence in sentences for word in sentence], np.int32)
-    block = maker.make(ids, np.array([len(sentence) for sentence in sentences], np.int32), rng)
+    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+    work = ChunkWork(ids, lengths, (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
+    prepared = prepare(maker, work)
+    assert prepared is not None
     locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
     tables = [rng.normal(0, 0.8, (vocabulary, 4)).astype(np.float32) for _ in range(3)]
     trained = ModelTables(
@@ -110,12 +114,13 @@ def test_a_block_moves_every_row_as_plain_loops_do(
             spare_targets=True,
             update_bound=bound,
         ),
+        maker,
         1,
     )
     placement.load(trained)
-    rates = np.full(len(block.pairs), LEARNING_RATE, np.float32)
-    losses = placement.train_block(block, rates, np.ones(len(block.pairs), bool))
+    losses = placement.train_chunk(work).losses
     placement.read_into(trained)
+    placement.close()
 
     expected = ReferenceModel(
         *(table.astype(np.float64) for table in tables),
@@ -126,7 +131,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         bound=bound,
         locks=locks,
     )
-    batches = as_reference_batches(block, sentences, skip_gram, negative)
+    batches = as_reference_batches(prepared.block, sentences, skip_gram, negative)
     expected_losses = [expected.train(batch, LEARNING_RATE, ids.tolist()) for batch in batches]
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=TOLERANCE)
     if negative:

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from gensim_tfw2v.batches import Block
 from gensim_tfw2v.vocabulary import Float32Array
-
-BoolArray = npt.NDArray[np.bool_]
+from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
 
 @dataclass
@@ -42,7 +37,7 @@ class StepSettings:
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_block` is called from as many threads at once as `concurrency` says; the other methods only while no block
+    `train_chunk` is called from as many threads at once as `concurrency` says; the other methods only while no chunk
     is being trained.
     """
 
@@ -51,8 +46,8 @@ class Placement(Protocol):
     def load(self, tables: ModelTables) -> None:
         """Take over these values."""
 
-    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
-        """Train the block's batches, each at its rate, and return the summed loss of each that is `measured`."""
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        """Make the chunk's block and train its batches."""
         ...
 
     def read_into(self, tables: ModelTables) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.batches import Block
-from gensim_tfw2v.placement import BoolArray, ModelTables, StepSettings
+from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
 from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
@@ -18,12 +19,13 @@ _TABLES = ("inputs", "outputs", "nodes")
 class LocalPlacement:
     """Trains in this process on `workers` threads, no more than there are cores."""
 
-    def __init__(self, settings: StepSettings, workers: int) -> None:
+    def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v import graph_arguments, steps
 
         self.concurrency = max(1, min(workers, usable_cores()))
         self._settings = settings
+        self._maker = maker
         self._arguments = graph_arguments
         self._train_block = steps.block_function(graph_arguments.objective_of(settings))
         self._lookups = graph_arguments.lookups_for(settings)
@@ -40,7 +42,15 @@ class LocalPlacement:
                 with self._tf.device(_DEVICE):
                     self._variables[name] = self._tf.Variable(values, trainable=False, name=name)
 
-    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> Float32Array:
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        prepared = prepare(self._maker, work)
+        if prepared is None:
+            return NOTHING_TRAINED
+        block = prepared.block
+        return TrainedChunk(block.tokens, self.train_prepared(prepared), prepared.measured, block.pairs)
+
+    def train_prepared(self, prepared: PreparedBlock) -> Float32Array:
+        """Train a block's batches and return the summed loss of each that is measured."""
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
@@ -48,8 +58,8 @@ class LocalPlacement:
                 self._tf.convert_to_tensor,
                 (
                     self._tables_type(*handles),
-                    self._arguments.block_tensors(block),
-                    self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
+                    self._arguments.block_tensors(prepared.block),
+                    self._arguments.rates(self._settings, prepared, self._lock_factors),
                     self._lookups,
                 ),
             )
