@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.commands import evaluate, neighbours, train, train_arguments
+from gensim_tfw2v.commands import evaluate, neighbours, server, train, train_arguments
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.model_files import ModelFileError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
-RUN = {"train": train.run, "evaluate": evaluate.run, "neighbours": neighbours.run}
+RUN = {"train": train.run, "evaluate": evaluate.run, "neighbours": neighbours.run, "server": server.run}
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("train", "train word vectors on a corpus", train_arguments),
         ("evaluate", "score a model on word similarities and analogies", evaluate),
         ("neighbours", "print the words nearest to a word", neighbours),
+        ("server", "be a parameter server or a worker of a cluster", server),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

@@ -68,7 +68,7 @@ MODES = [
 @pytest.mark.parametrize("where", PLACEMENTS)
 @pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
 @given(corpus=corpora(), mean=st.booleans(), bound=st.sampled_from([0.02, 0.25, 1.0]), locked=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
     where: str,
     skip_gram: bool,
