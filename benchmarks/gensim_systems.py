@@ -31,8 +31,8 @@ def train_tfw2v(job: Job) -> Outcome:
     class Measured(TFWord2Vec):
         """Ours, with its blocks timed."""
 
-        def _placement(self, settings: Any) -> Any:
-            return TimedPlacement(super()._placement(settings), blocks)
+        def _placement(self, place: Any) -> Any:
+            return TimedPlacement(super()._placement(place), blocks)
 
     model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     import_seconds = 0.0

@@ -69,10 +69,11 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    source = model._source(None, job.corpus, model.corpus_total_words)
+    place = model._place(None, model.corpus_total_words)
+    source = model._source(None, job.corpus, model.corpus_total_words, place.block_words)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    placement = model._placement()
+    placement = model._placement(place)
     placement.load(model._tables())
     return model._block_maker(), placement, chunks
 

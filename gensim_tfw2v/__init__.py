@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["TFWord2Vec", "__version__"]
+__all__ = ["TFWord2Vec", "__version__", "local_cluster"]
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.word2vec import TFWord2Vec
 
 
@@ -20,6 +21,10 @@ def __getattr__(name: str) -> Any:
         from gensim_tfw2v.word2vec import TFWord2Vec
 
         return TFWord2Vec
+    if name == "local_cluster":
+        from gensim_tfw2v.cluster.local import local_cluster
+
+        return local_cluster
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -22,6 +22,7 @@ _RARE_HIT = 2e-3  # share of negatives hitting their own target below which spar
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
+_BLOCKS_FOR_OVERLAP = 16  # blocks of an epoch for each worker
 
 
 def choose_batch_shape(
@@ -88,3 +89,11 @@ def choose_block_words(total_words: int, workers: int, batch_words: int | None) 
     if batch_words is not None:
         return batch_words
     return int(np.clip(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS, _MOST_BLOCK_WORDS))
+
+
+def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:
+    """Return whether workers of a cluster are to pull a block's rows while they train the one before it.
+
+    That doubles the blocks that do not know of each other's changes, for which a corpus has to have enough of them.
+    """
+    return total_words // block_words >= _BLOCKS_FOR_OVERLAP * workers

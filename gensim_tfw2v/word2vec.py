@@ -6,6 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from timeit import default_timer
 from typing import Any
 
@@ -13,9 +14,11 @@ import numpy as np
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH, Word2Vec
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.file_scan import FileScan, scan_file
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
+from gensim_tfw2v.placement.choice import Place, choose_place
 from gensim_tfw2v.progress import (
     ScanBar,
     ScanLog,
@@ -27,13 +30,14 @@ from gensim_tfw2v.progress import (
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
-from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
+from gensim_tfw2v.tuning import choose_batch_shape, negatives_hit_targets
 from gensim_tfw2v.vocabulary import HuffmanPaths, NegativeSampler, keep_probabilities, kept_shares, word_counts
 
 logger = logging.getLogger(__name__)
 
 _UPDATE_BOUND = 20.0
 _CACHE_MEMORY = 2**28
+_CLUSTER_TIMEOUT = 120.0
 _BYTES_PER_ENCODED_WORD = 4
 _OWN_DEFAULTS: dict[str, Any] = {
     "progress": None,
@@ -43,8 +47,11 @@ _OWN_DEFAULTS: dict[str, Any] = {
     "batch_tokens": None,
     "shared_negatives": None,
     "update_bound": None,
+    "cluster": None,
+    "cluster_timeout": _CLUSTER_TIMEOUT,
+    "training_report": None,
 }
-_NEVER_SAVED = ("_scan",)  # what belongs to this process alone
+_NEVER_SAVED = ("_scan", "cluster")  # what belongs to this process alone
 
 
 class TFWord2Vec(Word2Vec):
@@ -71,12 +78,20 @@ class TFWord2Vec(Word2Vec):
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
         Longest step that a batch may move a vector by, in multiples of the starting learning rate; 20 by default.
+    cluster : optional
+        Where to train instead of in this process: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" addresses,
+        a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable TF_CONFIG, or what
+        ``gensim_tfw2v.local_cluster()`` yields. Not saved with the model. See ``docs/cluster.md``.
+    cluster_timeout : float, optional
+        Seconds after which a block that its worker has not finished goes to another worker.
 
     Attributes
     ----------
     epoch_losses : list of float
         Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
         otherwise of every 16th.
+    training_report : dict or None
+        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, figures of every task.
 
     Examples
     --------
@@ -124,8 +139,12 @@ class TFWord2Vec(Word2Vec):
         batch_tokens: int | None = None,
         shared_negatives: int | None = None,
         update_bound: float | None = None,
+        cluster: Any = None,
+        cluster_timeout: float = _CLUSTER_TIMEOUT,
     ) -> None:
         check_arguments(locals())
+        if cluster is not None:
+            addresses_of(cluster)  # raises an error if it is none
         self.progress = progress
         self.cache_memory = cache_memory
         self.cache_disk = cache_disk
@@ -133,6 +152,9 @@ class TFWord2Vec(Word2Vec):
         self.batch_tokens = batch_tokens
         self.shared_negatives = shared_negatives
         self.update_bound = update_bound
+        self.cluster = cluster
+        self.cluster_timeout = cluster_timeout
+        self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._scan: FileScan | None = None
         super().__init__(
@@ -221,10 +243,12 @@ class TFWord2Vec(Word2Vec):
         report_delay: float = 1.0,
         compute_loss: bool = False,
         callbacks: Iterable[Any] = (),
+        *,
+        cluster: Any = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
-        `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
+        `cluster` takes the place of the model's own for this call. `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
         no queue here.
 
         Returns
@@ -258,7 +282,10 @@ class TFWord2Vec(Word2Vec):
             callback.on_train_begin(self)
 
         start = default_timer() - 0.00001
-        tallies = self._train_epochs(corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks)
+        place = self._place(self.cluster if cluster is None else cluster, total_words)
+        tallies = self._train_epochs(
+            corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, place
+        )
         trained_words = sum(tally.trained_words for tally in tallies)
         raw_words = sum(tally.raw_words for tally in tallies)
         self._log_train_end(raw_words, trained_words, default_timer() - start, sum(tally.blocks for tally in tallies))
@@ -276,15 +303,16 @@ class TFWord2Vec(Word2Vec):
         total_words: int | None,
         report_delay: float,
         callbacks: Sequence[Any],
+        place: Place,
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(shown.close)
-            source = self._source(corpus_iterable, corpus_file, total_words)
+            source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, self._placement())
+            current = _CurrentModel(self, self._placement(place))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             for epoch in range(self.epochs):
                 for callback in callbacks:
@@ -294,6 +322,8 @@ class TFWord2Vec(Word2Vec):
                     tally = train_epoch(plan, chunks, current.lent_to_placement(), [shown])
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
+                current.keep_if_endangered()
+                self.training_report = current.report(sum(tally.raw_words for tally in tallies))
                 if callbacks:  # they may read the model, and change it
                     current.take_back()
                 for callback in callbacks:
@@ -365,17 +395,22 @@ class TFWord2Vec(Word2Vec):
     def _kept_shares(self) -> np.ndarray:
         return kept_shares(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
 
-    def _placement(self) -> Placement:
-        from gensim_tfw2v.placement.local import LocalPlacement
+    def _place(self, cluster: Any, total_words: int | None) -> Place:
+        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
+        words = total_words or self.corpus_total_words or 0
+        return choose_place(cluster, self.workers, words, chosen, self.cluster_timeout)
 
-        return LocalPlacement(self._step_settings(), self._block_maker(), self.workers)
+    def _placement(self, place: Place) -> Placement:
+        return place.make(self._step_settings(), replace(self._block_maker(), negative_pool=place.negative_pool))
 
     def _source(
-        self, corpus_iterable: Iterable[Sequence[Any]] | None, corpus_file: str | None, total_words: int | None
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None,
+        corpus_file: str | None,
+        total_words: int | None,
+        block_words: int,
     ) -> Source:
         words = total_words or self.corpus_total_words or 0
-        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
-        block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen)
         budget = self._cache_budget()
         # Nothing is begun to be kept that is read once only, or that is known not to fit.
         if self.epochs == 1 or words * _BYTES_PER_ENCODED_WORD > self.cache_memory + self.cache_disk:
@@ -466,7 +501,7 @@ class TFWord2Vec(Word2Vec):
         return {name: value for name, value in self.__dict__.items() if name not in _NEVER_SAVED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({**_OWN_DEFAULTS, "epoch_losses": [], **state, "_scan": None})
+        self.__dict__.update({**_OWN_DEFAULTS, "epoch_losses": [], **state, "_scan": None, "cluster": None})
 
 
 class _CurrentModel:
@@ -491,7 +526,19 @@ class _CurrentModel:
             self._model._clear_post_train()
             self._lent = False
 
+    def keep_if_endangered(self) -> None:
+        """Copy the vectors into the model if the placement may lose them; the placement goes on having them."""
+        if self._placement.can_fail:
+            self._placement.read_into(self._model._tables())
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        """Return what training has taken so far, if the placement measures that."""
+        return self._placement.report(raw_words)
+
     def close(self) -> None:
-        """Bring the model up to date and free the placement."""
-        self.take_back()
-        self._placement.close()
+        """Bring the model up to date, unless the placement has lost the vectors, and free the placement."""
+        try:
+            if not self._placement.has_failed:
+                self.take_back()
+        finally:
+            self._placement.close()

@@ -164,7 +164,10 @@ def test_a_chunk_of_which_subsampling_leaves_nothing_trains_nothing(make_placeme
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 
-def test_chunks_train_side_by_side_as_one_after_the_other(make_placement: Callable[..., Placement]) -> None:
+def test_chunks_side_by_side_move_each_row_as_one_after_the_other_or_up_to_half_as_far(
+    make_placement: Callable[..., Placement],
+) -> None:
+    """A placement may take the mean of what two workers make of a row that both may have changed."""
     # Steps so small that it does not show who came first; the chunks share their negatives only.
     work = [work_on(0, rate=1e-4), work_on(20, rate=1e-4)]
     together = make_placement(2, first_negative=30)
@@ -178,9 +181,14 @@ def test_chunks_train_side_by_side_as_one_after_the_other(make_placement: Callab
     one_by_one.load(random_tables())
     for chunk in work:
         one_by_one.train_chunk(chunk)
-    moved = np.abs(read(one_by_one).inputs - random_tables().inputs).max()
-    assert moved > 1e-4
-    np.testing.assert_allclose(read(together).inputs, read(one_by_one).inputs, atol=2e-6)
+    trained = np.r_[0:10, 20:30]
+    whole = (read(one_by_one).inputs - random_tables().inputs)[trained].astype(np.float64)
+    found = (read(together).inputs - random_tables().inputs)[trained].astype(np.float64)
+    shares = (found * whole).sum(axis=1) / (whole * whole).sum(axis=1)
+    assert np.linalg.norm(whole, axis=1).min() > 1e-4
+    assert shares.min() > 0.49
+    assert shares.max() < 1.01
+    np.testing.assert_allclose(found, shares[:, None] * whole, atol=2e-6)
 
 
 def test_locked_rows_do_not_move(make_placement: Callable[..., Placement]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import logging
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -97,6 +99,18 @@ def connect(cluster: Any) -> Connection:
             )
             _check_versions(_current)
         return _current
+
+
+def disconnect(addresses: Addresses) -> None:
+    """End the connection to a cluster whose tasks are about to end, and free what they hold for this process."""
+    global _current
+    graphs = sys.modules.get("gensim_tfw2v.cluster.graphs")
+    with _lock:
+        if _current is not None and _current.addresses == addresses:
+            _current = None
+            if graphs is not None:
+                graphs.worker_graphs.cache_clear()
+            gc.collect()  # graphs hold themselves in circles
 
 
 def _await_tasks(addresses: Addresses) -> None:

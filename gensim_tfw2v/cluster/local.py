@@ -92,7 +92,15 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
         try:
             yield cluster
         finally:
+            forget(cluster.addresses)
             cluster.stop()
+
+
+def forget(addresses: Addresses) -> None:
+    """Let go of what this process has on the tasks, if it is connected: it can free nothing there later."""
+    connection = sys.modules.get("gensim_tfw2v.cluster.connection")
+    if connection is not None:
+        connection.disconnect(addresses)
 
 
 def _started(ps: int, workers: int, folder: Path) -> LocalCluster:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from gensim_tfw2v.vocabulary import Float32Array
 from gensim_tfw2v.work import ChunkWork, TrainedChunk
@@ -42,6 +42,10 @@ class Placement(Protocol):
     """
 
     concurrency: int
+    can_fail: bool
+    """The tables may get lost while this process lives on."""
+    has_failed: bool
+    """They have."""
 
     def load(self, tables: ModelTables) -> None:
         """Take over these values."""
@@ -52,6 +56,9 @@ class Placement(Protocol):
 
     def read_into(self, tables: ModelTables) -> None:
         """Write the current values into these arrays."""
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        """Return what training `raw_words` words of corpus has taken, None where nothing of it is measured."""
 
     def close(self) -> None:
         """Give the memory back."""

@@ -19,6 +19,8 @@ _TABLES = ("inputs", "outputs", "nodes")
 class LocalPlacement:
     """Trains in this process on `workers` threads, no more than there are cores."""
 
+    can_fail = has_failed = False
+
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v import graph_arguments, steps
@@ -69,6 +71,9 @@ class LocalPlacement:
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():
             np.copyto(values, self._variables[name].numpy())
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None
 
     def close(self) -> None:
         self._variables.clear()

@@ -8,7 +8,6 @@ import numpy as np
 
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
@@ -30,6 +29,8 @@ class ClusterPlacement:
         Seconds after which a block that its worker has not finished goes to another worker.
     """
 
+    can_fail = True
+
     def __init__(
         self, settings: StepSettings, maker: BlockMaker, connection: Connection, concurrency: int, timeout: float
     ) -> None:
@@ -47,9 +48,9 @@ class ClusterPlacement:
         self._dispatcher = Dispatcher(connection, concurrency > connection.workers, timeout)
 
     @property
-    def failure(self) -> ClusterError | None:
-        """What has made the tables unreachable, if something has."""
-        return self._dispatcher.failure
+    def has_failed(self) -> bool:
+        """Whether a server, and its part of the tables, was lost."""
+        return self._dispatcher.failure is not None
 
     def load(self, tables: ModelTables) -> None:
         from gensim_tfw2v.cluster import wire
@@ -108,9 +109,12 @@ class ClusterPlacement:
             for name, values in _present(tables).items():
                 self._tables.read_into(name, values)
 
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None if self.measurement is None else self.measurement.report(raw_words)
+
     def close(self) -> None:
         self._dispatcher.close()
-        if self._tables is not None and self.failure is None:
+        if self._tables is not None and not self.has_failed:
             with self._dispatcher.server_errors():
                 self._tables.free()
         self._tables = None
