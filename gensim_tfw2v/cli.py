@@ -9,12 +9,18 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.commands import evaluate, neighbours, server, train, train_arguments
+from gensim_tfw2v.commands import cluster, evaluate, neighbours, server, train, train_arguments
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.model_files import ModelFileError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
-RUN = {"train": train.run, "evaluate": evaluate.run, "neighbours": neighbours.run, "server": server.run}
+RUN = {
+    "train": train.run,
+    "evaluate": evaluate.run,
+    "neighbours": neighbours.run,
+    "server": server.run,
+    "cluster": cluster.run,
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,6 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("evaluate", "score a model on word similarities and analogies", evaluate),
         ("neighbours", "print the words nearest to a word", neighbours),
         ("server", "be a parameter server or a worker of a cluster", server),
+        ("cluster", "show how the tasks of a cluster are", cluster),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

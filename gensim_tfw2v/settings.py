@@ -68,9 +68,7 @@ _RULES: dict[str, _Rule] = {
     "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
     "cache_memory": _whole_at_least(0),
     "cache_disk": _whole_at_least(0),
-    "cluster_timeout": _Rule(
-        "a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0
-    ),
+    "cluster_timeout": _Rule("a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0),
 }
 
 # What of a model training reads, and a user may have changed since it was made.

@@ -248,8 +248,8 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
-        `cluster` takes the place of the model's own for this call. `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
-        no queue here.
+        `cluster` takes the place of the model's own for this call. `word_count` and `queue_factor` are accepted and
+        have no effect, as the first has none in gensim and there is no queue here.
 
         Returns
         -------
@@ -401,7 +401,9 @@ class TFWord2Vec(Word2Vec):
         return choose_place(cluster, self.workers, words, chosen, self.cluster_timeout)
 
     def _placement(self, place: Place) -> Placement:
-        return place.make(self._step_settings(), replace(self._block_maker(), negative_pool=place.negative_pool))
+        # A pool as large as the vocabulary would spare nothing.
+        pool = place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None
+        return place.make(self._step_settings(), replace(self._block_maker(), negative_pool=pool))
 
     def _source(
         self,

@@ -17,11 +17,13 @@ from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
 _running = ExitStack()
 
 
+atexit.register(_running.close)
+
+
 @functools.cache
-def shared_cluster() -> LocalCluster:
-    """Return a cluster of two parameter servers and two workers that runs as long as the tests do."""
-    atexit.register(_running.close)
-    return _running.enter_context(local_cluster(ps=2, workers=2))
+def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
+    """Return a cluster of real processes that runs as long as the tests do."""
+    return _running.enter_context(local_cluster(ps, workers))
 
 
 def _on_cluster(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:

@@ -26,6 +26,7 @@ _START_SECONDS = 60.0  # that a task may take to answer
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
+_refreshing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,13 @@ class Connection:
         except (tf.errors.OpError, KeyError) as error:
             if python_ops.is_missing_function(error):
                 raise ClusterError(
-                    f"{job} {task} at {self.addresses[job][task]} was not started by `tfw2v server`; start it so, or call "
-                    "gensim_tfw2v.cluster.register_functions() in it before its tf.distribute.Server is made"
+                    f"{job} {task} at {self.addresses[job][task]} was not started by `tfw2v server`; start it "
+                    "so, or call gensim_tfw2v.cluster.task_functions.register_functions() in it before its "
+                    "tf.distribute.Server is made"
                 ) from error
-            raise ClusterError(f"{job} {task} at {self.addresses[job][task]} does not answer: {_brief(error)}") from error
+            raise ClusterError(
+                f"{job} {task} at {self.addresses[job][task]} does not answer: {_brief(error)}"
+            ) from error
         return description
 
     def describe_all(self) -> dict[str, dict[str, Any]]:
@@ -70,8 +74,10 @@ class Connection:
         """Take tasks that were started anew back into the cluster; returns once all tasks answer."""
         from tensorflow.python.eager import context
 
-        # What TensorFlow's own ClusterCoordinator does when a worker comes back.
-        context.context().update_server_def(context.context()._server_def)
+        # One at a time: whoever comes second finds the devices that the first has brought back.
+        with _refreshing:
+            context.context().update_server_def(context.context()._server_def)
+        # This is what TensorFlow's own ClusterCoordinator does when a worker comes back.
 
 
 def device(job: str, task: int) -> str:
@@ -119,7 +125,9 @@ def _await_tasks(addresses: Addresses) -> None:
     while waiting := [(job, task) for job, task in waiting if not answers(addresses[job][task])]:
         if time.monotonic() > deadline:
             silent = ", ".join(f"{job} {task} at {addresses[job][task]}" for job, task in waiting)
-            raise ClusterError(f"no answer within {_START_SECONDS:.0f} s from {silent}; is `tfw2v server` running there?")
+            raise ClusterError(
+                f"no answer within {_START_SECONDS:.0f} s from {silent}; is `tfw2v server` running there?"
+            )
         time.sleep(0.2)
 
 
@@ -146,12 +154,11 @@ def _check_versions(connection: Connection) -> None:
     ]
     if wrong:
         raise ClusterError(
-            f"this process has gensim_tfw2v {own['package']} and tensorflow {own['tensorflow']}, but {', '.join(wrong)}; "
+            f"this process has gensim_tfw2v {own['package']} and tensorflow {own['tensorflow']}, but "
+            f"{', '.join(wrong)}; "
             "install the same versions everywhere"
         )
 
 
 def _brief(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
-
-

@@ -23,6 +23,9 @@ from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
+_CLOSING_SECONDS = 2.0
+# Of a task that was started anew, or of a connection in which it is being replaced.
+_SIGNS_OF_RESTART = ("context_id", "unknown device", "Failed to find function")
 
 
 @dataclass
@@ -51,7 +54,6 @@ class Dispatcher:
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._last_report = time.monotonic()
-        self._refreshing = threading.Lock()
         self.failure: ClusterError | None = None
 
     def begin(
@@ -98,8 +100,9 @@ class Dispatcher:
     def close(self) -> None:
         """Let the threads end; one whose worker does not answer is left behind."""
         self._closed.set()
+        deadline = time.monotonic() + _CLOSING_SECONDS
         for thread in self._threads:
-            thread.join(timeout=2 * _POLL_SECONDS if self.failure else self._timeout)
+            thread.join(timeout=max(0.0, deadline - time.monotonic()))
 
     @contextlib.contextmanager
     def server_errors(self) -> Iterator[None]:
@@ -183,7 +186,7 @@ class Dispatcher:
             error = ClusterError(
                 f"worker {worker} at {self._connection.addresses['worker'][worker]} was not started by `tfw2v server`"
             )
-        elif isinstance(error, lost) or "context_id" in str(error):
+        elif isinstance(error, lost) or any(sign in str(error) for sign in _SIGNS_OF_RESTART):
             return self._await_return(worker, jobs, error)
         for job in jobs:
             with contextlib.suppress(InvalidStateError):
@@ -203,8 +206,7 @@ class Dispatcher:
             self._jobs.put(job)
         while not self._closed.is_set() and self.failure is None:
             try:
-                with self._refreshing:
-                    self._connection.refresh()
+                self._connection.refresh()
                 self._connection.describe("worker", worker)
             except (self._tf.errors.OpError, ClusterError):
                 time.sleep(_POLL_SECONDS)

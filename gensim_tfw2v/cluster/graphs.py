@@ -102,6 +102,8 @@ class WorkerGraphs(NamedTuple):
 @functools.lru_cache(maxsize=32)
 def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     """Return the functions that run on workers."""
+    # A trace of its own: the servers of a new connection are not told of functions that an older one knew.
+    train_block = block_function.__wrapped__(shape.objective)
     handle = _spec([], tf.resource)
     handles = Handles(tuple((handle,) * shape.shards for _ in shape.tables()), handle, handle)
     staged = Staged(
@@ -116,11 +118,11 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
         return _stage(shape, handles, request)
 
     def finish(handles: Handles, staged: Staged) -> tf.Tensor:
-        return _finish(shape, handles, staged)
+        return _finish(shape, train_block, handles, staged)
 
     def finish_and_stage(handles: Handles, staged: Staged, request: Request) -> tuple[tf.Tensor, Staged]:
         following = _stage(shape, handles, request)  # first, so that its reads need not wait for the push
-        return _finish(shape, handles, staged), following
+        return _finish(shape, train_block, handles, staged), following
 
     def concrete(function: Any, *signature: Any) -> Any:
         return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
@@ -177,10 +179,10 @@ def _pull(shape: GraphShape, shards: Sequence[Any], rows: tf.Tensor, counts: tf.
     return tf.concat(pulled, 0)
 
 
-def _finish(shape: GraphShape, handles: Handles, staged: Staged) -> tf.Tensor:
+def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
     began = tf.timestamp()
     with tf.control_dependencies([began]):
-        losses, ends = _train(shape, staged)
+        losses, ends = _train(shape, train_block, staged)
     with tf.control_dependencies([losses, *ends]):
         trained = tf.timestamp()
     pushes = [
@@ -199,7 +201,7 @@ def _finish(shape: GraphShape, handles: Handles, staged: Staged) -> tf.Tensor:
     return _report(staged, losses, version, servers, tf.stack([trained - began, pushed - trained]))
 
 
-def _train(shape: GraphShape, staged: Staged) -> tuple[tf.Tensor, list[tf.Tensor]]:
+def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Return the losses of a block's batches and the rows as they are after them."""
     block = staged.block
     variables = [_private_variable(start) for start in staged.starts]
@@ -212,7 +214,7 @@ def _train(shape: GraphShape, staged: Staged) -> tuple[tf.Tensor, list[tf.Tensor
         block.rates.shared_negatives,
         block.rates.negative,
     )
-    losses = block_function(shape.objective)(tables, block.block, block.rates, lookups)
+    losses = train_block(tables, block.block, block.rates, lookups)
     with tf.control_dependencies([losses]):
         ends = [tf.raw_ops.ReadVariableOp(resource=variable, dtype=tf.float32) for variable in variables]
     with tf.control_dependencies(ends):
@@ -233,12 +235,12 @@ def _private_variable(value: tf.Tensor) -> tf.Tensor:
 def _push(shape: GraphShape, shards: Sequence[Any], rows: Any, change: tf.Tensor) -> list[tf.Operation]:
     """Add the changes of a table's rows to what the servers have by now."""
     pushes = []
-    parts = zip(tf.split(rows.rows, rows.counts, num=shape.shards), tf.split(change, rows.counts, num=shape.shards))
-    for shard, (indices, updates) in enumerate(parts):
+    rows_of_shards, change_of_shards = (
+        tf.split(tensor, rows.counts, num=shape.shards) for tensor in (rows.rows, change)
+    )
+    for shard, (indices, updates) in enumerate(zip(rows_of_shards, change_of_shards, strict=True)):
         with tf.device(shape.device_of(shard)):
-            pushes.append(
-                tf.raw_ops.ResourceScatterAdd(resource=shards[shard], indices=indices, updates=updates)
-            )
+            pushes.append(tf.raw_ops.ResourceScatterAdd(resource=shards[shard], indices=indices, updates=updates))
     return pushes
 
 

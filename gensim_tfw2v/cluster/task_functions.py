@@ -8,6 +8,7 @@ import platform
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,14 +114,15 @@ class Task:
 def register_functions() -> None:
     """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
     task = Task()
-    for name, function in {
+    functions: dict[str, Callable[..., Any]] = {
         DESCRIBE: task.describe,
         KNOWS_MODEL: task.knows_model,
         MAKE_BLOCK: task.make_block,
         OPEN_RUN: task.open_run,
         TOUCH_RUN: task.touch_run,
         CLOSE_RUN: task.close_run,
-    }.items():
+    }
+    for name, function in functions.items():
         register(name, function)
 
 

@@ -115,24 +115,25 @@ def name_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def stage(
-    model: WorkerModel, prepared: PreparedBlock | None, shards: int, rivals: int, figures: Any
-) -> StagedBlock:
+def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rivals: int, figures: Any) -> StagedBlock:
     """Return the prepared block with rows numbered anew, or one without batches if there is nothing to train."""
     if prepared is None:
         return _empty(shards, figures)
     block = prepared.block
     nodes = block.nodes
-    inputs, block_inputs = _touched(block.input_segments, model.words, shards, rivals)
-    outputs, block_outputs = _touched(block.candidate_segments, model.words, shards, rivals)
-    tree, block_nodes = _touched(None if nodes is None else nodes.segments, model.nodes, shards, rivals)
+    crowd = _Crowd(shards, rivals, float(prepared.learning_rates.mean()))
+    inputs, block_inputs = crowd.rows_of(block.input_ids, model.words)
+    outputs, block_outputs = crowd.rows_of(block.candidate_ids, model.words)
+    tree, block_nodes = crowd.rows_of(None if nodes is None else nodes.ids, model.nodes)
     own = replace(
         block,
         input_ids=inputs[block.input_ids],
         input_segments=_renumbered(block.input_segments, inputs),
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
         candidate_segments=_renumbered(block.candidate_segments, outputs),
-        nodes=None if nodes is None else replace(nodes, ids=tree[nodes.ids], segments=_renumbered(nodes.segments, tree)),
+        nodes=None
+        if nodes is None
+        else replace(nodes, ids=tree[nodes.ids], segments=_renumbered(nodes.segments, tree)),
     )
     locks = model.lock_factors
     if len(locks) > 1:
@@ -148,18 +149,26 @@ def stage(
     )
 
 
-def _touched(segments: Segments | None, rows: int, shards: int, rivals: int) -> tuple[Int32Array, TableRows]:
-    """Return the new number of each row of a table, where it is touched, and the touched rows."""
-    if segments is None:
-        return np.zeros(0, np.int32), _no_rows(shards)
-    touches = np.bincount(segments.unique, minlength=rows)  # batches that touch each row
-    of_shards = [np.flatnonzero(touches[shard::shards]).astype(np.int32) for shard in range(shards)]
-    counts = np.array([len(of_shard) for of_shard in of_shards], np.int32)
-    table_rows = TableRows(np.concatenate(of_shards), counts, np.zeros(0, np.float32))
-    ids = _ids_of(table_rows, shards)
-    numbers = np.empty(rows, np.int32)
-    numbers[ids] = np.arange(len(ids), dtype=np.int32)
-    return numbers, table_rows._replace(damping=damping_factors(touches[ids], rivals))
+@dataclass(frozen=True)
+class _Crowd:
+    """What rows are numbered and damped by."""
+
+    shards: int
+    rivals: int
+    rate: float
+
+    def rows_of(self, ids: Int32Array | None, rows: int) -> tuple[Int32Array, TableRows]:
+        """Return the new number of each row of a table, where `ids` have it, and the rows that `ids` have."""
+        if ids is None:
+            return np.zeros(0, np.int32), _no_rows(self.shards)
+        places = np.bincount(ids.reshape(-1), minlength=rows)
+        of_shards = [np.flatnonzero(places[shard :: self.shards]).astype(np.int32) for shard in range(self.shards)]
+        counts = np.array([len(of_shard) for of_shard in of_shards], np.int32)
+        table_rows = TableRows(np.concatenate(of_shards), counts, np.zeros(0, np.float32))
+        found = _ids_of(table_rows, self.shards)
+        numbers = np.empty(rows, np.int32)
+        numbers[found] = np.arange(len(found), dtype=np.int32)
+        return numbers, table_rows._replace(damping=damping_factors(places[found], self.rate, self.rivals))
 
 
 def _ids_of(table_rows: TableRows, shards: int) -> Int32Array:
@@ -185,9 +194,10 @@ def _empty(shards: int, figures: Any) -> StagedBlock:
 
     empty = tf.nest.map_structure(nothing, STAGED_BLOCK)
     rates_of_nothing = empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1))
-    return empty._replace(
+    block: StagedBlock = empty._replace(
         rates=rates_of_nothing,
         run_tokens=np.int32(1),
         tables=(_no_rows(shards),) * 3,
         figures=figures,
     )
+    return block

@@ -8,9 +8,9 @@ from pathlib import Path
 from gensim_tfw2v.commands.arguments import whole_number
 from gensim_tfw2v.commands.errors import CommandError
 
-DESCRIPTION = """Be one task of a cluster until told to stop: a parameter server, which holds a part of the vectors, or a
-worker, which trains blocks of the corpus. The port is open on every network interface and whoever reaches it can run
-code as this user: keep it closed to others."""
+DESCRIPTION = """Be one task of a cluster until told to stop: a parameter server, which holds a part of the vectors,
+or a worker, which trains blocks of the corpus. The port is open on every network interface and whoever
+reaches it can run code as this user: keep it closed to others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

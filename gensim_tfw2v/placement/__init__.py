@@ -44,8 +44,11 @@ class Placement(Protocol):
     concurrency: int
     can_fail: bool
     """The tables may get lost while this process lives on."""
-    has_failed: bool
-    """They have."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether they have been lost."""
+        ...
 
     def load(self, tables: ModelTables) -> None:
         """Take over these values."""

@@ -23,9 +23,7 @@ class Place:
     make: Callable[[StepSettings, BlockMaker], Placement]
 
 
-def choose_place(
-    cluster: Any, workers: int, total_words: int, batch_words: int | None, timeout: float
-) -> Place:
+def choose_place(cluster: Any, workers: int, total_words: int, batch_words: int | None, timeout: float) -> Place:
     """Return this process for `cluster` None, or else the cluster, to which it connects.
 
     Parameters

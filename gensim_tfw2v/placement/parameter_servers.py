@@ -1,4 +1,4 @@
-"""Tables on parameter servers, steps on workers: each worker trains a block at a time on copies of the rows it needs."""
+"""Tables on parameter servers, steps on workers: a worker trains a block on copies of the rows that it needs."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ class ClusterPlacement:
             tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables()), model, self._version
         )
         if self.measurement is None:
-            self.measurement = RunMeasurement(
-                self._connection.workers, servers, self._vector_size, len(shape.tables())
-            )
+            self.measurement = RunMeasurement(self._connection.workers, servers, self._vector_size, len(shape.tables()))
         self._dispatcher.begin(worker_graphs(shape), handles, self._tables.probe, self.measurement)
         self._remote = (self._tables.name, model_name)
 
@@ -93,8 +91,10 @@ class ClusterPlacement:
         from gensim_tfw2v.cluster.graphs import Request
 
         flags = [int(work.exact_loss), self._tables.shards, self.concurrency]
+        run, model = self._remote
         request = Request(
-            *self._remote,
+            run,
+            model,
             np.ascontiguousarray(work.ids, np.int32),
             np.ascontiguousarray(work.sentence_lengths, np.int32),
             np.array(work.entropy, np.int64),
