@@ -22,7 +22,7 @@ _RARE_HIT = 2e-3  # share of negatives hitting their own target below which spar
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
-_BLOCKS_FOR_OVERLAP = 16  # blocks of an epoch for each worker
+_BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 
 
 def choose_batch_shape(

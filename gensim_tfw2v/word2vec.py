@@ -49,6 +49,7 @@ _OWN_DEFAULTS: dict[str, Any] = {
     "update_bound": None,
     "cluster": None,
     "cluster_timeout": _CLUSTER_TIMEOUT,
+    "cluster_overlap": None,
     "training_report": None,
 }
 _NEVER_SAVED = ("_scan", "cluster")  # what belongs to this process alone
@@ -84,6 +85,9 @@ class TFWord2Vec(Word2Vec):
         ``gensim_tfw2v.local_cluster()`` yields. Not saved with the model. See ``docs/cluster.md``.
     cluster_timeout : float, optional
         Seconds after which a block that its worker has not finished goes to another worker.
+    cluster_overlap : bool, optional
+        Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
+        By default only where the corpus has hundreds of blocks for every worker.
 
     Attributes
     ----------
@@ -141,6 +145,7 @@ class TFWord2Vec(Word2Vec):
         update_bound: float | None = None,
         cluster: Any = None,
         cluster_timeout: float = _CLUSTER_TIMEOUT,
+        cluster_overlap: bool | None = None,
     ) -> None:
         check_arguments(locals())
         if cluster is not None:
@@ -154,6 +159,7 @@ class TFWord2Vec(Word2Vec):
         self.update_bound = update_bound
         self.cluster = cluster
         self.cluster_timeout = cluster_timeout
+        self.cluster_overlap = cluster_overlap
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._scan: FileScan | None = None
@@ -398,7 +404,7 @@ class TFWord2Vec(Word2Vec):
     def _place(self, cluster: Any, total_words: int | None) -> Place:
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
         words = total_words or self.corpus_total_words or 0
-        return choose_place(cluster, self.workers, words, chosen, self.cluster_timeout)
+        return choose_place(cluster, self.workers, words, chosen, self.cluster_timeout, self.cluster_overlap)
 
     def _placement(self, place: Place) -> Placement:
         # A pool as large as the vocabulary would spare nothing.

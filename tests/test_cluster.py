@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract import MODES, SENTENCES, assert_finite, learnt_arrays, topic_gap, two_topics
+from contract import MODES, PURE_MODES, SENTENCES, assert_finite, learnt_arrays, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
@@ -47,10 +47,11 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
-def test_two_workers_side_by_side_learn_what_belongs_together(mode: dict[str, int]) -> None:
+@pytest.mark.parametrize("overlap", [False, True], ids=["in-turn", "overlapping"])
+@pytest.mark.parametrize("mode", PURE_MODES.values(), ids=PURE_MODES.keys())
+def test_two_workers_side_by_side_learn_what_belongs_together(mode: dict[str, int], overlap: bool) -> None:
     arguments = SMALL | {"epochs": 30, "batch_words": 1500, "alpha": 0.05}
-    model = TFWord2Vec(two_topics(), **arguments, **mode, cluster=shared_cluster())
+    model = TFWord2Vec(two_topics(), **arguments, **mode, cluster=shared_cluster(), cluster_overlap=overlap)
     assert topic_gap(model.wv) > 1.0
     assert model.training_report is not None
     assert min(model.training_report["tasks"][f"worker {worker}"]["blocks"] for worker in range(2)) > 10

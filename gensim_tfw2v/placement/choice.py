@@ -23,7 +23,9 @@ class Place:
     make: Callable[[StepSettings, BlockMaker], Placement]
 
 
-def choose_place(cluster: Any, workers: int, total_words: int, batch_words: int | None, timeout: float) -> Place:
+def choose_place(
+    cluster: Any, workers: int, total_words: int, batch_words: int | None, timeout: float, overlap: bool | None
+) -> Place:
     """Return this process for `cluster` None, or else the cluster, to which it connects.
 
     Parameters
@@ -34,6 +36,8 @@ def choose_place(cluster: Any, workers: int, total_words: int, batch_words: int 
         Raw words of the corpus, 0 if not known.
     batch_words : int, optional
         The user's own block size.
+    overlap : bool, optional
+        The user's own choice of whether a cluster's workers pull their next block's rows while they train.
     """
     if cluster is None:
         threads = min(workers, usable_cores())
@@ -43,8 +47,10 @@ def choose_place(cluster: Any, workers: int, total_words: int, batch_words: int 
     connection = connect(cluster)
     concurrency = 1 if workers == 1 else connection.workers
     block_words = choose_block_words(total_words, concurrency, batch_words)
-    if workers > 1 and blocks_overlap(total_words, block_words, connection.workers):
-        concurrency *= 2
+    if overlap is None:
+        overlap = workers > 1 and blocks_overlap(total_words, block_words, connection.workers)
+    if overlap:
+        concurrency = 2 * connection.workers
         block_words = choose_block_words(total_words, concurrency, batch_words)
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
