@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -30,6 +30,7 @@ class EpochProgress:
     seconds: float  # since the epoch began
     learning_rate: float
     mean_loss: float  # per pair, over the batches measured so far; nan before the first
+    tasks: Mapping[str, Mapping[str, float]] | None = None  # on a cluster: figures of each task so far, by its name
 
     @property
     def words_per_second(self) -> float:

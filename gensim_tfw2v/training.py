@@ -125,6 +125,7 @@ class _Epoch:
                 seconds=tally.seconds,
                 learning_rate=self.learning_rate,
                 mean_loss=tally.mean_loss,
+                tasks=self.placement.task_figures(),
             )
 
 

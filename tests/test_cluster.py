@@ -26,6 +26,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster, answers
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.cluster.tables import ServerTables
+from gensim_tfw2v.progress import TrainingLog
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3}
 
@@ -64,6 +65,14 @@ def test_the_argument_of_train_is_for_one_call_only() -> None:
     assert model.training_report is not None
     model.train(SENTENCES, total_examples=150, epochs=1)
     assert model.training_report is None
+
+
+def test_observers_of_progress_see_the_figures_of_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(TrainingLog, "end_epoch", lambda self, progress: seen.append(progress.tasks))
+    TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
+    assert [set(tasks) for tasks in seen] == [{"worker 0", "worker 1", "ps 0", "ps 1"}] * 3
+    assert sum(seen[-1][f"worker {worker}"]["blocks"] for worker in range(2)) == 3
 
 
 def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,6 +60,9 @@ class Placement(Protocol):
 
     def read_into(self, tables: ModelTables) -> None:
         """Write the current values into these arrays."""
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]] | None:
+        """Return what each task of a cluster has done and used so far, None where there are no tasks."""
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
         """Return what training `raw_words` words of corpus has taken, None where nothing of it is measured."""

@@ -72,6 +72,9 @@ class LocalPlacement:
         for name, values in _present(tables).items():
             np.copyto(values, self._variables[name].numpy())
 
+    def task_figures(self) -> None:
+        return None
+
     def report(self, raw_words: int) -> dict[str, Any] | None:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,9 @@ class ClusterPlacement:
         with self._dispatcher.server_errors():
             for name, values in _present(tables).items():
                 self._tables.read_into(name, values)
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]] | None:
+        return None if self.measurement is None else self.measurement.tasks()
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
         return None if self.measurement is None else self.measurement.report(raw_words)
