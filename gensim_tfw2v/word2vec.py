@@ -328,10 +328,11 @@ class TFWord2Vec(Word2Vec):
                     tally = train_epoch(plan, chunks, current.lent_to_placement(), [shown])
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
-                current.keep_if_endangered()
                 self.training_report = current.report(sum(tally.raw_words for tally in tallies))
                 if callbacks:  # they may read the model, and change it
                     current.take_back()
+                else:
+                    current.keep_if_endangered()
                 for callback in callbacks:
                     callback.on_epoch_end(self)
         return tallies
