@@ -21,9 +21,9 @@ from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
-from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.local import LocalCluster, answers
+from gensim_tfw2v.cluster.local import LocalCluster, answers, free_addresses
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.cluster.tables import ServerTables
 from gensim_tfw2v.progress import TrainingLog
@@ -132,7 +132,7 @@ def test_tables_of_a_coordinator_that_was_killed_are_freed_by_the_next() -> None
     script = f"""
 import os
 import numpy as np
-from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.tables import ServerTables
 ServerTables(connect({shared_cluster().addresses!r}), 2).load("inputs", np.zeros((10, 3), np.float32))
 print("made", flush=True)
@@ -231,3 +231,23 @@ with local_cluster(ps=1, workers=1) as cluster:
     addresses = run_script(script).stdout.split()
     assert len(addresses) == 2
     _wait_until(lambda: not any(answers(address) for address in addresses))
+
+
+def test_a_task_that_was_not_started_by_this_package_is_named() -> None:
+    addresses = {"ps": free_addresses(1), "worker": free_addresses(1)}
+    script = f"""
+import tensorflow as tf
+spec = tf.train.ClusterSpec({addresses!r})
+servers = [tf.distribute.Server(spec, job_name=job, task_index=0) for job in ("ps", "worker")]
+print("ready", flush=True)
+servers[0].join()
+"""
+    with subprocess.Popen([sys.executable, "-c", script], env=environment(), stdout=subprocess.PIPE) as servers:
+        try:
+            assert servers.stdout is not None
+            assert servers.stdout.readline() == b"ready\n"
+            with pytest.raises(ClusterError, match=r"ps 0 .* was not started by `tfw2v server`"):
+                connect(addresses)
+        finally:
+            disconnect(addresses)
+            servers.kill()

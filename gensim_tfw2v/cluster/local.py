@@ -105,7 +105,7 @@ def forget(addresses: Addresses) -> None:
 
 def _started(ps: int, workers: int, folder: Path) -> LocalCluster:
     for tries_left in reversed(range(_TRIES_FOR_FREE_PORTS)):
-        cluster = LocalCluster({"ps": _free_addresses(ps), "worker": _free_addresses(workers)}, folder)
+        cluster = LocalCluster({"ps": free_addresses(ps), "worker": free_addresses(workers)}, folder)
         try:
             cluster.wait()
             return cluster
@@ -117,7 +117,7 @@ def _started(ps: int, workers: int, folder: Path) -> LocalCluster:
     raise AssertionError("the last try raises")
 
 
-def _free_addresses(count: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
     """Return addresses on loopback that nobody listens at."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]

@@ -32,4 +32,4 @@ def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[An
 
 def is_missing_function(error: Exception) -> bool:
     """Return whether a call failed because its task has no function of that name."""
-    return "callback" in str(error) and "not found" in str(error)
+    return "Could not find callback" in str(error)
