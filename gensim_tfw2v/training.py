@@ -143,9 +143,9 @@ def train_epoch(
     epoch = _Epoch(plan, chunks, placement)
     began = time.perf_counter()
     threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while thread.is_alive():
                 thread.join(_SECONDS_BETWEEN_REPORTS)
@@ -155,7 +155,8 @@ def train_epoch(
     finally:
         epoch.stopped = True
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # an interrupt may come before the last one has started
+                thread.join()
         epoch.tally.seconds = time.perf_counter() - began
     if epoch.failure is not None:
         raise epoch.failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,10 @@ from gensim_suite import classes_of, load_gensim_tests
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
+
+pytestmark = pytest.mark.skipif(
+    "TFW2V_CLUSTER_SUITE" not in os.environ, reason="takes minutes; set TFW2V_CLUSTER_SUITE=1 to run it"
+)
 
 
 class ClusterWord2Vec(TFWord2Vec):
