@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import MODES, PURE_MODES, SENTENCES, assert_finite, learnt_arrays, topic_gap, two_topics
+from event_files import values_of
 from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
-from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster, answers, free_addresses
@@ -46,6 +47,19 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     for name, array in learnt_arrays(local).items():
         np.testing.assert_allclose(learnt_arrays(remote)[name], array, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
+
+
+def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:
+    arguments = SMALL | {"hs": 1, "workers": 1, "update_bound": 0.05, "compute_loss": True}
+    for name, cluster in (("local", None), ("remote", shared_cluster(1, 1))):
+        log = TensorBoardLog(tmp_path / name, every_seconds=0)
+        TFWord2Vec(SENTENCES, **arguments, cluster=cluster, logdir=log)
+    for tag in ("loss/epoch", "speed/pairs_per_word", "updates/share_of_bounded_rows"):
+        local, remote = (values_of(tmp_path / name, tag) for name in ("local", "remote"))
+        np.testing.assert_allclose(remote, local, rtol=1e-2, err_msg=tag)
+        assert min(local) > 0, tag
+    assert values_of(tmp_path / "remote" / "tasks" / "worker 0", "tasks/blocks") == [1, 2, 3]
+    assert min(values_of(tmp_path / "remote", "workers/share_preparing_batches")) > 0
 
 
 @pytest.mark.parametrize("overlap", [False, True], ids=["in-turn", "overlapping"])
