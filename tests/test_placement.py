@@ -172,7 +172,7 @@ def test_chunks_side_by_side_move_each_row_as_one_after_the_other_or_up_to_half_
 ) -> None:
     """A placement may take the mean of what two workers make of a row that both may have changed."""
     # Steps so small that it does not show who came first; the chunks share their negatives only.
-    work = [work_on(0, rate=1e-4), work_on(20, rate=1e-4)]
+    work = [work_on(0, rate=3e-5), work_on(20, rate=3e-5)]
     together = make_placement(2, first_negative=30)
     together.load(random_tables())
     threads = [threading.Thread(target=together.train_chunk, args=(chunk,)) for chunk in work]
