@@ -183,7 +183,7 @@ def train_epoch(
     finally:
         epoch.stopped = True
         for thread in threads:
-            if thread.ident is not None:  # an interrupt may come before the last one has started
+            if thread.ident is not None:  # an interrupt may come before all of them are started
                 thread.join()
         epoch.tally.seconds = time.perf_counter() - began
     if epoch.failure is not None:

@@ -67,7 +67,7 @@ def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_
 def test_two_workers_side_by_side_learn_what_belongs_together(mode: dict[str, int], overlap: bool) -> None:
     arguments = SMALL | {"epochs": 30, "batch_words": 1500, "alpha": 0.05}
     model = TFWord2Vec(two_topics(), **arguments, **mode, cluster=shared_cluster(), cluster_overlap=overlap)
-    assert topic_gap(model.wv) > 1.0
+    assert topic_gap(model.wv) > 0.6
     assert model.training_report is not None
     assert min(model.training_report["tasks"][f"worker {worker}"]["blocks"] for worker in range(2)) > 10
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,13 @@ import pytest
 from contract import SENTENCES, assert_equal_models, assert_finite
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
+
+from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.chunks import Chunk
+from gensim_tfw2v.placement import StepSettings
+from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.training import EpochPlan, train_epoch
+from gensim_tfw2v.vocabulary import NegativeSampler
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 2, "sample": 0}
 
@@ -126,6 +137,31 @@ def test_training_goes_on_after_an_interrupt(word2vec_class: type[Any]) -> None:
     interrupted = model.wv.vectors.copy()
     assert model.train(SENTENCES, total_examples=150, epochs=2)[1] == 1200
     assert not np.array_equal(model.wv.vectors, interrupted)
+
+
+def test_an_interrupt_while_workers_start_waits_for_those_that_run() -> None:
+    """The corpus may not be closed under a worker that reads it."""
+    cumulative = np.array([2**30, 2**31 - 1], np.uint32)
+    maker = BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
+    settings = StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0)
+    placement = LocalPlacement(settings, maker, 1)
+    placement.concurrency = 100  # so that most are still to be started when the interrupt comes
+    plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
+    finished = threading.Event()
+
+    def chunks() -> Iterator[Chunk]:
+        _thread.interrupt_main()
+        time.sleep(0.5)
+        finished.set()
+        yield Chunk(0, np.zeros(0, np.int32), np.zeros(0, np.int32), 0, 0)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt), closing(chunks()) as corpus:
+            train_epoch(plan, corpus, placement, [])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert finished.is_set()
 
 
 @pytest.mark.parametrize("corpus", ["dict(corpus_iterable=LINES)", "dict(corpus_file='corpus.txt')"])
