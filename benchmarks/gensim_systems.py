@@ -31,8 +31,8 @@ def train_tfw2v(job: Job) -> Outcome:
     class Measured(TFWord2Vec):
         """Ours, with its blocks timed."""
 
-        def _placement(self, settings: Any) -> Any:
-            return TimedPlacement(super()._placement(settings), blocks)
+        def _placement(self, *arguments: Any) -> Any:
+            return TimedPlacement(super()._placement(*arguments), blocks)
 
     model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     import_seconds = 0.0
@@ -128,11 +128,11 @@ class TimedPlacement:
         self._inner = placement
         self._times = times
 
-    def train_block(self, *arguments: Any) -> Any:
+    def train_chunk(self, *arguments: Any) -> Any:
         began = time.perf_counter()
-        figures = self._inner.train_block(*arguments)
+        trained = self._inner.train_chunk(*arguments)
         self._times.seconds.append(time.perf_counter() - began)
-        return figures
+        return trained
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

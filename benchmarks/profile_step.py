@@ -69,10 +69,11 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    source = model._source(None, job.corpus, model.corpus_total_words)
+    place = model._place(None, model.corpus_total_words)
+    source = model._source(None, job.corpus, model.corpus_total_words, place.block_words)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    placement = model._placement(model._step_settings())
+    placement = model._placement(place, model._step_settings())
     placement.load(model._tables())
     return model._block_maker(), placement, chunks
 
@@ -110,14 +111,17 @@ def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tu
     import numpy as np
     from tensorflow import profiler
 
+    from gensim_tfw2v.work import PreparedBlock
+
     def run() -> None:
         for block in blocks:
             batches = len(block.pairs)
             measured = np.arange(batches) % 16 == 0
-            placement.train_block(block, np.full(batches, learning_rate, np.float32), measured)
+            placement.train_prepared(PreparedBlock(block, np.full(batches, learning_rate, np.float32), measured))
 
     for block in blocks[:_WARM_UP_BLOCKS]:
-        placement.train_block(block, np.zeros(len(block.pairs), np.float32), np.ones(len(block.pairs), bool))
+        batches = len(block.pairs)
+        placement.train_prepared(PreparedBlock(block, np.zeros(batches, np.float32), np.ones(batches, bool)))
     run_seconds = _seconds_of(run)
     with tempfile.TemporaryDirectory() as folder:
         profiler.experimental.start(folder)

@@ -70,6 +70,8 @@ class BlockMaker:
     keep: Float32Array | None
     negatives: NegativeSampler | None
     tree: HuffmanTree | None
+    negative_pool: int | None = None
+    """Draw a block's negatives out of so many draws, so that a block touches fewer rows of the output table."""
 
     def make(self, ids: Int32Array, sentence_lengths: Int32Array, rng: np.random.Generator) -> Block | None:
         """Return the block of these sentences, or None if subsampling leaves nothing."""
@@ -90,7 +92,7 @@ class BlockMaker:
         inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)
         candidates = None
         if self.negatives is not None:
-            drawn = self.negatives.draw(rng, batches * runs * self.shape.shared_negatives)
+            drawn = self._draw_negatives(self.negatives, rng, batches * runs * self.shape.shared_negatives)
             candidates = np.concatenate([targets, drawn.reshape(batches, runs, -1)], axis=2)
         reach = (left + right).reshape(batches, -1)
         return Block(
@@ -105,6 +107,12 @@ class BlockMaker:
             tokens=len(kept),
             pairs=(reach if self.skip_gram else reach > 0).sum(axis=1, dtype=np.int64),
         )
+
+    def _draw_negatives(self, negatives: NegativeSampler, rng: np.random.Generator, size: int) -> Int32Array:
+        if self.negative_pool is None or size <= self.negative_pool:
+            return negatives.draw(rng, size)
+        pool = negatives.draw(rng, self.negative_pool)
+        return pool[rng.integers(0, len(pool), size, dtype=np.int32)]
 
     def _predicted(self, kept: Int32Array, left: Int32Array, right: Int32Array) -> tuple[Int64Array, Int32Array]:
         """Return the pairs to train: positions of tokens, whose hidden vectors predict, and the words they predict."""

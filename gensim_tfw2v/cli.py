@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.commands import evaluate, neighbours, projector, tensorboard, train, train_arguments
+from gensim_tfw2v.commands import cluster, evaluate, neighbours, projector, server, tensorboard, train, train_arguments
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.model_files import ModelFileError
 
@@ -20,6 +20,8 @@ RUN = {
     "neighbours": neighbours.run,
     "projector": projector.run,
     "tensorboard": tensorboard.run,
+    "server": server.run,
+    "cluster": cluster.run,
 }
 
 
@@ -42,6 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
         ("neighbours", "print the words nearest to a word", neighbours),
         ("projector", "write a model's vectors for TensorBoard's projector", projector),
         ("tensorboard", "start TensorBoard for this machine only", tensorboard),
+        ("server", "be a parameter server or a worker of a cluster", server),
+        ("cluster", "show how the tasks of a cluster are", cluster),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

@@ -10,13 +10,14 @@ import tensorflow as tf
 
 from gensim_tfw2v import maths
 from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
-from gensim_tfw2v.placement import BoolArray, StepSettings
+from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates, block_function
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.steps import TreeRuns as TreeTensors
 from gensim_tfw2v.tree import TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.work import PreparedBlock
 
 
 def objective_of(settings: StepSettings) -> Objective:
@@ -71,34 +72,44 @@ def _nothing(specs: Any) -> Any:
     return tf.nest.map_structure(lambda spec: np.zeros([0] * spec.shape.rank, np.int32), specs)
 
 
-def rates(
-    settings: StepSettings, learning_rates: Float32Array, measured: BoolArray, lock_factors: Float32Array
-) -> Rates:
+def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array) -> Rates:
     """Return what scales the steps of one block."""
     return Rates(
-        learning_rates=learning_rates,
+        learning_rates=prepared.learning_rates,
         bound=np.float32(settings.update_bound),
         lock_factors=lock_factors,
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),
-        measured=measured,
+        measured=prepared.measured,
     )
 
 
 @functools.lru_cache(maxsize=16)
 def lookups_for(settings: StepSettings) -> Lookups:
     """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
-    shared, negative = tf.constant(settings.shared_negatives), tf.constant(float(settings.negative))
+    return pair_lookups(
+        objective_of(settings),
+        tf.constant(settings.window),
+        tf.constant(settings.run_tokens),
+        tf.constant(settings.shared_negatives),
+        tf.constant(float(settings.negative)),
+    )
+
+
+def pair_lookups(
+    objective: Objective, window: tf.Tensor, run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
+) -> Lookups:
+    """Return the look-up tables that the objective's graph uses."""
     masks = positives = totals = tf.zeros([0, 0])
-    if not settings.skip_gram:
-        positives, totals = maths.cbow_sampling_weights(tf.constant(settings.run_tokens), shared, negative)
-    if settings.window <= LOOKUP_WINDOW:
-        window, reach = tf.constant(settings.window), tf.range(settings.window + 1)
+    if not objective.skip_gram:
+        positives, totals = maths.cbow_sampling_weights(run_tokens, shared, negative)
+    if objective.lookup_weights:
+        reach = tf.range(window + 1)
         # [(W + 1)², B]: every (left, right), repeated for every place in a run
         grids = tf.meshgrid(reach, reach, indexing="ij")
-        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), settings.run_tokens, axis=1) for grid in grids)
+        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), run_tokens, axis=1) for grid in grids)
         masks = _as_rows(maths.window_mask(left, right, window))
-        if settings.skip_gram:
+        if objective.skip_gram:
             weights = maths.skip_gram_sampling_weights(left, right, window, shared, negative)
             positives, totals = _as_rows(weights[0]), _as_rows(weights[1])
     return Lookups(masks, positives, totals)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from gensim.models.word2vec import Word2Vec
 
 CACHE_MEMORY = 2**28
+CLUSTER_TIMEOUT = 120.0
 # This class's own arguments, as models have them that were saved without.
 OWN_DEFAULTS: dict[str, Any] = {
     "progress": None,
@@ -17,8 +18,12 @@ OWN_DEFAULTS: dict[str, Any] = {
     "shared_negatives": None,
     "update_bound": None,
     "logdir": None,
+    "cluster": None,
+    "cluster_timeout": CLUSTER_TIMEOUT,
+    "cluster_overlap": None,
+    "training_report": None,
 }
-_NEVER_SAVED = ("_scan", "logdir")  # what belongs to this process alone
+_NEVER_SAVED = ("_scan", "logdir", "cluster")  # what belongs to this process alone
 
 _Model = TypeVar("_Model", bound="GensimFiles")
 

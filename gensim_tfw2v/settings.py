@@ -68,12 +68,13 @@ _RULES: dict[str, _Rule] = {
     "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
     "cache_memory": _whole_at_least(0),
     "cache_disk": _whole_at_least(0),
+    "cluster_timeout": _Rule("a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0),
 }
 
 # What of a model training reads, and a user may have changed since it was made.
 TRAINING_ARGUMENTS = (
     "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
-    "shared_negatives", "update_bound", "cache_memory", "cache_disk",
+    "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The epoch loop: chunks of ids → blocks → steps on a placement, with what it learnt counted."""
+"""The epoch loop: chunks of ids → work for a placement, with what it learnt counted."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-import numpy as np
-
-from gensim_tfw2v.batches import Block, BlockMaker
 from gensim_tfw2v.corpus import Chunk
-from gensim_tfw2v.placement import BlockFigures, BoolArray, Placement
+from gensim_tfw2v.placement import Placement
 from gensim_tfw2v.progress import EpochProgress, ProgressObserver
+from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
-_LOSS_EVERY_BATCHES = 16  # the loss of every 16th batch tells the mean well enough and costs nothing to speak of
 _SECONDS_BETWEEN_REPORTS = 0.2
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,6 @@ class _Epoch:
 
     plan: EpochPlan
     chunks: Iterator[Chunk]
-    maker: BlockMaker
     placement: Placement
     tally: EpochTally = field(default_factory=EpochTally)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -82,12 +76,20 @@ class _Epoch:
     def work(self) -> None:
         """Train one chunk after the other until none is left, or until told to stop."""
         try:
-            while (task := self._timed("seconds_waiting", self._next_task)) is not None:
+            while (task := self._await_task()) is not None:
                 self._train(*task)
         except BaseException as failure:
             with self.lock:
                 self.failure = self.failure or failure
                 self.stopped = True
+
+    def _await_task(self) -> tuple[Chunk, float, float] | None:
+        """Return the next task, the time it took to come added to the tally."""
+        began = time.perf_counter()
+        task = self._next_task()
+        with self.lock:
+            self.tally.seconds_waiting += time.perf_counter() - began
+        return task
 
     def _next_task(self) -> tuple[Chunk, float, float] | None:
         """Return the next chunk with the learning rates at its beginning and end."""
@@ -103,41 +105,30 @@ class _Epoch:
             return chunk, first, last
 
     def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
-        rng = np.random.Generator(np.random.SFC64([*self.plan.seed, chunk.number]))
-        block = self._timed("seconds_preparing", lambda: self.maker.make(chunk.ids, chunk.sentence_lengths, rng))
-        if block is None:
-            self._count_corpus(chunk)
-            return
-        batches = len(block.pairs)
-        # As if each batch asked for its rate when it began.
-        rates = np.linspace(first_rate, last_rate, batches, endpoint=False).astype(np.float32)
-        measured = np.ones(batches, bool) if self.plan.exact_loss else np.arange(batches) % _LOSS_EVERY_BATCHES == 0
-        figures = self._timed("seconds_stepping", lambda: self.placement.train_block(block, rates, measured))
-        self._count_corpus(chunk)
-        self._count_block(block, figures, measured)
+        work = ChunkWork(
+            chunk.ids,
+            chunk.sentence_lengths,
+            entropy=(*self.plan.seed, chunk.number),
+            first_rate=first_rate,
+            last_rate=last_rate,
+            exact_loss=self.plan.exact_loss,
+        )
+        self._count(chunk, self.placement.train_chunk(work))
 
-    def _timed(self, counter: str, work: Callable[[], _Result]) -> _Result:
-        """Return what `work` returns, its time added to the tally's `counter`."""
-        began = time.perf_counter()
-        result = work()
-        with self.lock:
-            setattr(self.tally, counter, getattr(self.tally, counter) + time.perf_counter() - began)
-        return result
-
-    def _count_corpus(self, chunk: Chunk) -> None:
+    def _count(self, chunk: Chunk, trained: TrainedChunk) -> None:
+        measured = trained.measured
         with self.lock:
             self.tally.examples += chunk.sentences
             self.tally.raw_words += chunk.raw_words
-
-    def _count_block(self, block: Block, figures: BlockFigures, measured: BoolArray) -> None:
-        with self.lock:
-            self.tally.blocks += 1
-            self.tally.trained_words += block.tokens
-            self.tally.pairs += int(block.pairs.sum())
-            self.tally.loss += float(figures.losses[measured].sum(dtype=np.float64))
-            self.tally.measured_pairs += int(block.pairs[measured].sum())
-            self.tally.touched_rows += int(block.touched_rows()[measured].sum())
-            self.tally.bounded_rows += int(figures.bounded_rows[measured].sum())
+            self.tally.blocks += len(trained.pairs) > 0
+            self.tally.trained_words += trained.tokens
+            self.tally.pairs += int(trained.pairs.sum())
+            self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
+            self.tally.measured_pairs += int(trained.pairs[measured].sum())
+            self.tally.touched_rows += int(trained.touched_rows[measured].sum())
+            self.tally.bounded_rows += int(trained.bounded_rows[measured].sum())
+            self.tally.seconds_preparing += trained.seconds_preparing
+            self.tally.seconds_stepping += trained.seconds_stepping
 
     def progress(self) -> EpochProgress:
         """Return a picture of the tally."""
@@ -162,13 +153,13 @@ class _Epoch:
                 seconds_waiting=tally.seconds_waiting,
                 seconds_preparing=tally.seconds_preparing,
                 seconds_stepping=tally.seconds_stepping,
+                tasks=self.placement.task_figures(),
             )
 
 
 def train_epoch(
     plan: EpochPlan,
     chunks: Iterator[Chunk],
-    maker: BlockMaker,
     placement: Placement,
     observers: Sequence[ProgressObserver],
 ) -> EpochTally:
@@ -177,7 +168,7 @@ def train_epoch(
     An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
     is raised once they have: the placement then holds everything learnt so far.
     """
-    epoch = _Epoch(plan, chunks, maker, placement)
+    epoch = _Epoch(plan, chunks, placement)
     began = time.perf_counter()
     threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
     try:

@@ -26,6 +26,7 @@ _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
 _MOST_BLOCK_PAIRS = 1_000_000  # of which each takes some tens of bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
+_BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 
 
 def choose_batch_shape(
@@ -111,3 +112,11 @@ def choose_block_words(total_words: int, workers: int, batch_words: int | None, 
         return batch_words
     words = int(np.clip(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS, _MOST_BLOCK_WORDS))
     return max(1, min(words, _MOST_BLOCK_PAIRS // pairs_a_word))
+
+
+def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:
+    """Return whether workers of a cluster are to pull a block's rows while they train the one before it.
+
+    That doubles the blocks that do not know of each other's changes, for which a corpus has to have enough of them.
+    """
+    return total_words // block_words >= _BLOCKS_FOR_OVERLAP * workers

@@ -14,13 +14,15 @@ import numpy as np
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.file_scan import FileScan, scan_file
-from gensim_tfw2v.model_state import CACHE_MEMORY, GensimFiles
+from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, GensimFiles
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
+from gensim_tfw2v.placement.choice import Place, choose_place
 from gensim_tfw2v.progress import (
     ProgressObserver,
     ScanBar,
@@ -34,7 +36,7 @@ from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
+from gensim_tfw2v.tuning import choose_batch_shape, negatives_hit_targets
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 logger = logging.getLogger(__name__)
@@ -70,12 +72,23 @@ class TFWord2Vec(GensimFiles):
     logdir : str, os.PathLike or TensorBoardLog, optional
         Folder in which `train()` logs for TensorBoard, or a `TensorBoardLog` that also says what. It is not saved with
         the model.
+    cluster : optional
+        Where to train instead of in this process: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" addresses,
+        a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable TF_CONFIG, or what
+        ``gensim_tfw2v.local_cluster()`` yields. Not saved with the model. See ``docs/cluster.md``.
+    cluster_timeout : float, optional
+        Seconds after which a block that its worker has not finished goes to another worker.
+    cluster_overlap : bool, optional
+        Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
+        By default only where the corpus has hundreds of blocks for every worker.
 
     Attributes
     ----------
     epoch_losses : list of float
         Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
         otherwise of every 16th.
+    training_report : dict or None
+        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, figures of every task.
 
     Examples
     --------
@@ -124,9 +137,14 @@ class TFWord2Vec(GensimFiles):
         shared_negatives: int | None = None,
         update_bound: float | None = None,
         logdir: LogDir = None,
+        cluster: Any = None,
+        cluster_timeout: float = CLUSTER_TIMEOUT,
+        cluster_overlap: bool | None = None,
     ) -> None:
         check_arguments(locals())
         check_logdir(log_options(logdir))
+        if cluster is not None:
+            addresses_of(cluster)  # raises an error if it is none
         self.progress = progress
         self.cache_memory = cache_memory
         self.cache_disk = cache_disk
@@ -135,6 +153,10 @@ class TFWord2Vec(GensimFiles):
         self.shared_negatives = shared_negatives
         self.update_bound = update_bound
         self.logdir = logdir
+        self.cluster = cluster
+        self.cluster_timeout = cluster_timeout
+        self.cluster_overlap = cluster_overlap
+        self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._scan: FileScan | None = None
         super().__init__(
@@ -225,11 +247,12 @@ class TFWord2Vec(GensimFiles):
         callbacks: Iterable[Any] = (),
         *,
         logdir: LogDir = None,
+        cluster: Any = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
-        no queue here. `logdir` is as in the constructor, whose value stands if there is none here.
+        no queue here. `logdir` and `cluster` are as in the constructor, whose values stand if there are none here.
 
         Returns
         -------
@@ -264,8 +287,9 @@ class TFWord2Vec(GensimFiles):
             callback.on_train_begin(self)
 
         start = default_timer() - 0.00001
+        place = self._place(self.cluster if cluster is None else cluster, total_words)
         tallies = self._train_epochs(
-            corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log
+            corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log, place
         )
         trained_words = sum(tally.trained_words for tally in tallies)
         raw_words = sum(tally.raw_words for tally in tallies)
@@ -285,16 +309,17 @@ class TFWord2Vec(GensimFiles):
         report_delay: float,
         callbacks: Sequence[Any],
         log: TensorBoardLog | None,
+        place: Place,
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
-        maker, settings = self._block_maker(), self._step_settings(count_bounded=log is not None)
+        settings = self._step_settings(count_bounded=log is not None)
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(shown.close)
-            source = self._source(corpus_iterable, corpus_file, total_words)
+            source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, self._placement(settings))
+            current = _CurrentModel(self, self._placement(place, settings))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
@@ -304,11 +329,14 @@ class TFWord2Vec(GensimFiles):
                     callback.on_epoch_begin(self)
                 plan = self._epoch_plan(epoch, total_examples, total_words)
                 with closing(source.epoch()) as chunks:
-                    tally = train_epoch(plan, chunks, maker, current.lent_to_placement(), observers)
+                    tally = train_epoch(plan, chunks, current.lent_to_placement(), observers)
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
+                self.training_report = current.report(sum(tally.raw_words for tally in tallies))
                 if callbacks:  # they may read the model, and change it
                     current.take_back()
+                else:
+                    current.keep_if_endangered()
                 for callback in callbacks:
                     callback.on_epoch_end(self)
         return tallies
@@ -379,18 +407,27 @@ class TFWord2Vec(GensimFiles):
     def _kept_counts(self) -> np.ndarray:
         return kept_counts(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
 
-    def _placement(self, settings: StepSettings) -> Placement:
-        from gensim_tfw2v.placement.local import LocalPlacement
+    def _place(self, cluster: Any, total_words: int | None) -> Place:
+        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
+        words = total_words or self.corpus_total_words or 0
+        pairs_a_word = self.window + 1 if self.sg and self.hs else 1
+        return choose_place(
+            cluster, self.workers, words, chosen, pairs_a_word, self.cluster_timeout, self.cluster_overlap
+        )
 
-        return LocalPlacement(settings, self.workers)
+    def _placement(self, place: Place, settings: StepSettings) -> Placement:
+        # A pool as large as the vocabulary would spare nothing.
+        pool = place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None
+        return place.make(settings, replace(self._block_maker(), negative_pool=pool))
 
     def _source(
-        self, corpus_iterable: Iterable[Sequence[Any]] | None, corpus_file: str | None, total_words: int | None
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None,
+        corpus_file: str | None,
+        total_words: int | None,
+        block_words: int,
     ) -> Source:
         words = total_words or self.corpus_total_words or 0
-        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
-        pairs_a_word = self.window + 1 if self.sg and self.hs else 1
-        block_words = choose_block_words(words, min(self.workers, usable_cores()), chosen, pairs_a_word)
         budget = self._cache_budget()
         # Nothing is begun to be kept that is read once only, or that is known not to fit.
         if self.epochs == 1 or words * _BYTES_PER_ENCODED_WORD > self.cache_memory + self.cache_disk:
@@ -490,7 +527,19 @@ class _CurrentModel:
             self._model._clear_post_train()
             self._lent = False
 
+    def keep_if_endangered(self) -> None:
+        """Copy the vectors into the model if the placement may lose them; the placement goes on having them."""
+        if self._placement.can_fail:
+            self._placement.read_into(self._model._tables())
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        """Return what training has taken so far, if the placement measures that."""
+        return self._placement.report(raw_words)
+
     def close(self) -> None:
-        """Bring the model up to date and free the placement."""
-        self.take_back()
-        self._placement.close()
+        """Bring the model up to date, unless the placement has lost the vectors, and free the placement."""
+        try:
+            if not self._placement.has_failed:
+                self.take_back()
+        finally:
+            self._placement.close()

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 from collections.abc import Callable
+from contextlib import ExitStack
 
+from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement import Placement, StepSettings
 from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
 
-PLACEMENTS: dict[str, Callable[[StepSettings, int], Placement]] = {"local": LocalPlacement}
+_running = ExitStack()
+
+
+atexit.register(_running.close)
+
+
+@functools.cache
+def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
+    """Return a cluster of real processes that runs as long as the tests do."""
+    return _running.enter_context(local_cluster(ps, workers))
+
+
+def _on_cluster(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
+    return ClusterPlacement(settings, maker, connect(shared_cluster()), workers, timeout=60.0)
+
+
+PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
+    "local": LocalPlacement,
+    "cluster": _on_cluster,
+}

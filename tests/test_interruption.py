@@ -144,7 +144,7 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run() -> None:
     cumulative = np.array([2**30, 2**31 - 1], np.uint32)
     maker = BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
     settings = StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0)
-    placement = LocalPlacement(settings, 1)
+    placement = LocalPlacement(settings, maker, 1)
     placement.concurrency = 100  # so that most are still to be started when the interrupt comes
     plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
     finished = threading.Event()
@@ -158,7 +158,7 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
         with pytest.raises(KeyboardInterrupt), closing(chunks()) as corpus:
-            train_epoch(plan, corpus, maker, placement, [])
+            train_epoch(plan, corpus, placement, [])
     finally:
         signal.signal(signal.SIGINT, before)
     assert finished.is_set()

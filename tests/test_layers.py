@@ -13,15 +13,26 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 # Each layer may import from earlier ones and from its own.
 LAYERS = [
     ["settings", "tensorflow_runtime", "tokenizer", "encoded", "vocabulary", "segments", "progress", "scores"],
+    ["cluster", "cluster.errors", "cluster.task_figures"],
+    ["cluster.specification", "cluster.damping", "cluster.python_ops"],
+    ["cluster.local"],
     ["scan_worker", "chunks", "tree"],
     ["file_parts"],
     ["file_scan"],
     ["corpus"],
     ["batches"],
+    ["work"],
     ["tuning", "maths", "updates", "placement", "evaluation"],
     ["steps"],
     ["graph_arguments"],
-    ["placement.local"],
+    ["cluster.wire"],
+    ["cluster.task_functions"],
+    ["cluster.server", "cluster.connection"],
+    ["cluster.tables", "cluster.graphs"],
+    ["cluster.measuring"],
+    ["cluster.dispatch"],
+    ["placement.local", "placement.parameter_servers"],
+    ["placement.choice"],
     ["training", "observe"],
     ["model_state"],
     ["word2vec"],
@@ -83,4 +94,12 @@ def test_only_the_class_and_what_is_built_on_it_know_gensim() -> None:
 
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name_of(path) for path in MODULES if "import tensorflow as tf" in (PACKAGE / path).read_text()}
-    assert importing == {"maths", "updates", "steps", "graph_arguments", "tensorflow_runtime"}
+    assert importing == {
+        "maths",
+        "updates",
+        "steps",
+        "graph_arguments",
+        "tensorflow_runtime",
+        "cluster.wire",
+        "cluster.graphs",
+    }

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from placements import PLACEMENTS
 
-from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
+from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
 from gensim_tfw2v.vocabulary import NegativeSampler
+from gensim_tfw2v.work import ChunkWork, prepare
 
 WORDS, SIZE = 40, 6
 SETTINGS = StepSettings(
@@ -27,13 +28,20 @@ SETTINGS = StepSettings(
 )
 
 
+def maker_from(first_word: int) -> BlockMaker:
+    """Return a maker that draws its negatives from the ten words from this one on."""
+    cumulative = np.zeros(WORDS, np.uint32)
+    cumulative[first_word:] = np.minimum(np.arange(1, WORDS - first_word + 1), 10) * 2**27
+    return BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
+
+
 @pytest.fixture(params=PLACEMENTS)
-def make_placement(request: pytest.FixtureRequest) -> Iterator[Callable[[int], Placement]]:
-    """Return a function (workers) → placement; all are closed in the end."""
+def make_placement(request: pytest.FixtureRequest) -> Iterator[Callable[..., Placement]]:
+    """Return a function (workers, first negative word) → placement; all are closed in the end."""
     made: list[Placement] = []
 
-    def make(workers: int = 1) -> Placement:
-        made.append(PLACEMENTS[request.param](SETTINGS, workers))
+    def make(workers: int = 1, first_negative: int = 0) -> Placement:
+        made.append(PLACEMENTS[request.param](SETTINGS, maker_from(first_negative), workers))
         return made[-1]
 
     yield make
@@ -48,22 +56,13 @@ def random_tables(seed: int = 0) -> ModelTables:
     return ModelTables(inputs, outputs, None, np.ones(1, np.float32))
 
 
-def block_of(first_word: int, seed: int = 0) -> Block:
-    """Return a block over ten words and their negatives, of which there are a few batches."""
-    cumulative = np.zeros(WORDS, np.uint32)
-    cumulative[first_word:] = np.minimum(np.arange(1, WORDS - first_word + 1), 10) * 2**27
-    maker = BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
-    rng = np.random.default_rng(seed)
-    ids = (first_word + rng.integers(0, 10, 60)).astype(np.int32)
-    block = maker.make(ids, np.full(6, 10, np.int32), rng)
-    assert block is not None and len(block.pairs) > 2
-    return block
-
-
-def train(placement: Placement, block: Block, rate: float = 0.05, measured: bool = True) -> np.ndarray:
-    """Return the losses of the block's batches."""
-    batches = len(block.pairs)
-    return placement.train_block(block, np.full(batches, rate, np.float32), np.full(batches, measured)).losses
+def work_on(
+    first_word: int, seed: int = 0, rate: float = 0.05, last_rate: float | None = None, exact_loss: bool = True
+) -> ChunkWork:
+    """Return sentences of ten words from this one on, enough for more than two batches."""
+    ids = (first_word + np.random.default_rng(seed).integers(0, 10, 60)).astype(np.int32)
+    last_rate = rate if last_rate is None else last_rate
+    return ChunkWork(ids, np.full(6, 10, np.int32), (seed, 1), rate, last_rate, exact_loss)
 
 
 def read(placement: Placement) -> ModelTables:
@@ -83,7 +82,7 @@ def test_what_is_loaded_is_read_back(make_placement: Callable[..., Placement]) -
 def test_loading_again_replaces_everything(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables(0))
-    train(placement, block_of(0))
+    placement.train_chunk(work_on(0))
     placement.load(random_tables(1))
     np.testing.assert_array_equal(read(placement).inputs, random_tables(1).inputs)
 
@@ -91,15 +90,15 @@ def test_loading_again_replaces_everything(make_placement: Callable[..., Placeme
 def test_training_leaves_the_loaded_arrays_alone(make_placement: Callable[..., Placement]) -> None:
     placement, tables = make_placement(), random_tables()
     placement.load(tables)
-    train(placement, block_of(0))
+    placement.train_chunk(work_on(0))
     np.testing.assert_array_equal(tables.inputs, random_tables().inputs)
     assert not np.array_equal(read(placement).inputs, tables.inputs)
 
 
 def test_rows_that_no_token_touches_stay_bit_for_bit(make_placement: Callable[..., Placement]) -> None:
-    placement = make_placement()
+    placement = make_placement(first_negative=20)
     placement.load(random_tables())
-    train(placement, block_of(20))
+    placement.train_chunk(work_on(20))
     untouched = np.r_[0:20, 30:WORDS]
     np.testing.assert_array_equal(read(placement).inputs[untouched], random_tables().inputs[untouched])
     np.testing.assert_array_equal(read(placement).outputs[untouched], random_tables().outputs[untouched])
@@ -111,7 +110,7 @@ def test_one_worker_gives_the_same_bits_twice(make_placement: Callable[..., Plac
         placement = make_placement()
         placement.load(random_tables())
         for seed in range(3):
-            train(placement, block_of(0, seed))
+            placement.train_chunk(work_on(0, seed))
         results.append(read(placement).inputs)
     np.testing.assert_array_equal(*results)
 
@@ -119,55 +118,87 @@ def test_one_worker_gives_the_same_bits_twice(make_placement: Callable[..., Plac
 def test_batches_that_are_not_measured_report_no_loss(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    block = block_of(0)
-    measured = np.arange(len(block.pairs)) == 1
-    losses = placement.train_block(block, np.zeros(len(block.pairs), np.float32), measured).losses
-    assert losses.shape == block.pairs.shape
-    assert losses[1] > 0
-    assert not losses[~measured].any()
+    trained = placement.train_chunk(work_on(0, exact_loss=False))
+    assert trained.losses.shape == trained.pairs.shape == trained.measured.shape
+    assert trained.measured.sum() == 1
+    assert trained.losses[trained.measured] > 0
+    assert not trained.losses[~trained.measured].any()
 
 
 def test_a_rate_of_zero_measures_and_changes_nothing(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    first, second = train(placement, block_of(0), rate=0.0), train(placement, block_of(0), rate=0.0)
-    np.testing.assert_array_equal(first, second)
+    first, second = (placement.train_chunk(work_on(0, rate=0.0)) for _ in range(2))
+    np.testing.assert_array_equal(first.losses, second.losses)
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 
-def test_each_batch_takes_its_own_rate(make_placement: Callable[..., Placement]) -> None:
-    placement, block = make_placement(), block_of(0)
-    rates = np.zeros(len(block.pairs), np.float32)
-    rates[-1] = 0.05
+def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -> None:
+    placement = make_placement()
     placement.load(random_tables())
-    placement.train_block(block, rates, np.zeros(len(rates), bool))
+    prepared = prepare(maker_from(0), work_on(0))
+    trained = placement.train_chunk(work_on(0))
+    assert prepared is not None
+    assert trained.tokens == 60
+    np.testing.assert_array_equal(trained.pairs, prepared.block.pairs)
+    np.testing.assert_array_equal(trained.touched_rows, prepared.block.touched_rows())
+    assert trained.measured.all()
+    assert trained.seconds_preparing > 0
+    assert trained.seconds_stepping > 0
+
+
+def test_each_batch_takes_its_own_rate(make_placement: Callable[..., Placement]) -> None:
+    placement, work = make_placement(), work_on(0, rate=0.0, last_rate=0.05)
+    prepared = prepare(maker_from(0), work)
+    assert prepared is not None and prepared.learning_rates[0] == 0
+    placement.load(random_tables())
+    placement.train_chunk(work)
+    block = prepared.block
     moved = np.flatnonzero((read(placement).inputs != random_tables().inputs).any(axis=1))
-    np.testing.assert_array_equal(moved, np.unique(block.input_ids[-1][(block.left + block.right)[-1] > 0]))
+    np.testing.assert_array_equal(moved, np.unique(block.input_ids[1:][(block.left + block.right)[1:] > 0]))
 
 
-def test_blocks_of_different_words_train_side_by_side_as_one_after_the_other(
+def test_a_chunk_of_which_subsampling_leaves_nothing_trains_nothing(make_placement: Callable[..., Placement]) -> None:
+    placement = make_placement()
+    placement.load(random_tables())
+    nothing = ChunkWork(np.zeros(0, np.int32), np.zeros(0, np.int32), (1,), 0.05, 0.05, exact_loss=True)
+    trained = placement.train_chunk(nothing)
+    assert (trained.tokens, trained.losses.size, trained.pairs.size) == (0, 0, 0)
+    np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
+
+
+def test_chunks_side_by_side_move_each_row_as_one_after_the_other_or_up_to_half_as_far(
     make_placement: Callable[..., Placement],
 ) -> None:
-    blocks = [block_of(0), block_of(20)]
-    together = make_placement(2)
+    """A placement may take the mean of what two workers make of a row that both may have changed."""
+    # Steps so small that it does not show who came first; the chunks share their negatives only.
+    work = [work_on(0, rate=3e-5), work_on(20, rate=3e-5)]
+    together = make_placement(2, first_negative=30)
     together.load(random_tables())
-    threads = [threading.Thread(target=train, args=(together, block)) for block in blocks]
+    threads = [threading.Thread(target=together.train_chunk, args=(chunk,)) for chunk in work]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    one_by_one = make_placement()
+    one_by_one = make_placement(1, first_negative=30)
     one_by_one.load(random_tables())
-    for block in blocks:
-        train(one_by_one, block)
-    np.testing.assert_allclose(read(together).inputs, read(one_by_one).inputs, atol=1e-6)
+    for chunk in work:
+        one_by_one.train_chunk(chunk)
+    trained = np.r_[0:10, 20:30]
+    whole = (read(one_by_one).inputs - random_tables().inputs)[trained].astype(np.float64)
+    found = (read(together).inputs - random_tables().inputs)[trained].astype(np.float64)
+    shares = (found * whole).sum(axis=1) / (whole * whole).sum(axis=1)
+    assert np.linalg.norm(whole, axis=1).min() > 1e-4
+    assert shares.min() > 0.49
+    assert shares.max() < 1.01
+    np.testing.assert_allclose(found, shares[:, None] * whole, atol=2e-6)
 
 
 def test_locked_rows_do_not_move(make_placement: Callable[..., Placement]) -> None:
     placement, tables = make_placement(), random_tables()
     tables.lock_factors = (np.arange(WORDS) % 2).astype(np.float32)
     placement.load(tables)
-    train(placement, block_of(0))
+    placement.train_chunk(work_on(0))
     moved = (read(placement).inputs != random_tables().inputs).any(axis=1)
     assert not moved[0::2].any()
     assert moved[1:10:2].all()
@@ -176,7 +207,7 @@ def test_locked_rows_do_not_move(make_placement: Callable[..., Placement]) -> No
 def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    before = train(placement, block_of(0), rate=0.0).sum()
+    before = placement.train_chunk(work_on(0, rate=0.0)).losses.sum()
     for seed in range(20):
-        train(placement, block_of(0, seed))
-    assert train(placement, block_of(0), rate=0.0).sum() < before
+        placement.train_chunk(work_on(0, seed))
+    assert placement.train_chunk(work_on(0, rate=0.0)).losses.sum() < before

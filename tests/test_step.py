@@ -14,6 +14,7 @@ from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.vocabulary import NegativeSampler
+from gensim_tfw2v.work import ChunkWork, prepare
 
 LEARNING_RATE = 0.05
 TOLERANCE = 1e-5
@@ -74,7 +75,7 @@ MODES = [
     locked=st.booleans(),
     counted=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
     where: str,
     skip_gram: bool,
@@ -99,7 +100,10 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         tree=HuffmanTree.of(gensim_model.wv) if tree else None,
     )
     ids = np.array([word for sentence in sentences for word in sentence], np.int32)
-    block = maker.make(ids, np.array([len(sentence) for sentence in sentences], np.int32), rng)
+    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+    work = ChunkWork(ids, lengths, (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
+    prepared = prepare(maker, work)
+    assert prepared is not None
     locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
     tables = [rng.normal(0, 0.8, (vocabulary, 4)).astype(np.float32) for _ in range(3)]
     trained = ModelTables(
@@ -118,12 +122,13 @@ def test_a_block_moves_every_row_as_plain_loops_do(
             update_bound=bound,
             count_bounded=counted,
         ),
+        maker,
         1,
     )
     placement.load(trained)
-    rates = np.full(len(block.pairs), LEARNING_RATE, np.float32)
-    figures = placement.train_block(block, rates, np.ones(len(block.pairs), bool))
+    found = placement.train_chunk(work)
     placement.read_into(trained)
+    placement.close()
 
     expected = ReferenceModel(
         *(table.astype(np.float64) for table in tables),
@@ -134,7 +139,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         bound=bound,
         locks=locks,
     )
-    batches = as_reference_batches(block, sentences, skip_gram, negative)
+    batches = as_reference_batches(prepared.block, sentences, skip_gram, negative)
     expected_losses, bounded_rows = [], []
     for batch in batches:
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
@@ -144,8 +149,8 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         np.testing.assert_allclose(trained.outputs, expected.outputs, atol=TOLERANCE)
     if tree:
         np.testing.assert_allclose(trained.nodes, expected.nodes, atol=TOLERANCE)
-    np.testing.assert_allclose(figures.losses, expected_losses, rtol=1e-4, atol=1e-4)
-    np.testing.assert_array_equal(figures.bounded_rows, bounded_rows)
+    np.testing.assert_allclose(found.losses, expected_losses, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(found.bounded_rows, bounded_rows)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.model_files import FORMATS
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_learning,
         _add_run,
         _add_own,
+        _add_cluster,
         _add_log,
         _add_tuning,
     ):
@@ -49,6 +51,11 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", *_LOG_OPTIONS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = _log_of(arguments)
+    if arguments.cluster not in (None, "env"):
+        try:
+            settings["cluster"] = read_file(Path(arguments.cluster))
+        except (OSError, ValueError) as error:
+            raise CommandError(f"--cluster {arguments.cluster!r}: {error}") from error
     return settings | ({"progress": False} if arguments.quiet else {})
 
 
@@ -254,6 +261,30 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         default=None,
         help="where that space is (default: the temporary folder)",
+    )
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("cluster").add_argument
+    add(
+        "--cluster",
+        metavar="FILE",
+        default=None,
+        help='train over the tasks in a JSON file, {"ps": [...], "worker": [...]}, or in TF_CONFIG if FILE is env '
+        "(default: in this process)",
+    )
+    add(
+        "--cluster-timeout",
+        metavar="SECONDS",
+        type=real_number(0),
+        default=120.0,
+        help="time after which another worker gets a block that is not finished (default: %(default)s)",
+    )
+    add(
+        "--cluster-overlap",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="pull the rows of a worker's next block while it trains (default: with very many blocks only)",
     )
 
 

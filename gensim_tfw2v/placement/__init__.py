@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from gensim_tfw2v.batches import Block
 from gensim_tfw2v.vocabulary import Float32Array
-
-BoolArray = npt.NDArray[np.bool_]
+from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
 
 @dataclass
@@ -51,21 +47,35 @@ class BlockFigures:
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_block` is called from as many threads at once as `concurrency` says, and `read_into` meanwhile by those who
-    can do with rows of different moments; the other methods only while no block is being trained.
+    `train_chunk` is called from as many threads at once as `concurrency` says, and `read_into` meanwhile by those who
+    can do with rows of different moments; the other methods only while no chunk is being trained.
     """
 
     concurrency: int
+    can_fail: bool
+    """The tables may get lost while this process lives on."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether they have been lost."""
+        ...
 
     def load(self, tables: ModelTables) -> None:
         """Take over these values."""
 
-    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> BlockFigures:
-        """Train the block's batches, each at its rate, and return the figures of those that are `measured`."""
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        """Make the chunk's block and train its batches."""
         ...
 
     def read_into(self, tables: ModelTables) -> None:
         """Write the current values into these arrays."""
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+        """Return what each task of a cluster has done and used so far, nothing where there are no tasks."""
+        ...
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        """Return what training `raw_words` words of corpus has taken, None where nothing of it is measured."""
 
     def close(self) -> None:
         """Give the memory back."""

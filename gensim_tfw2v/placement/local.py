@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.batches import Block
-from gensim_tfw2v.placement import BlockFigures, BoolArray, ModelTables, StepSettings
+from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.placement import BlockFigures, ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
 from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
@@ -19,7 +23,9 @@ _ROWS_AT_ONCE = 4096  # so that reading a table back takes no third copy of it
 class LocalPlacement:
     """Trains in this process on `workers` cores, as far as there are so many."""
 
-    def __init__(self, settings: StepSettings, workers: int) -> None:
+    can_fail = has_failed = False
+
+    def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v import graph_arguments, steps
 
@@ -27,6 +33,7 @@ class LocalPlacement:
         # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.
         self.concurrency = cores + 1 if cores > 1 else 1
         self._settings = settings
+        self._maker = maker
         self._arguments = graph_arguments
         self._train_block = steps.block_function(graph_arguments.objective_of(settings))
         self._lookups = graph_arguments.lookups_for(settings)
@@ -43,7 +50,26 @@ class LocalPlacement:
                 with self._tf.device(_DEVICE):
                     self._variables[name] = self._tf.Variable(values, trainable=False, name=name)
 
-    def train_block(self, block: Block, learning_rates: Float32Array, measured: BoolArray) -> BlockFigures:
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        began = time.perf_counter()
+        prepared = prepare(self._maker, work)
+        made = time.perf_counter()
+        if prepared is None:
+            return replace(NOTHING_TRAINED, seconds_preparing=made - began)
+        figures = self.train_prepared(prepared)
+        return TrainedChunk(
+            tokens=prepared.block.tokens,
+            losses=figures.losses,
+            bounded_rows=figures.bounded_rows,
+            measured=prepared.measured,
+            pairs=prepared.block.pairs,
+            touched_rows=prepared.block.touched_rows(),
+            seconds_preparing=made - began,
+            seconds_stepping=time.perf_counter() - made,
+        )
+
+    def train_prepared(self, prepared: PreparedBlock) -> BlockFigures:
+        """Train a block's batches and return the figures of those that are measured."""
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
@@ -51,8 +77,8 @@ class LocalPlacement:
                 self._tf.convert_to_tensor,
                 (
                     self._tables_type(*handles),
-                    self._arguments.block_tensors(block),
-                    self._arguments.rates(self._settings, learning_rates, measured, self._lock_factors),
+                    self._arguments.block_tensors(prepared.block),
+                    self._arguments.rates(self._settings, prepared, self._lock_factors),
                     self._lookups,
                 ),
             )
@@ -64,6 +90,12 @@ class LocalPlacement:
             for start in range(0, len(values), _ROWS_AT_ONCE):
                 rows = slice(start, start + _ROWS_AT_ONCE)
                 np.copyto(values[rows], self._variables[name][rows].numpy())
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {}
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None
 
     def close(self) -> None:
         self._variables.clear()

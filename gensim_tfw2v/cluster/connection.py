@@ -1,0 +1,164 @@
+"""This process as the coordinator of a cluster: connected once, checked, and told apart when it changes."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import logging
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import gensim_tfw2v
+from gensim_tfw2v.cluster import python_ops
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.local import answers
+from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
+from gensim_tfw2v.cluster.task_functions import DESCRIBE
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+
+logger = logging.getLogger(__name__)
+
+_START_SECONDS = 60.0  # that a task may take to answer
+_numbers = itertools.count()
+_current: Connection | None = None
+_lock = threading.Lock()
+_refreshing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A cluster that this process coordinates."""
+
+    number: int  # tells a new connection from an older one
+    addresses: Addresses
+    strategy: Any
+
+    @property
+    def servers(self) -> int:
+        """Return the number of parameter servers."""
+        return len(self.addresses["ps"])
+
+    @property
+    def workers(self) -> int:
+        """Return the number of workers."""
+        return len(self.addresses["worker"])
+
+    def describe(self, job: str, task: int) -> dict[str, Any]:
+        """Return what a task says of itself."""
+        tf = load_tensorflow()
+        try:
+            with tf.device(device(job, task)):
+                (found,) = python_ops.call(DESCRIBE, [], [tf.string])
+            description: dict[str, Any] = json.loads(found.numpy())
+        except (tf.errors.OpError, KeyError) as error:
+            if python_ops.is_missing_function(error):
+                raise ClusterError(
+                    f"{job} {task} at {self.addresses[job][task]} was not started by `tfw2v server`; start it "
+                    "so, or call gensim_tfw2v.cluster.task_functions.register_functions() in it before its "
+                    "tf.distribute.Server is made"
+                ) from error
+            raise ClusterError(
+                f"{job} {task} at {self.addresses[job][task]} does not answer: {_brief(error)}"
+            ) from error
+        return description
+
+    def describe_all(self) -> dict[str, dict[str, Any]]:
+        """Return what every task says of itself, by "job number"."""
+        return {f"{job} {task}": self.describe(job, task) for job in JOBS for task in range(len(self.addresses[job]))}
+
+    def refresh(self) -> None:
+        """Take tasks that were started anew back into the cluster; returns once all tasks answer."""
+        from tensorflow.python.eager import context
+
+        # One at a time: whoever comes second finds the devices that the first has brought back.
+        with _refreshing:
+            context.context().update_server_def(context.context()._server_def)
+        # This is what TensorFlow's own ClusterCoordinator does when a worker comes back.
+
+
+def device(job: str, task: int) -> str:
+    """Return the device of a task on which tables and steps are."""
+    return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
+
+
+def connect(cluster: Any) -> Connection:
+    """Return the connection to a cluster; the same one as long as the cluster stays the same.
+
+    A process is connected to one cluster at a time: connecting to another one ends the earlier connection.
+    """
+    global _current
+    addresses = addresses_of(cluster)
+    with _lock:
+        if _current is None or _current.addresses != addresses:
+            _await_tasks(addresses)
+            strategy = cluster if hasattr(cluster, "cluster_resolver") else _new_strategy(cluster, addresses)
+            _current = Connection(next(_numbers), addresses, strategy)
+            logger.info(
+                "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
+                "of every machine that takes part, this one included: keep its ports closed to others",
+                _current.servers,
+                _current.workers,
+            )
+            _check_versions(_current)
+        return _current
+
+
+def disconnect(addresses: Addresses) -> None:
+    """End the connection to a cluster whose tasks are about to end, and free what they hold for this process."""
+    global _current
+    graphs = sys.modules.get("gensim_tfw2v.cluster.graphs")
+    with _lock:
+        if _current is not None and _current.addresses == addresses:
+            _current = None
+            if graphs is not None:
+                graphs.worker_graphs.cache_clear()
+            gc.collect()  # graphs hold themselves in circles
+
+
+def _await_tasks(addresses: Addresses) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    waiting = [(job, task) for job in JOBS for task in range(len(addresses[job]))]
+    while waiting := [(job, task) for job, task in waiting if not answers(addresses[job][task])]:
+        if time.monotonic() > deadline:
+            silent = ", ".join(f"{job} {task} at {addresses[job][task]}" for job, task in waiting)
+            raise ClusterError(
+                f"no answer within {_START_SECONDS:.0f} s from {silent}; is `tfw2v server` running there?"
+            )
+        time.sleep(0.2)
+
+
+def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
+    tf = load_tensorflow()
+    resolver = cluster
+    if cluster == "env":
+        resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    elif not hasattr(cluster, "task_type"):
+        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+            tf.train.ClusterSpec(addresses), rpc_layer="grpc"
+        )
+    return tf.distribute.experimental.ParameterServerStrategy(resolver)
+
+
+def _check_versions(connection: Connection) -> None:
+    """Raise ClusterError naming the tasks whose TensorFlow or package is another than this process's."""
+    own = {"package": gensim_tfw2v.__version__, "tensorflow": load_tensorflow().__version__}
+    wrong = [
+        f"{task} has {name} {found[name]}"
+        for task, found in connection.describe_all().items()
+        for name in own
+        if found[name] != own[name]
+    ]
+    if wrong:
+        raise ClusterError(
+            f"this process has gensim_tfw2v {own['package']} and tensorflow {own['tensorflow']}, but "
+            f"{', '.join(wrong)}; "
+            "install the same versions everywhere"
+        )
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

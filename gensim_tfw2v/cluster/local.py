@@ -1,0 +1,136 @@
+"""A cluster of real processes on this machine, for as long as a `with` block lasts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.specification import Addresses
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 10.0
+_TRIES_FOR_FREE_PORTS = 3
+
+
+class LocalCluster:
+    """Running tasks: `addresses` by job, and the process of each task."""
+
+    def __init__(self, addresses: Addresses, folder: Path) -> None:
+        self.addresses = addresses
+        self.processes: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
+        self._folder = folder
+        (folder / "cluster.json").write_text(json.dumps(addresses), encoding="utf-8")
+        for job, tasks in addresses.items():
+            for task in range(len(tasks)):
+                self.start(job, task)
+
+    def cluster_spec(self) -> LocalCluster:
+        """Return this, which has the methods of a TensorFlow ClusterSpec that are asked for."""
+        return self
+
+    def as_dict(self) -> Addresses:
+        """Return the addresses by job."""
+        return self.addresses
+
+    def start(self, job: str, task: int) -> None:
+        """Start a task's process, at first or after its end."""
+        command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
+        command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent"]
+        package_root = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join([package_root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        with self.log(job, task).open("ab") as log:
+            self.processes[job, task] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": paths}
+            )
+
+    def log(self, job: str, task: int) -> Path:
+        """Return the file that a task's output goes to."""
+        return self._folder / f"{job}-{task}.log"
+
+    def wait(self) -> None:
+        """Return when all tasks answer; raise ClusterError if one ends before, or none answers in time."""
+        deadline = time.monotonic() + _START_SECONDS
+        for (job, task), process in self.processes.items():
+            while not answers(self.addresses[job][task]):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    tail = self.log(job, task).read_text(errors="replace")[-2000:]
+                    raise ClusterError(f"{job} {task} did not start at {self.addresses[job][task]}: {tail}")
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End all tasks."""
+        for process in self.processes.values():
+            process.terminate()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for process in self.processes.values():
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
+    """Run `ps` parameter servers and `workers` workers on loopback; what it yields is a value for ``cluster=``.
+
+    The processes end with the block, and also when this process is killed.
+    """
+    if ps < 1 or workers < 1:
+        raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
+    with tempfile.TemporaryDirectory(prefix="tfw2v-cluster-") as folder:
+        cluster = _started(ps, workers, Path(folder))
+        try:
+            yield cluster
+        finally:
+            forget(cluster.addresses)
+            cluster.stop()
+
+
+def forget(addresses: Addresses) -> None:
+    """Let go of what this process has on the tasks, if it is connected: it can free nothing there later."""
+    connection = sys.modules.get("gensim_tfw2v.cluster.connection")
+    if connection is not None:
+        connection.disconnect(addresses)
+
+
+def _started(ps: int, workers: int, folder: Path) -> LocalCluster:
+    for tries_left in reversed(range(_TRIES_FOR_FREE_PORTS)):
+        cluster = LocalCluster({"ps": free_addresses(ps), "worker": free_addresses(workers)}, folder)
+        try:
+            cluster.wait()
+            return cluster
+        except BaseException as error:
+            cluster.stop()
+            # Somebody else may have taken a port between our looking and our task's start.
+            if not tries_left or not isinstance(error, ClusterError):
+                raise
+    raise AssertionError("the last try raises")
+
+
+def free_addresses(count: int) -> list[str]:
+    """Return addresses on loopback that nobody listens at."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+
+
+def answers(address: str, seconds: float = 1.0) -> bool:
+    """Return whether something accepts connections at an address."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
+    except OSError:
+        return False
+    return True

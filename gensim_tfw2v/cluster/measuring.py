@@ -1,0 +1,151 @@
+"""What training over a cluster costs: the report of every block, added up by task and for the whole run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.cluster.graphs import REPORT_HEAD
+from gensim_tfw2v.cluster.task_figures import NAMES
+from gensim_tfw2v.work import TrainedChunk
+
+_STAGES = ("make", "pull", "compute", "push")
+_TABLES = ("input", "output", "node")
+_INDEX_BYTES = 4
+
+
+@dataclass(frozen=True)
+class BlockReport:
+    """What a worker tells of one block."""
+
+    trained: TrainedChunk
+    head: Mapping[str, float]
+    servers: npt.NDArray[np.float64]  # [servers, figures]
+
+    @classmethod
+    def of(cls, numbers: npt.NDArray[np.float64], servers: int) -> BlockReport:
+        """Return the report that a worker's graph packed into one tensor."""
+        head, rest = numbers[: len(REPORT_HEAD)], numbers[len(REPORT_HEAD) :]
+        figures, rest = rest[: servers * len(NAMES)], rest[servers * len(NAMES) :]
+        losses, bounded_rows, measured, pairs, touched_rows = rest.reshape(5, -1)
+        named = dict(zip(REPORT_HEAD, head.tolist(), strict=True))
+        trained = TrainedChunk(
+            tokens=int(named["tokens"]),
+            losses=losses.astype(np.float32),
+            bounded_rows=bounded_rows.astype(np.float32),
+            measured=measured.astype(bool),
+            pairs=pairs.astype(np.int64),
+            touched_rows=touched_rows.astype(np.int64),
+            seconds_preparing=named["make_seconds"],
+            seconds_stepping=sum(named[f"{stage}_seconds"] for stage in _STAGES if stage != "make"),
+        )
+        return cls(trained, named, figures.reshape(servers, -1))
+
+    def row_bytes(self, vector_size: int) -> int:
+        """Return the bytes of the rows and row numbers that this block pulled, and of those it pushed."""
+        rows = sum(self.head[f"{table}_rows"] for table in _TABLES)
+        return int(rows) * (4 * vector_size + _INDEX_BYTES)
+
+
+@dataclass
+class _Task:
+    blocks: int = 0
+    received_bytes: int = 0  # of blocks: rows, their numbers, word ids
+    sent_bytes: int = 0
+    messages: int = 0
+    waited_seconds: float = 0.0
+    begun: npt.NDArray[np.float64] | None = None  # figures when first seen, and by now
+    now: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(NAMES)))
+
+    def see(self, figures: npt.NDArray[np.float64]) -> None:
+        self.begun = figures if self.begun is None else self.begun
+        self.now = figures
+
+    def report(self) -> dict[str, float]:
+        begun = self.now if self.begun is None else self.begun
+        used = dict(zip(NAMES, (self.now - begun).tolist(), strict=True))
+        return {
+            "blocks": self.blocks,
+            "cpu_seconds": used["cpu_seconds"],
+            "memory_bytes": float(self.now[NAMES.index("memory_bytes")]),
+            "received_bytes": self.received_bytes,
+            "sent_bytes": self.sent_bytes,
+            "interface_received_bytes": used["received_bytes"],
+            "interface_sent_bytes": used["sent_bytes"],
+            "messages": self.messages,
+            "waited_seconds": self.waited_seconds,
+        }
+
+
+class RunMeasurement:
+    """Adds up block reports; safe to use from several threads."""
+
+    def __init__(self, workers: int, servers: int, vector_size: int, tables: int) -> None:
+        self._workers = [_Task() for _ in range(workers)]
+        self._servers = [_Task() for _ in range(servers)]
+        self._vector_size = vector_size
+        self._messages = tables * servers
+        self._seconds = dict.fromkeys(_STAGES, 0.0)
+        self._staleness: list[int] = []
+        self._bytes = 0
+        self._tokens = 0
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+
+    def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
+        """Count one block, for which the coordinator sent `sent_bytes` after the worker had `waited` seconds."""
+        row_bytes = block.row_bytes(self._vector_size)
+        with self._lock:
+            task = self._workers[worker]
+            task.blocks += 1
+            task.received_bytes += row_bytes + sent_bytes
+            task.sent_bytes += row_bytes
+            task.messages += 2 * self._messages + 1
+            task.waited_seconds += waited
+            task.see(np.array([block.head[name] for name in NAMES]))
+            for server, figures in zip(self._servers, block.servers, strict=True):
+                server.see(figures)
+                server.blocks += 1
+                server.received_bytes += row_bytes // len(self._servers)
+                server.sent_bytes += row_bytes // len(self._servers)
+                server.messages += 2 * self._messages // len(self._servers)
+            for stage in _STAGES:
+                self._seconds[stage] += block.head[f"{stage}_seconds"]
+            self._staleness.append(int(block.head["staleness"]))
+            self._bytes += 2 * row_bytes + sent_bytes
+            self._tokens += block.trained.tokens
+
+    def tasks(self) -> dict[str, dict[str, float]]:
+        """Return each task's figures so far, by "job number"."""
+        with self._lock:
+            named = {f"worker {number}": task for number, task in enumerate(self._workers)}
+            named |= {f"ps {number}": task for number, task in enumerate(self._servers)}
+            return {name: task.report() for name, task in named.items()}
+
+    def report(self, raw_words: int) -> dict[str, Any]:
+        """Return the figures of the whole run, in which `raw_words` words of corpus were trained."""
+        tasks = self.tasks()
+        with self._lock:
+            idle = sum(task.waited_seconds for task in self._workers)
+            return {
+                "seconds": time.monotonic() - self._began,
+                "raw_words": raw_words,
+                "trained_words": self._tokens,
+                "blocks": len(self._staleness),
+                "bytes": self._bytes,
+                "bytes_per_word": self._bytes / max(raw_words, 1),
+                "worker_seconds": {**self._seconds, "idle": idle},
+                "staleness": _spread(self._staleness),
+                "tasks": tasks,
+            }
+
+
+def _spread(values: Sequence[int]) -> dict[str, float]:
+    """Return the mean and the largest of some numbers, 0 if there are none."""
+    return {"mean": float(np.mean(values)), "max": float(max(values))} if values else {"mean": 0.0, "max": 0.0}

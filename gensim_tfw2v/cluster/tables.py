@@ -1,0 +1,191 @@
+"""A model's tables on the parameter servers: made there, filled and read a piece at a time, freed for certain."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.cluster import python_ops
+from gensim_tfw2v.cluster.connection import Connection, device
+from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.vocabulary import Float32Array
+
+logger = logging.getLogger(__name__)
+
+_SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
+_PIECE_BYTES = 2**24  # that travel at a time
+_LEASE_SECONDS = 900.0  # without a sign of life, after which a coordinator's tables may be freed by another
+_run_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """Rows and columns of a table, and how many shards its rows take turns in."""
+
+    rows: int
+    columns: int
+    shards: int
+
+    def rows_of(self, shard: int) -> int:
+        """Return the number of rows in one shard."""
+        return max(0, -(-(self.rows - shard) // self.shards))
+
+    def pieces(self, shard: int) -> Iterator[tuple[int, int]]:
+        """Yield (first, end) rows of a shard that are few enough to send."""
+        step = max(1, _PIECE_BYTES // (4 * self.columns))
+        for first in range(0, self.rows_of(shard), step):
+            yield first, min(first + step, self.rows_of(shard))
+
+
+def shards_for(rows: int, columns: int, servers: int) -> int:
+    """Return how many shards keep a table of this size sendable: as many on each server."""
+    on_server = -(-rows // servers) * columns * 4
+    return servers * max(1, -(-on_server // _SHARD_BYTES))
+
+
+class ServerTables:
+    """Tables whose row r is row r // S of shard r % S; shard s is on server s % servers."""
+
+    def __init__(self, connection: Connection, shards: int) -> None:
+        self._tf = load_tensorflow()
+        self._connection = connection
+        self.shards = shards
+        self.name = f"{platform.node()}/{os.getpid()}/{next(_run_numbers)}"
+        self._shapes: dict[str, TableShape] = {}
+        self._handles: dict[str, list[Any]] = {}
+        self._extra: dict[str, Any] = {}
+        self._names: list[str] = []
+        free_stale_tables(connection)
+
+    def device_of(self, shard: int) -> str:
+        """Return the device that has a shard."""
+        return device("ps", shard % self._connection.servers)
+
+    def handles(self, name: str) -> list[Any]:
+        """Return the resource handles of a table's shards, none if there is no such table."""
+        return self._handles.get(name, [])
+
+    def shape(self, name: str) -> TableShape:
+        """Return a table's shape."""
+        return self._shapes[name]
+
+    def make(self, name: str, rows: int, columns: int) -> None:
+        """Make a table of zeros on the servers."""
+        shape = self._shapes[name] = TableShape(rows, columns, self.shards)
+        names = [f"{name}/{shard}" for shard in range(self.shards)]
+        self._announce(names)
+        self._handles[name] = [
+            self._variable(names[shard], shard, lambda shard=shard: self._tf.zeros([shape.rows_of(shard), columns]))
+            for shard in range(self.shards)
+        ]
+
+    def keep(self, name: str, value: Any) -> Any:
+        """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
+        if name not in self._extra:
+            self._announce([name])
+        handle = self._extra[name] = self._variable(name, 0, lambda: self._tf.constant(value))
+        return handle
+
+    def load(self, name: str, values: Float32Array) -> None:
+        """Fill a table, which is made if it is not there."""
+        if name not in self._handles:
+            self.make(name, *values.shape)
+        shape = self._shapes[name]
+        for shard, handle in enumerate(self._handles[name]):
+            for first, end in shape.pieces(shard):
+                rows = np.ascontiguousarray(values[shard :: self.shards][first:end])
+                with self._tf.device(self.device_of(shard)):
+                    self._tf.raw_ops.ResourceScatterUpdate(
+                        resource=handle, indices=self._tf.range(first, end), updates=self._tf.constant(rows)
+                    )
+
+    def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
+        """Yield (shard, first row in it, rows) until the whole table has come by."""
+        shape = self._shapes[name]
+        for shard, handle in enumerate(self._handles[name]):
+            for first, end in shape.pieces(shard):
+                with self._tf.device(self.device_of(shard)):
+                    rows = self._tf.raw_ops.ResourceGather(
+                        resource=handle, indices=self._tf.range(first, end), dtype=self._tf.float32
+                    )
+                yield shard, first, np.asarray(rows.numpy())
+
+    def read_into(self, name: str, values: Float32Array) -> None:
+        """Copy a table into an array of its shape."""
+        for shard, first, rows in self.read(name):
+            values[shard :: self.shards][first : first + len(rows)] = rows
+
+    def probe(self) -> None:
+        """Raise an error of TensorFlow's if a server is gone or has lost its part of a table."""
+        for handle_of_shards in self._handles.values():
+            for shard, handle in enumerate(handle_of_shards):
+                with self._tf.device(self.device_of(shard)):
+                    self._tf.raw_ops.VariableShape(input=handle).numpy()
+
+    def free(self) -> None:
+        """Give the servers their memory back."""
+        _free(self._connection, self.name, self._names)
+        self._handles.clear()
+        self._extra.clear()
+        self._names.clear()
+
+    def _announce(self, names: list[str]) -> None:
+        """Tell every server of the tables before they are made, so that none is forgotten if this process dies."""
+        self._names += names
+        for server in range(self._connection.servers):
+            _call(server, OPEN_RUN, self.name, json.dumps(self._names))
+
+    def _variable(self, name: str, shard: int, value: Any) -> Any:
+        with self._tf.device(self.device_of(shard)):
+            initial = value()
+            handle = self._tf.raw_ops.VarHandleOp(
+                dtype=initial.dtype, shape=initial.shape, shared_name=f"{self.name}/{name}"
+            )
+            self._tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
+        return handle
+
+
+def free_stale_tables(connection: Connection) -> None:
+    """Free the tables of coordinators that have died: known dead on this machine, silent for long elsewhere."""
+    for server in range(connection.servers):
+        for run, found in connection.describe("ps", server)["runs"].items():
+            host, process, _ = run.rsplit("/", 2)
+            dead = host == platform.node() and not _is_running(int(process))
+            if dead or found["idle"] > _LEASE_SECONDS:
+                logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
+                _free(connection, run, found["tables"])
+
+
+def _free(connection: Connection, run: str, names: list[str]) -> None:
+    tf = load_tensorflow()
+    for server in range(connection.servers):
+        with tf.device(device("ps", server)):
+            for name in names:  # on servers that have no part of a table there is nothing to destroy
+                handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=f"{run}/{name}")
+                tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
+        _call(server, CLOSE_RUN, run)
+
+
+def _call(server: int, function: str, *arguments: str) -> None:
+    tf = load_tensorflow()
+    with tf.device(device("ps", server)):
+        python_ops.call(function, [tf.constant(argument) for argument in arguments], [tf.bool])
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,38 @@
+"""What a task's process uses: processor time, memory, and the traffic of its network interfaces."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+NAMES = ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes")
+
+
+def own_figures() -> npt.NDArray[np.float64]:
+    """Return the figures of this process in the order of `NAMES`.
+
+    Traffic is that of all interfaces of the process's network namespace since they came up, loopback included: the
+    kernel counts none for a process alone.
+    """
+    return np.array([time.process_time(), _memory_bytes(), *_traffic()], dtype=np.float64)
+
+
+def _memory_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:  # no /proc on this system
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _traffic() -> tuple[int, int]:
+    try:
+        lines = Path("/proc/net/dev").read_text().splitlines()[2:]
+    except OSError:
+        return 0, 0
+    counts = [line.partition(":")[2].split() for line in lines]
+    return sum(int(count[0]) for count in counts), sum(int(count[8]) for count in counts)

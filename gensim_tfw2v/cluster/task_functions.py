@@ -1,0 +1,132 @@
+"""What every task does when a coordinator's graph asks for it by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import gensim_tfw2v
+from gensim_tfw2v.cluster.python_ops import register
+from gensim_tfw2v.cluster.task_figures import own_figures
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+
+DESCRIBE = "gensim_tfw2v.describe"
+KNOWS_MODEL = "gensim_tfw2v.knows_model"
+MAKE_BLOCK = "gensim_tfw2v.make_block"
+OPEN_RUN = "gensim_tfw2v.open_run"
+TOUCH_RUN = "gensim_tfw2v.touch_run"
+CLOSE_RUN = "gensim_tfw2v.close_run"
+_MODELS_KEPT = 4
+
+
+@dataclass
+class _Run:
+    """Tables that a coordinator has made on this server."""
+
+    tables: list[str]
+    touched: float = field(default_factory=time.monotonic)
+
+
+class Task:
+    """The state behind the functions of one process."""
+
+    def __init__(self) -> None:
+        self._models: OrderedDict[str, Any] = OrderedDict()
+        self._runs: dict[str, _Run] = {}
+        self._blocks = 0
+        self._lock = threading.Lock()
+
+    def describe(self) -> bytes:
+        """Return versions, process, use of the machine and runs, as JSON."""
+        with self._lock:
+            now = time.monotonic()
+            runs = {name: {"tables": run.tables, "idle": now - run.touched} for name, run in self._runs.items()}
+        return json.dumps(
+            {
+                "package": gensim_tfw2v.__version__,
+                "tensorflow": load_tensorflow().__version__,
+                "python": platform.python_version(),
+                "host": platform.node(),
+                "process": os.getpid(),
+                "figures": own_figures().tolist(),
+                "blocks": self._blocks,
+                "runs": runs,
+            }
+        ).encode()
+
+    def knows_model(self, name: bytes) -> np.bool_:
+        """Return whether blocks of this model can be made without being told of it."""
+        return np.bool_(_text(name) in self._models)
+
+    def make_block(self, name: bytes, model: Any, ids: Any, lengths: Any, entropy: Any, rates: Any, flags: Any) -> Any:
+        """Return the arrays of the block that a chunk makes; `flags` are exact_loss, shards and rivals."""
+        from gensim_tfw2v.cluster import wire
+        from gensim_tfw2v.work import ChunkWork, prepare
+
+        exact_loss, shards, rivals = (int(flag) for flag in flags)
+        known = self._model(_text(name), model)
+        work = ChunkWork(ids, lengths, tuple(entropy.tolist()), float(rates[0]), float(rates[1]), bool(exact_loss))
+        staged = wire.stage(known, prepare(known.maker, work), shards, rivals, own_figures())
+        self._blocks += 1
+        return load_tensorflow().nest.flatten(staged)
+
+    def _model(self, name: str, data: Any) -> Any:
+        from gensim_tfw2v.cluster.wire import WorkerModel
+
+        with self._lock:
+            if name not in self._models:
+                self._models[name] = WorkerModel.from_bytes(data.tobytes())
+                while len(self._models) > _MODELS_KEPT:
+                    self._models.popitem(last=False)
+            self._models.move_to_end(name)
+            return self._models[name]
+
+    def open_run(self, name: bytes, tables: bytes) -> np.bool_:
+        """Take note of the tables that a run is going to make here."""
+        with self._lock:
+            self._runs[_text(name)] = _Run(json.loads(_text(tables)))
+        return np.bool_(True)
+
+    def touch_run(self, name: bytes) -> Any:
+        """Take note that a run is alive, and return this task's figures."""
+        with self._lock:
+            run = self._runs.get(_text(name))
+            if run is not None:
+                run.touched = time.monotonic()
+        return own_figures()
+
+    def close_run(self, name: bytes) -> np.bool_:
+        """Forget a run whose tables have been freed."""
+        with self._lock:
+            self._runs.pop(_text(name), None)
+        return np.bool_(True)
+
+
+def register_functions() -> None:
+    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
+    task = Task()
+    functions: dict[str, Callable[..., Any]] = {
+        DESCRIBE: task.describe,
+        KNOWS_MODEL: task.knows_model,
+        MAKE_BLOCK: task.make_block,
+        OPEN_RUN: task.open_run,
+        TOUCH_RUN: task.touch_run,
+        CLOSE_RUN: task.close_run,
+    }
+    for name, function in functions.items():
+        register(name, function)
+
+
+def _text(value: Any) -> str:
+    """Return a string that TensorFlow hands over as bytes, or as an array of them."""
+    value = value.item() if hasattr(value, "item") else value
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,78 @@
+"""Where a training is to run → how many blocks are in flight, how large they are, and the placement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.placement import Placement, StepSettings
+from gensim_tfw2v.tensorflow_runtime import usable_cores
+from gensim_tfw2v.tuning import blocks_overlap, choose_block_words
+
+_NEGATIVE_POOL = 8192  # draws that a block's negatives come from, where each row that is touched has to travel
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where training is to run."""
+
+    block_words: int
+    negative_pool: int | None
+    make: Callable[[StepSettings, BlockMaker], Placement]
+
+
+def choose_place(
+    cluster: Any,
+    workers: int,
+    total_words: int,
+    batch_words: int | None,
+    pairs_a_word: int,
+    timeout: float,
+    overlap: bool | None,
+) -> Place:
+    """Return this process for `cluster` None, or else the cluster, to which it connects.
+
+    Parameters
+    ----------
+    workers : int
+        The model's own argument: threads of this process. On a cluster, 1 has blocks trained one after the other.
+    total_words : int
+        Raw words of the corpus, 0 if not known.
+    batch_words : int, optional
+        The user's own block size.
+    pairs_a_word : int
+        Pairs that a block spells out for each of its words, about.
+    overlap : bool, optional
+        The user's own choice of whether a cluster's workers pull their next block's rows while they train.
+    """
+    if cluster is None:
+        threads = min(workers, usable_cores())
+        return Place(choose_block_words(total_words, threads, batch_words, pairs_a_word), None, _local(workers))
+    from gensim_tfw2v.cluster.connection import connect
+
+    connection = connect(cluster)
+    concurrency = 1 if workers == 1 else connection.workers
+    block_words = choose_block_words(total_words, concurrency, batch_words, pairs_a_word)
+    if overlap is None:
+        overlap = workers > 1 and blocks_overlap(total_words, block_words, connection.workers)
+    if overlap:
+        concurrency = 2 * connection.workers
+        block_words = choose_block_words(total_words, concurrency, batch_words, pairs_a_word)
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
+
+        return ClusterPlacement(settings, maker, connection, concurrency, timeout)
+
+    return Place(block_words, _NEGATIVE_POOL, make)
+
+
+def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.local import LocalPlacement
+
+        return LocalPlacement(settings, maker, workers)
+
+    return make

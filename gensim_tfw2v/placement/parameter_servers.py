@@ -1,0 +1,129 @@
+"""Tables on parameter servers, steps on workers: a worker trains a block on copies of the rows that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
+from gensim_tfw2v.placement import ModelTables, StepSettings
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.work import ChunkWork, TrainedChunk
+
+_TABLES = ("inputs", "outputs", "nodes")
+
+
+class ClusterPlacement:
+    """Trains on the workers of a cluster; blocks in flight do not see each other's changes until they are pushed.
+
+    Parameters
+    ----------
+    concurrency : int
+        Blocks in flight. With more than there are workers, a worker makes its next block and pulls that block's rows
+        while it trains; with one, blocks are trained in their order as in one process.
+    timeout : float
+        Seconds after which a block that its worker has not finished goes to another worker.
+    """
+
+    can_fail = True
+
+    def __init__(
+        self, settings: StepSettings, maker: BlockMaker, connection: Connection, concurrency: int, timeout: float
+    ) -> None:
+        self._tf = load_tensorflow()
+        from gensim_tfw2v.cluster.dispatch import Dispatcher
+
+        self.concurrency = concurrency
+        self.measurement: RunMeasurement | None = None
+        self._connection = connection
+        self._settings = settings
+        self._maker = maker
+        self._tables: Any = None
+        self._remote: Any = None
+        self._vector_size = 0
+        self._dispatcher = Dispatcher(connection, concurrency > connection.workers, timeout)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a server, and its part of the tables, was lost."""
+        return self._dispatcher.failure is not None
+
+    def load(self, tables: ModelTables) -> None:
+        from gensim_tfw2v.cluster import wire
+        from gensim_tfw2v.cluster.tables import ServerTables, shards_for
+
+        self._vector_size = tables.inputs.shape[1]
+        present = _present(tables)
+        with self._dispatcher.server_errors():
+            if self._tables is None:
+                rows = max(len(values) for values in present.values())
+                shards = shards_for(rows, self._vector_size, self._connection.servers)
+                self._tables = ServerTables(self._connection, shards)
+                self._version = self._tables.keep("version", np.int64(0))
+            for name, values in present.items():
+                self._tables.load(name, values)
+            nodes = 0 if tables.nodes is None else len(tables.nodes)
+            locks = np.array(tables.lock_factors, dtype=np.float32)
+            model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
+            self._prepare(wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8)))
+
+    def _prepare(self, model_name: str, model: Any) -> None:
+        """Get ready what is sent with every chunk."""
+        from gensim_tfw2v.cluster.graphs import GraphShape, Handles, worker_graphs
+        from gensim_tfw2v.graph_arguments import objective_of
+
+        servers = self._connection.servers
+        objective = objective_of(self._settings)
+        shape = GraphShape(objective, self._tables.shards, servers, self._connection.number)
+        handles = Handles(
+            tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables()), model, self._version
+        )
+        if self.measurement is None:
+            self.measurement = RunMeasurement(self._connection.workers, servers, self._vector_size, len(shape.tables()))
+        self._dispatcher.begin(worker_graphs(shape), handles, self._tables.probe, self.measurement)
+        self._remote = (self._tables.name, model_name)
+
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        from gensim_tfw2v.cluster.graphs import Request
+
+        flags = [int(work.exact_loss), self._tables.shards, self.concurrency]
+        run, model = self._remote
+        request = Request(
+            run,
+            model,
+            np.ascontiguousarray(work.ids, np.int32),
+            np.ascontiguousarray(work.sentence_lengths, np.int32),
+            np.array(work.entropy, np.int64),
+            np.array([work.first_rate, work.last_rate]),
+            np.array(flags, np.int32),
+        )
+        report: BlockReport = self._dispatcher.train(request)
+        return report.trained
+
+    def read_into(self, tables: ModelTables) -> None:
+        with self._dispatcher.server_errors():
+            for name, values in _present(tables).items():
+                self._tables.read_into(name, values)
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {} if self.measurement is None else self.measurement.tasks()
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None if self.measurement is None else self.measurement.report(raw_words)
+
+    def close(self) -> None:
+        self._dispatcher.close()
+        if self._tables is not None and not self.has_failed:
+            with self._dispatcher.server_errors():
+                self._tables.free()
+        self._tables = None
+
+
+def _present(tables: ModelTables) -> dict[str, Float32Array]:
+    """Return the tables that the model has."""
+    return {name: values for name in _TABLES if (values := getattr(tables, name)) is not None}

@@ -1,0 +1,67 @@
+"""A chunk of corpus with all that training it depends on → its block, the rate of each batch, what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.batches import Block, BlockMaker
+from gensim_tfw2v.vocabulary import Float32Array, Int32Array
+
+BoolArray = npt.NDArray[np.bool_]
+
+_LOSS_EVERY_BATCHES = 16  # the loss of every 16th batch tells the mean well enough and costs nothing to speak of
+
+
+@dataclass(frozen=True)
+class ChunkWork:
+    """Whole sentences to train on. Whoever prepares the same work with the same maker gets the same block."""
+
+    ids: Int32Array
+    sentence_lengths: Int32Array
+    entropy: tuple[int, ...]  # of this chunk's random numbers
+    first_rate: float  # learning rates when the chunk begins and ends
+    last_rate: float
+    exact_loss: bool  # measure every batch
+
+
+@dataclass(frozen=True)
+class PreparedBlock:
+    """A block with what its S batches are trained by."""
+
+    block: Block
+    learning_rates: Float32Array  # [S]
+    measured: BoolArray  # [S]
+
+
+@dataclass(frozen=True)
+class TrainedChunk:
+    """What training a chunk has brought; without batches where subsampling left no word."""
+
+    tokens: int  # kept tokens
+    losses: Float32Array  # [S], summed over each batch; 0 where it was not measured
+    bounded_rows: Float32Array  # [S], rows whose step was shortened; 0 where it was not measured or is not counted
+    measured: BoolArray  # [S]
+    pairs: npt.NDArray[np.int64]  # [S]
+    touched_rows: npt.NDArray[np.int64]  # [S], rows of all tables that each batch writes
+    seconds_preparing: float
+    seconds_stepping: float
+
+
+_NO_FLOATS, _NO_COUNTS = np.zeros(0, np.float32), np.zeros(0, np.int64)
+NOTHING_TRAINED = TrainedChunk(0, _NO_FLOATS, _NO_FLOATS, np.zeros(0, bool), _NO_COUNTS, _NO_COUNTS, 0.0, 0.0)
+
+
+def prepare(maker: BlockMaker, work: ChunkWork) -> PreparedBlock | None:
+    """Return the chunk's block, or None if subsampling leaves nothing of it."""
+    rng = np.random.Generator(np.random.SFC64(list(work.entropy)))
+    block = maker.make(work.ids, work.sentence_lengths, rng)
+    if block is None:
+        return None
+    batches = len(block.pairs)
+    # As if each batch asked for its rate when it began.
+    rates = np.linspace(work.first_rate, work.last_rate, batches, endpoint=False).astype(np.float32)
+    measured = np.ones(batches, bool) if work.exact_loss else np.arange(batches) % _LOSS_EVERY_BATCHES == 0
+    return PreparedBlock(block, rates, measured)

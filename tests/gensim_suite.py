@@ -1,0 +1,42 @@
+"""gensim's own tests of Word2Vec, from the installed wheel, with another class in Word2Vec's place.
+
+gensim's test module names its class as ``word2vec.Word2Vec``. It is loaded once more under another name, and its
+global ``word2vec`` is replaced by a copy of gensim's module in which only ``Word2Vec`` differs. gensim itself stays
+as it is.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import types
+import unittest
+from typing import Any
+
+from gensim.models import word2vec
+
+
+def load_gensim_tests(name: str, word2vec_class: Any = word2vec.Word2Vec) -> types.ModuleType:
+    """Return a fresh copy of gensim's test module under the given name, which tests the given class."""
+    spec = importlib.util.find_spec("gensim.test.test_word2vec")
+    assert spec is not None and spec.origin is not None
+    copy = importlib.util.spec_from_file_location(name, spec.origin)
+    assert copy is not None and copy.loader is not None
+    module = importlib.util.module_from_spec(copy)
+    copy.loader.exec_module(module)
+    proxy = types.ModuleType(word2vec.__name__, word2vec.__doc__)
+    proxy.__dict__.update(vars(word2vec))
+    proxy.__dict__["Word2Vec"] = word2vec_class
+    module.__dict__["word2vec"] = proxy
+    return module
+
+
+def classes_of(module: types.ModuleType | types.SimpleNamespace) -> dict[str, type[unittest.TestCase]]:
+    """Return the test classes that a module holds, by name."""
+    classes = {name: value for name, value in vars(module).items() if isinstance(value, type)}
+    return {name: value for name, value in classes.items() if issubclass(value, unittest.TestCase)}
+
+
+def names_of(classes: dict[str, type[unittest.TestCase]]) -> set[str]:
+    """Return the names of all tests of the given classes."""
+    loader = unittest.TestLoader()
+    return {f"{name}.{test}" for name, case in classes.items() for test in loader.getTestCaseNames(case)}

@@ -1,0 +1,67 @@
+"""`tfw2v server` and `tfw2v cluster status`: what is refused, and what is told of tasks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import SMALL, error_of, run, write_corpus
+from placements import shared_cluster
+
+SILENT = {"ps": ["127.0.0.1:9"], "worker": ["127.0.0.1:9"]}  # the discard port, which nothing serves
+
+
+def cluster_file(folder: Path, content: object) -> Path:
+    """Return a file of addresses."""
+    path = folder / "cluster.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_task_that_the_cluster_does_not_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("server", "--job", "worker", "--task", 3, "--cluster", cluster_file(tmp_path, SILENT)) == 2
+    assert "no task 3 of job 'worker'" in error_of(capsys)
+
+
+def test_a_server_without_any_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert run("server", "--job", "ps", "--task", 0) == 2
+    assert "TF_CONFIG" in error_of(capsys)
+
+
+@pytest.mark.parametrize("content", [[], {"ps": ["a:1"]}, {"ps": ["a:1"], "worker": ["a"]}], ids=str)
+def test_a_file_that_holds_no_cluster_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: object
+) -> None:
+    file = cluster_file(tmp_path, content)
+    assert run("cluster", "status", "--cluster", file) == 2
+    assert "cluster" in error_of(capsys)
+    train = ["train", write_corpus(tmp_path), "--output", tmp_path / "model", "--cluster", file]
+    assert run(*train) == 2
+    assert str(file) in error_of(capsys)
+
+
+def test_status_names_silent_tasks_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("cluster", "status", "--cluster", cluster_file(tmp_path, SILENT)) == 1
+    output = capsys.readouterr()
+    assert "no answer from ps 0, worker 0" in output.err
+    assert [line.split()[3] for line in output.out.splitlines()[1:]] == ["silent", "silent"]
+
+
+def test_status_tells_what_each_task_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster_file(tmp_path, shared_cluster().addresses)
+    assert run("cluster", "status", "--cluster", file, "--json") == 0
+    tasks = json.loads(capsys.readouterr().out)
+    assert set(tasks) == {"ps 0", "ps 1", "worker 0", "worker 1"}
+    processes = {process.pid for process in shared_cluster().processes.values()}
+    assert {task["process"] for task in tasks.values()} == processes
+
+
+def test_training_from_the_command_line_runs_on_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = cluster_file(tmp_path, shared_cluster().addresses)
+    output = tmp_path / "vectors.txt"
+    assert run("train", write_corpus(tmp_path), "--output", output, *SMALL, "--cluster", file) == 0
+    assert output.read_text().splitlines()[0].endswith(" 8")
