@@ -12,9 +12,10 @@ _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, whi
 _SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that neither lose quality nor leave the cache,
 _USUAL_VECTOR_SIZE = 256  # for vectors up to this size
 _LEAST_BATCH_TOKENS = 64
-# Every target of a batch passes the root of the Huffman tree: an epoch must take at least so many steps.
-_LEAST_TREE_BATCHES = 2000
-_LEAST_TREE_BATCH_TOKENS = 16
+# Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
+# has a target a pair, CBOW one a token.
+_SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
+_LEAST_TREE_BATCH_TOKENS = 8
 _MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
 _LEAST_RUN_TOKENS = 16
 _SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
@@ -59,8 +60,8 @@ def choose_batch_shape(
         run_tokens = _LEAST_RUN_TOKENS
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
-        least = _LEAST_TREE_BATCH_TOKENS if tree else _LEAST_BATCH_TOKENS
-        batch_tokens = max(least, run_tokens, _power_of_two_below(min(limits)))
+        least = max(run_tokens, 0 if tree else _LEAST_BATCH_TOKENS) if negative else _LEAST_TREE_BATCH_TOKENS
+        batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
         a_token = _SKIP_GRAM_NEGATIVES if skip_gram else _CBOW_NEGATIVES
@@ -81,7 +82,7 @@ def _batch_limits(
     if negative:
         limits.append(len(kept_counts) / _WORDS_PER_BATCH_TOKEN)
     if tree:
-        limits.append(tokens / _LEAST_TREE_BATCHES)
+        limits.append(tokens / (_SKIP_GRAM_TREE_BATCHES if skip_gram else _CBOW_TREE_BATCHES))
     if tree and skip_gram:
         limits.append(_MOST_TREE_PAIRS / (window + 1))
     return limits

@@ -17,6 +17,7 @@ from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, PreparedBlock, Trained
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
+_LARGE_BATCH_TOKENS = 256
 _ROWS_AT_ONCE = 4096  # so that reading a table back takes no third copy of it
 
 
@@ -31,7 +32,9 @@ class LocalPlacement:
 
         cores = max(1, min(workers, usable_cores()))
         # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.
-        self.concurrency = cores + 1 if cores > 1 else 1
+        # Not for small corpora, known by their small batches: there, one more set of stale gradients costs quality.
+        spare = int(cores > 1 and maker.shape.batch_tokens >= _LARGE_BATCH_TOKENS)
+        self.concurrency = cores + spare
         self._settings = settings
         self._maker = maker
         self._arguments = graph_arguments
