@@ -323,7 +323,7 @@ class TFWord2Vec(GensimFiles):
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
-                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look)))
+                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look, place.addresses)))
             for epoch in range(self.epochs):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clustered import Clustered, train_on_cluster
 from contract import MODES, PURE_MODES
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
@@ -64,3 +65,9 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield tmp_path
+
+
+@pytest.fixture(scope="session")
+def clustered(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) -> Clustered:
+    """Return a model that has been trained over two servers and two workers, with its log."""
+    return train_on_cluster(tmp_path_factory.mktemp("clustered") / "logs" / "cluster", lee)

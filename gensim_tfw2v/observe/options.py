@@ -41,7 +41,8 @@ class TensorBoardLog:
     trace_seconds : float
         Length of a ``tf.profiler`` trace, taken when training has got going; 0 for none.
     trace_hosts : sequence of str
-        Addresses ``host:port`` of TensorFlow servers to trace instead of this process.
+        Addresses ``host:port`` of TensorFlow servers to trace. By default this process, or the workers of the cluster
+        that trains. Each server writes its trace to the folder of that name on its own machine.
     """
 
     logdir: str | os.PathLike[str]
