@@ -10,7 +10,8 @@ from placements import shared_cluster
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 
 EPOCHS = 6
-TASKS = ("worker 0", "worker 1", "ps 0", "ps 1")
+WORKERS = ["worker 0", "worker 1"]
+TASKS = [*WORKERS, "ps 0", "ps 1"]
 
 
 @dataclass(frozen=True)
