@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PROJECTOR_CHOICES = ("end", "epochs", "none")
+PROJECTOR_WORDS = 10_000  # drawn smoothly, and searched without delay, by a browser on a laptop
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class TensorBoardLog:
     probes: Sequence[str] | None = None
     neighbours: int = 8
     projector: str = "end"
-    projector_words: int = 10_000
+    projector_words: int = PROJECTOR_WORDS
     projector_outputs: bool = False
     trace_seconds: float = 0.0
     trace_hosts: Sequence[str] = ()
