@@ -67,9 +67,10 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
     source = model._source(None, job.corpus, model.corpus_total_words, place.block_words)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    placement = model._placement(place, model._step_settings())
+    settings, maker = model._step_and_blocks(place)
+    placement = place.make(settings, maker)
     placement.load(model._tables())
-    return model._block_maker(), placement, chunks
+    return maker, placement, chunks
 
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:
