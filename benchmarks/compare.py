@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import machine
 import pictures
 from jobs import MODES, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
-from reports import Report, add_output_arguments, row_table
+from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from summaries import Row, rows_by
 from systems import SYSTEMS, InProcess
@@ -38,8 +36,8 @@ def main(argv: list[str] | None = None) -> int:
     comparison = Comparison(arguments)
     for mode, size in _cells(arguments):
         cell = [job for job in jobs if (job.mode, job.vector_size) == (mode, size)]
-        run_all(cell, arguments.repeats, comparison.keep, _say)
-    run_all(curve_jobs, 1, comparison.keep_curve, _say)
+        run_all(cell, arguments.repeats, comparison.keep, say)
+    run_all(curve_jobs, 1, comparison.keep_curve, say)
     comparison.draw()
     print(comparison.save())
     failures = [run for run in comparison.runs + comparison.curves if "error" in run]
@@ -56,7 +54,7 @@ def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
         if reason is None:
             systems.append(system)
         else:
-            _say(f"leaving out {system}: {reason}")
+            say(f"leaving out {system}: {reason}")
     if not systems:
         raise SystemExit("compare: error: none of the systems asked for can run here")
     jobs = [
@@ -75,14 +73,8 @@ class Comparison:
     """What has been measured so far; saved after every run, so that an interrupted comparison is not lost."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        head = machine.describe(arguments.corpus)
-        for warning in head["warnings"]:
-            _say(f"\n*** {warning} ***\n")
         names = ("repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha")
-        settings = {name: getattr(arguments, name) for name in names}
-        self.report = Report(
-            "Word2vec: speed, memory and quality", head, settings, arguments.output, arguments.name, _NOTES
-        )
+        self.report = start_report("Word2vec: speed, memory and quality", arguments, names, _NOTES)
         self.runs: list[dict[str, Any]] = []
         self.curves: list[dict[str, Any]] = []
 
@@ -116,7 +108,7 @@ class Comparison:
     def draw(self) -> None:
         """Draw the pictures, or say what they need."""
         if not pictures.is_possible():
-            _say("no pictures: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
+            say("no pictures: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
             return
         if rows := self.rows():
             pictures.draw_speed(rows, self._new_picture("speed"))
@@ -135,10 +127,6 @@ def _cells(arguments: argparse.Namespace) -> list[tuple[str, int]]:
 
 def _one_line(text: str) -> str:
     return " / ".join(text.splitlines()).replace("|", "\\|")
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -160,6 +148,6 @@ if __name__ == "__main__":
     try:
         status = main()
     except KeyboardInterrupt:
-        _say("stopped; what was measured so far is saved")
+        say("stopped; what was measured so far is saved")
         status = 130
     raise SystemExit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 import time
 from collections.abc import Callable
@@ -31,8 +32,9 @@ def train_tfw2v(job: Job) -> Outcome:
     class Measured(TFWord2Vec):
         """Ours, with its blocks timed."""
 
-        def _placement(self, *arguments: Any) -> Any:
-            return TimedPlacement(super()._placement(*arguments), blocks)
+        def _place(self, *arguments: Any) -> Any:
+            place = super()._place(*arguments)
+            return dataclasses.replace(place, make=lambda *parts: TimedPlacement(place.make(*parts), blocks))
 
     model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     import_seconds = 0.0

@@ -9,10 +9,8 @@ import tempfile
 import time
 from typing import Any
 
-import machine
-from checkout import use_checkout
-from jobs import usable_cores
-from reports import Report, add_output_arguments
+from jobs import add_corpus_argument, usable_cores
+from reports import add_output_arguments, start_report
 
 _NOTES = (
     "One model in one process, trained over and over: each round once without and once with logdir, every other round "
@@ -25,15 +23,10 @@ _NOTES = (
 def main(argv: list[str] | None = None) -> int:
     """Time the rounds and report them; the exit status is 0."""
     arguments = _parser().parse_args(argv)
-    use_checkout()
-    head = machine.describe(arguments.corpus)
-    for warning in head["warnings"]:
-        print(f"\n*** {warning} ***\n", file=sys.stderr, flush=True)
+    report = start_report("What logging costs", arguments, ("sg", "epochs", "workers", "repeats"), _NOTES)
     model = _model(arguments)
     rounds = [_round(model, arguments, number) for number in range(arguments.repeats + 1)][1:]
-    settings = {name: getattr(arguments, name) for name in ("sg", "epochs", "workers", "repeats")}
-    settings["words_in_vocabulary"] = len(model.wv)
-    report = Report("What logging costs", head, settings, arguments.output, arguments.name, _NOTES)
+    report.settings["words_in_vocabulary"] = len(model.wv)
     print(report.save({"Results": _table(rounds)}, {"rounds": rounds}))
     return 0
 
@@ -77,7 +70,7 @@ def _table(rounds: list[dict[str, float]]) -> list[list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", help="text file of one sentence a line")
+    add_corpus_argument(parser)
     parser.add_argument("--sg", type=int, choices=(0, 1), default=1, help="skip-gram or CBOW (default: skip-gram)")
     parser.add_argument("--epochs", type=int, default=5, help="default: %(default)s")
     parser.add_argument("--workers", type=int, default=usable_cores(), help="default: all cores")

@@ -7,7 +7,6 @@ import cProfile
 import itertools
 import pstats
 import re
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -15,16 +14,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import machine
-from checkout import ROOT, use_checkout
+from checkout import ROOT
 from jobs import MODES, TUNING, Job, add_corpus_argument, add_model_arguments, job_from
-from reports import Report, add_output_arguments
+from reports import add_output_arguments, start_report
 
 _PACKAGE = str(ROOT / "gensim_tfw2v")
 # "while/body/_1/while/MatMul_2:_MklBatchMatMulV2"; other events are functions and executors that hold operations.
 _OPERATION = re.compile(r"^(?:.*/)?(?P<name>[^/: ]+):(?P<type>_?[A-Z]\w*)$")
 _HOLDS_OTHERS = {"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"}
 _WARM_UP_BLOCKS = 2
+_SETTINGS = ("mode", "vector_size", "window", "negative", "sample", *TUNING)
 _NOTES = (
     "ns/token: nanoseconds for each token that subsampling keeps, on one thread of steps.",
     "An operation's time is its kernel's alone, without what the executor needs between kernels. Independent "
@@ -38,10 +37,7 @@ Seconds = dict[str, float]
 def main(argv: list[str] | None = None) -> int:
     """Profile the blocks; the exit status is 0."""
     arguments = _parser().parse_args(argv)
-    use_checkout()
-    head = machine.describe(arguments.corpus)
-    for warning in head["warnings"]:
-        print(f"\n*** {warning} ***\n", file=sys.stderr, flush=True)
+    report = start_report("Profile of a block", arguments, _SETTINGS, _NOTES)
     job = job_from(arguments, system="tfw2v", workers=1)
     maker, placement, chunks = prepare(job, arguments.blocks)
     host, blocks = profile_host(maker, chunks)
@@ -53,9 +49,7 @@ def main(argv: list[str] | None = None) -> int:
         "graph: running blocks": run_seconds,
         "graph: operations, profiled": sum(by_type.values()),
     }
-    settings = {name: getattr(job, name) for name in ("mode", "vector_size", "window", "negative", "sample", *TUNING)}
-    settings |= {"blocks": len(blocks), "kept_tokens": tokens}
-    report = Report("Profile of a block", head, settings, arguments.output, arguments.name, _NOTES)
+    report.settings |= {"blocks": len(blocks), "kept_tokens": tokens}
     parts = {"Totals": totals, "Operations by type": by_type, "Operations": by_name, "Host functions": host}
     tables = {heading: _table(seconds, tokens, arguments.top) for heading, seconds in parts.items()}
     data = {heading.lower().replace(" ", "_"): _nanoseconds(seconds, tokens) for heading, seconds in parts.items()}
@@ -73,9 +67,10 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
     source = model._source(None, job.corpus, model.corpus_total_words, place.block_words)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    placement = model._placement(place, model._step_settings())
+    settings, maker = model._step_and_blocks(place)
+    placement = place.make(settings, maker)
     placement.load(model._tables())
-    return model._block_maker(), placement, chunks
+    return maker, placement, chunks
 
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:

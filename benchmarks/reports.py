@@ -6,11 +6,13 @@ import argparse
 import json
 import math
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import machine
 from checkout import RESULTS
 from summaries import MeanSd, Row, Spread
 
@@ -69,6 +71,23 @@ class Report:
         if corpus:
             yield f"Corpus: {corpus['name']}, {corpus['bytes']:,} bytes, SHA-256 `{corpus['sha256']}`"
         yield "Settings: " + ", ".join(f"{name} {_shown(value)}" for name, value in self.settings.items())
+
+
+def start_report(title: str, arguments: argparse.Namespace, names: Iterable[str], notes: Sequence[str]) -> Report:
+    """Return a report without results, after a warning if the machine is busy. `names` are settings to write down.
+
+    The package can be imported from this checkout from here on.
+    """
+    head = machine.describe(getattr(arguments, "corpus", None))
+    for warning in head["warnings"]:
+        say(f"\n*** {warning} ***\n")
+    settings = {name: getattr(arguments, name) for name in names}
+    return Report(title, head, settings, arguments.output, arguments.name, notes)
+
+
+def say(message: str) -> None:
+    """Tell whoever watches, not who reads the results."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def markdown_table(table: list[list[str]]) -> str:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import machine
-from checkout import use_checkout
 from jobs import MODES, usable_cores
-from reports import MISSING, Report, add_output_arguments
+from reports import MISSING, add_output_arguments, start_report
 
 Sentences = Sequence[list[str]]
 _NOTES = (
@@ -60,19 +57,13 @@ def graphs_made() -> int:
 def main(argv: list[str] | None = None) -> int:
     """Time the jobs; the exit status is 0."""
     arguments = _parser().parse_args(argv)
-    use_checkout()
-    head = machine.describe()
-    for warning in head["warnings"]:
-        print(f"\n*** {warning} ***\n", file=sys.stderr, flush=True)
+    report = start_report("Small models in one process", arguments, ("mode", "epochs", "workers", "repeats"), _NOTES)
     from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
     began = time.perf_counter()
     load_tensorflow()
-    import_seconds = time.perf_counter() - began
+    report.settings["tensorflow_import_seconds"] = round(time.perf_counter() - began, 2)
     timings = [time_job(job, arguments.repeats) for job in small_jobs(arguments)]
-    settings = {name: getattr(arguments, name) for name in ("mode", "epochs", "workers", "repeats")}
-    settings["tensorflow_import_seconds"] = round(import_seconds, 2)
-    report = Report("Small models in one process", head, settings, arguments.output, arguments.name, _NOTES)
     print(report.save({"Results": _table(timings)}, {"rows": [asdict(timing) for timing in timings]}))
     return 0
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-import machine
 from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
-from reports import Report, add_output_arguments, row_table
+from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from summaries import rows_by
 
@@ -26,12 +24,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the sweep; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
     jobs = grid(arguments)
-    head = machine.describe(arguments.corpus)
-    for warning in head["warnings"]:
-        _say(f"\n*** {warning} ***\n")
     names = ("mode", "vector_size", "repeats", "epochs", "input", "window", "negative", "min_count", "sample", "alpha")
-    settings = {name: getattr(arguments, name) for name in names}
-    report = Report("Tuning sweep", head, settings, arguments.output, arguments.name, _NOTES)
+    report = start_report("Tuning sweep", arguments, names, _NOTES)
     first = {name: getattr(jobs[0], name) for name in _LABELS}
     runs: list[dict[str, Any]] = []
 
@@ -46,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         runs.append(record)
         save()
 
-    run_all(jobs, arguments.repeats, keep, _say)
+    run_all(jobs, arguments.repeats, keep, say)
     print(save())
     return 1 if any("error" in run for run in runs) else 0
 
@@ -65,10 +59,6 @@ def or_default(number: Callable[[str], float]) -> Callable[[str], float | None]:
 
     read.__name__ = f"{number.__name__} or 'default'"  # argparse names it in its complaint
     return read
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,6 +83,6 @@ if __name__ == "__main__":
     try:
         status = main()
     except KeyboardInterrupt:
-        _say("stopped; what was measured so far is saved")
+        say("stopped; what was measured so far is saved")
         status = 130
     raise SystemExit(status)

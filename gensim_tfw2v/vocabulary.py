@@ -22,6 +22,11 @@ def word_counts(keyed_vectors: Any) -> npt.NDArray[np.int64]:
     return np.asarray(keyed_vectors.expandos["count"][: len(keyed_vectors)], dtype=np.int64)
 
 
+def ids_by_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the ids of all words, the most frequent first."""
+    return np.argsort(-counts, kind="stable")
+
+
 def keep_probabilities(keyed_vectors: Any, sample: float) -> Float32Array | None:
     """Return the chance of each word to survive subsampling, or None if every word is kept."""
     thresholds = keyed_vectors.expandos.get("sample_int")

@@ -313,17 +313,17 @@ class TFWord2Vec(GensimFiles):
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
-        settings = self._step_settings(count_bounded=log is not None)
+        settings, maker = self._step_and_blocks(place, count_bounded=log is not None)
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(shown.close)
             source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, self._placement(place, settings))
+            current = _CurrentModel(self, place.make(settings, maker))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
-                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look)))
+                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look, place.addresses)))
             for epoch in range(self.epochs):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
@@ -365,20 +365,40 @@ class TFWord2Vec(GensimFiles):
 
     # -- translation of the model into the pipeline's terms ----------------------------------------------------------
 
-    def _block_maker(self) -> BlockMaker:
-        return BlockMaker(
+    def _step_and_blocks(self, place: Place, count_bounded: bool = False) -> tuple[StepSettings, BlockMaker]:
+        """Return what steps are to do and how blocks are made; what both depend on is worked out once."""
+        keep = keep_probabilities(self.wv, self.sample)
+        kept = kept_counts(word_counts(self.wv), keep)
+        negatives = NegativeSampler(self.cum_table) if self.negative else None
+        shape = self._batch_shape(kept)
+        settings = StepSettings(
             skip_gram=bool(self.sg),
+            mean_context=bool(self.cbow_mean),
+            window=self.window,
+            run_tokens=shape.run_tokens,
+            negative=self.negative,
+            shared_negatives=shape.shared_negatives,
+            hierarchical_softmax=bool(self.hs),
+            spare_targets=negatives is not None and negatives_hit_targets(kept, negatives.shares()),
+            update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
+            count_bounded=count_bounded,
+        )
+        maker = BlockMaker(
+            skip_gram=settings.skip_gram,
             window=self.window,
             shrink_windows=self.shrink_windows,
-            shape=self._batch_shape(),
-            keep=keep_probabilities(self.wv, self.sample),
-            negatives=NegativeSampler(self.cum_table) if self.negative else None,
+            shape=shape,
+            keep=keep,
+            negatives=negatives,
             tree=HuffmanTree.of(self.wv) if self.hs else None,
+            # A pool as large as the vocabulary would spare nothing.
+            negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
         )
+        return settings, maker
 
-    def _batch_shape(self) -> BatchShape:
+    def _batch_shape(self, kept: np.ndarray) -> BatchShape:
         return choose_batch_shape(
-            self._kept_counts(),
+            kept,
             self.vector_size,
             self.window,
             self.negative,
@@ -388,25 +408,6 @@ class TFWord2Vec(GensimFiles):
             self.shared_negatives,
         )
 
-    def _step_settings(self, count_bounded: bool = False) -> StepSettings:
-        shape = self._batch_shape()
-        return StepSettings(
-            skip_gram=bool(self.sg),
-            mean_context=bool(self.cbow_mean),
-            window=self.window,
-            run_tokens=shape.run_tokens,
-            negative=self.negative,
-            shared_negatives=shape.shared_negatives,
-            hierarchical_softmax=bool(self.hs),
-            spare_targets=bool(self.negative)
-            and negatives_hit_targets(self._kept_counts(), NegativeSampler(self.cum_table).shares()),
-            update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
-            count_bounded=count_bounded,
-        )
-
-    def _kept_counts(self) -> np.ndarray:
-        return kept_counts(word_counts(self.wv), keep_probabilities(self.wv, self.sample))
-
     def _place(self, cluster: Any, total_words: int | None) -> Place:
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
         words = total_words or self.corpus_total_words or 0
@@ -414,11 +415,6 @@ class TFWord2Vec(GensimFiles):
         return choose_place(
             cluster, self.workers, words, chosen, pairs_a_word, self.cluster_timeout, self.cluster_overlap
         )
-
-    def _placement(self, place: Place, settings: StepSettings) -> Placement:
-        # A pool as large as the vocabulary would spare nothing.
-        pool = place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None
-        return place.make(settings, replace(self._block_maker(), negative_pool=pool))
 
     def _source(
         self,

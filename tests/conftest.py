@@ -6,12 +6,15 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from contract import MODES, PURE_MODES
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
+
+if TYPE_CHECKING:
+    from clustered import Clustered
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -64,3 +67,11 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield tmp_path
+
+
+@pytest.fixture(scope="session")
+def clustered(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) -> Clustered:
+    """Return a model that has been trained over two servers and two workers, with its log."""
+    from clustered import train_on_cluster  # which loads TensorFlow, as most tests need not
+
+    return train_on_cluster(tmp_path_factory.mktemp("clustered") / "logs" / "cluster", lee)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 from typing import Any
 
+import execute_notebook
 import nbformat
 import pytest
-from nbclient import NotebookClient
-
-ROOT = Path(__file__).parents[1]
-NOTEBOOK = ROOT / "examples" / "one_class_classification.ipynb"
 
 
 def printed(notebook: Any) -> str:
@@ -36,17 +31,13 @@ def areas(notebook: Any) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def executed() -> Any:
     """Return the notebook, executed afresh."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3")
-    client.execute(env={**os.environ, "PYTHONPATH": paths})
-    return notebook
+    return execute_notebook.executed()
 
 
 def test_the_committed_notebook_has_its_outputs() -> None:
-    committed = nbformat.read(NOTEBOOK, as_version=4)
+    committed = nbformat.read(execute_notebook.NOTEBOOK, as_version=4)
     assert pictures(committed) == 3
-    assert len(areas(committed)) == 4
+    assert len(areas(committed)) == 5
     assert "Traceback" not in printed(committed)
 
 
@@ -60,6 +51,11 @@ def test_strangers_are_told_better_than_by_guessing_with_either_classs_vectors(e
         assert found[f"one-class SVM {vectors}"] > 0.65
         assert found[f"isolation forest {vectors}"] > 0.53
     assert found["one-class SVM TFWord2Vec"] == pytest.approx(found["one-class SVM gensim"], abs=0.12)
+
+
+def test_vectors_of_a_local_cluster_tell_strangers_as_well(executed: Any) -> None:
+    found = areas(executed)
+    assert found["one-class SVM cluster"] == pytest.approx(found["one-class SVM TFWord2Vec"], abs=0.12)
 
 
 def test_neighbours_of_the_probe_words_come_from_the_log(executed: Any) -> None:

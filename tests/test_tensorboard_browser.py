@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import browser
 import numpy as np
 import pytest
+from clustered import TASKS, WORKERS, Clustered
 from tensorboard_server import serving
 from test_projector import AWKWARD, keyed_vectors
 
@@ -112,6 +114,44 @@ def test_the_text_panel_shows_neighbours(page: browser.Page, address: str, model
 def test_the_graph_of_the_step_is_drawn(page: browser.Page, address: str) -> None:
     page.open(f"{address}#graphs&run=lee")
     page.until_text("g.node", "while")
+
+
+SHOWN = re.compile(r"cluster/tasks/(?P<task>\w+ \d)\s+\S+\s+(?P<value>\S+)")  # a row of the table below a chart
+
+
+@pytest.fixture(scope="module")
+def cluster_address(clustered: Clustered) -> Iterator[str]:
+    """Serve the log of a training on a cluster."""
+    with serving(clustered.folder.parent) as (url, _):
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [(name, TASKS) for name in ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes", "blocks")]
+    + [(name, WORKERS) for name in ("waited_seconds", "staleness")],
+)
+def test_every_task_of_a_cluster_has_its_curve_in_one_chart(
+    page: browser.Page, cluster_address: str, clustered: Clustered, name: str, tasks: list[str], tmp_path: Path
+) -> None:
+    assert clustered.model.training_report is not None
+    reported = clustered.model.training_report["tasks"]
+    page.open(f"{cluster_address}?tagFilter=tasks/{name}$#timeseries")
+
+    def shown() -> dict[str, str]:
+        found = dict(SHOWN.findall(page.until_text("card-view", f"tasks/{name}")))
+        return found if len(found) == len(tasks) else {}
+
+    values = {task: float(value.replace(",", "")) for task, value in page.until(shown).items()}
+    assert values == pytest.approx({task: reported[task][name] for task in tasks}, rel=1e-3)
+    chart = page.all("line-chart")[0]
+    page.until(lambda: coloured(page.colours(tmp_path / "tasks.png", chart)) > 100)
+
+
+def test_hyperparameters_tell_how_large_the_cluster_is(page: browser.Page, cluster_address: str) -> None:
+    page.open(f"{cluster_address}#hparams")
+    for column in ("cluster_ps", "cluster_worker"):
+        page.until_text("tf-hparams-main", column)
 
 
 def test_hyperparameters_stand_beside_final_scores(page: browser.Page, address: str) -> None:

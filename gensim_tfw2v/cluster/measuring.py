@@ -18,6 +18,7 @@ from gensim_tfw2v.work import TrainedChunk
 _STAGES = ("make", "pull", "compute", "push")
 _TABLES = ("input", "output", "node")
 _INDEX_BYTES = 4
+_CPU = NAMES.index("cpu_seconds")  # grows as long as a process lives
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,25 @@ class _Task:
     sent_bytes: int = 0
     messages: int = 0
     waited_seconds: float = 0.0
+    staleness: int = 0  # summed over its blocks
     begun: npt.NDArray[np.float64] | None = None  # figures when first seen, and by now
     now: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(NAMES)))
 
     def see(self, figures: npt.NDArray[np.float64]) -> None:
-        self.begun = figures if self.begun is None else self.begun
+        """Take note of a worker's figures; those of a process that was started anew go on from where the last ended."""
+        if self.begun is None:
+            self.begun = figures
+        elif figures[_CPU] < self.now[_CPU]:
+            self.begun = figures - (self.now - self.begun)
         self.now = figures
 
+    def see_unless_older(self, figures: npt.NDArray[np.float64]) -> None:
+        """Take note of a server's figures, which several workers bring: one may come after a later one."""
+        if figures[_CPU] >= self.now[_CPU]:
+            self.see(figures)
+
     def report(self) -> dict[str, float]:
+        """Return the figures that every task has."""
         begun = self.now if self.begun is None else self.begun
         used = dict(zip(NAMES, (self.now - begun).tolist(), strict=True))
         return {
@@ -79,8 +91,12 @@ class _Task:
             "interface_received_bytes": used["received_bytes"],
             "interface_sent_bytes": used["sent_bytes"],
             "messages": self.messages,
-            "waited_seconds": self.waited_seconds,
         }
+
+    def report_of_worker(self) -> dict[str, float]:
+        """Return the figures with those that servers do not have."""
+        mean_staleness = self.staleness / max(self.blocks, 1)
+        return self.report() | {"waited_seconds": self.waited_seconds, "staleness": mean_staleness}
 
 
 class RunMeasurement:
@@ -108,9 +124,10 @@ class RunMeasurement:
             task.sent_bytes += row_bytes
             task.messages += 2 * self._messages + 1
             task.waited_seconds += waited
+            task.staleness += int(block.head["staleness"])
             task.see(np.array([block.head[name] for name in NAMES]))
             for server, figures in zip(self._servers, block.servers, strict=True):
-                server.see(figures)
+                server.see_unless_older(figures)
                 server.blocks += 1
                 server.received_bytes += row_bytes // len(self._servers)
                 server.sent_bytes += row_bytes // len(self._servers)
@@ -124,9 +141,8 @@ class RunMeasurement:
     def tasks(self) -> dict[str, dict[str, float]]:
         """Return each task's figures so far, by "job number"."""
         with self._lock:
-            named = {f"worker {number}": task for number, task in enumerate(self._workers)}
-            named |= {f"ps {number}": task for number, task in enumerate(self._servers)}
-            return {name: task.report() for name, task in named.items()}
+            figures = {f"worker {number}": task.report_of_worker() for number, task in enumerate(self._workers)}
+            return figures | {f"ps {number}": task.report() for number, task in enumerate(self._servers)}
 
     def report(self, raw_words: int) -> dict[str, Any]:
         """Return the figures of the whole run, in which `raw_words` words of corpus were trained."""

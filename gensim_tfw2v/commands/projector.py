@@ -9,6 +9,7 @@ from typing import Any
 from gensim_tfw2v.commands.arguments import whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.model_files import FORMATS, read_model, read_vectors
+from gensim_tfw2v.observe.options import PROJECTOR_WORDS
 
 DESCRIPTION = """Write the vectors of MODEL to a folder in which TensorBoard's projector shows them: the most
 frequent words, or those of a list."""
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--top",
         metavar="N",
         type=whole_number(1),
-        default=10_000,
+        default=PROJECTOR_WORDS,
         help="write the N most frequent words (default: %(default)s)",
     )
     add("--words", metavar="FILE", type=Path, help="write the words of this file instead, one a line")

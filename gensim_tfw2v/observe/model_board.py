@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from gensim_tfw2v.cluster.specification import JOBS, Addresses
 from gensim_tfw2v.observe.options import TensorBoardLog
 from gensim_tfw2v.observe.training_board import Subject, TrainingBoard
 from gensim_tfw2v.placement import ModelTables, StepSettings
@@ -16,9 +18,13 @@ _HYPERPARAMETERS = (
 
 
 def start_board(
-    model: Any, options: TensorBoardLog, settings: StepSettings, tables: Callable[[], ModelTables]
+    model: Any,
+    options: TensorBoardLog,
+    settings: StepSettings,
+    tables: Callable[[], ModelTables],
+    cluster: Addresses | None,
 ) -> TrainingBoard:
-    """Return the board of a training of `model`, with all that is known beforehand logged."""
+    """Return the board of a training of `model` on a cluster, if any, with all that is known beforehand logged."""
 
     def graph() -> bytes:
         from gensim_tfw2v.graph_arguments import graph_definition
@@ -26,7 +32,11 @@ def start_board(
         return graph_definition(settings)
 
     hyperparameters = {name: _plain(getattr(model, name)) for name in _HYPERPARAMETERS}
-    return TrainingBoard(options, Subject(model.wv, hyperparameters | {"words": len(model.wv)}, graph, tables))
+    hyperparameters["words"] = len(model.wv)
+    hyperparameters |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
+    if cluster and not options.trace_hosts:
+        options = replace(options, trace_hosts=cluster["worker"])
+    return TrainingBoard(options, Subject(model.wv, hyperparameters, graph, tables))
 
 
 def _plain(value: Any) -> Any:

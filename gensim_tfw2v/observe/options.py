@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PROJECTOR_CHOICES = ("end", "epochs", "none")
+PROJECTOR_WORDS = 10_000  # drawn smoothly, and searched without delay, by a browser on a laptop
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class TensorBoardLog:
     trace_seconds : float
         Length of a ``tf.profiler`` trace, taken when training has got going; 0 for none.
     trace_hosts : sequence of str
-        Addresses ``host:port`` of TensorFlow servers to trace instead of this process.
+        Addresses ``host:port`` of TensorFlow servers to trace. By default this process, or the workers of the cluster
+        that trains. Each server writes its trace to the folder of that name on its own machine.
     """
 
     logdir: str | os.PathLike[str]
@@ -52,7 +54,7 @@ class TensorBoardLog:
     probes: Sequence[str] | None = None
     neighbours: int = 8
     projector: str = "end"
-    projector_words: int = 10_000
+    projector_words: int = PROJECTOR_WORDS
     projector_outputs: bool = False
     trace_seconds: float = 0.0
     trace_hosts: Sequence[str] = ()

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.observe.event_file import make_known
+from gensim_tfw2v.observe.options import PROJECTOR_WORDS
 from gensim_tfw2v.observe.spelling import visible
-from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.vocabulary import Float32Array, ids_by_count
 
 CONFIG = "projector_config.pbtxt"
-TOP_WORDS = 10_000  # drawn smoothly, and searched without delay, by a browser on a laptop
 _FOLDER = "projector"
 _PLAIN_NAME = re.compile(r"[\w.-]+")
 
@@ -25,7 +25,7 @@ def export_projector(
     keyed_vectors: Any,
     logdir: str | os.PathLike[str],
     *,
-    top: int = TOP_WORDS,
+    top: int = PROJECTOR_WORDS,
     words: Iterable[str] | None = None,
     name: str = "vectors",
     output_vectors: npt.ArrayLike | None = None,
@@ -73,7 +73,7 @@ def write_tensors(
     vocabulary: Any,
     tables: Mapping[str, npt.ArrayLike],
     logdir: str | os.PathLike[str],
-    top: int = TOP_WORDS,
+    top: int = PROJECTOR_WORDS,
     words: Iterable[str] | None = None,
 ) -> Path:
     """Write tables of one row a word, by name, and return the file that lists what is in the folder."""
@@ -84,11 +84,12 @@ def write_tensors(
         if table.ndim != 2 or len(table) != len(vocabulary):
             raise ValueError(f"{name} must have {len(vocabulary)} rows, one a word, got shape {table.shape}")
     counts = _counts(vocabulary)
-    ids = _chosen_ids(vocabulary, counts, top, words)
+    by_count = np.arange(len(vocabulary)) if counts is None else ids_by_count(counts)
+    ids = _chosen_ids(vocabulary, by_count, top, words)
     folder = Path(logdir)
     (folder / _FOLDER).mkdir(parents=True, exist_ok=True)
     metadata = f"{_FOLDER}/{next(iter(arrays))}-metadata.tsv"
-    (folder / metadata).write_bytes(_metadata(vocabulary.index_to_key, counts, ids).encode("utf8"))
+    (folder / metadata).write_bytes(_metadata(vocabulary.index_to_key, counts, by_count, ids).encode("utf8"))
     make_known(folder)
     for name, table in arrays.items():
         _write_tensor(folder / _tensor_path(name), np.require(table[ids], np.float32, ["C"]))
@@ -101,7 +102,7 @@ def _counts(keyed_vectors: Any) -> npt.NDArray[np.int64] | None:
 
 
 def _chosen_ids(
-    keyed_vectors: Any, counts: npt.NDArray[np.int64] | None, top: int, words: Iterable[str] | None
+    keyed_vectors: Any, by_count: npt.NDArray[np.int64], top: int, words: Iterable[str] | None
 ) -> npt.NDArray[np.int64]:
     """Return the ids of the words to write, in that order."""
     if words is not None:
@@ -113,20 +114,24 @@ def _chosen_ids(
     else:
         if top < 1:
             raise ValueError(f"top must be at least 1, got {top!r}")
-        by_count = np.arange(len(keyed_vectors)) if counts is None else np.argsort(-counts, kind="stable")
         ids = by_count[:top]
     if not len(ids):
         raise ValueError("there are no words to write")
     return ids
 
 
-def _metadata(words: Sequence[str], counts: npt.NDArray[np.int64] | None, ids: npt.NDArray[np.int64]) -> str:
+def _metadata(
+    words: Sequence[str],
+    counts: npt.NDArray[np.int64] | None,
+    by_count: npt.NDArray[np.int64],
+    ids: npt.NDArray[np.int64],
+) -> str:
     """Return a table of words with their ranks, from 1, and their counts if there are any."""
+    ranks = np.empty(len(by_count), np.int64)
+    ranks[by_count] = np.arange(1, len(by_count) + 1)
     if counts is None:
-        rows = [f"{visible(words[index])}\t{index + 1}\n" for index in ids]
+        rows = [f"{visible(words[index])}\t{ranks[index]}\n" for index in ids]
         return "".join(["word\trank\n", *rows])
-    ranks = np.empty(len(counts), np.int64)
-    ranks[np.argsort(-counts, kind="stable")] = np.arange(1, len(counts) + 1)
     rows = [f"{visible(words[index])}\t{counts[index]}\t{ranks[index]}\n" for index in ids]
     return "".join(["word\tcount\trank\n", *rows])
 

@@ -1,4 +1,8 @@
-"""Traces of TensorFlow's profiler, of this process or of servers, next to the run's event files."""
+"""Traces of TensorFlow's profiler, of this process or of servers, next to the run's event files.
+
+A task of a cluster answers the profiler's client at its own port. It writes its trace by itself: to the same folder, on
+its own machine.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,8 @@ class Trace:
     """One trace of `seconds`, begun when a first block has been trained. A length of 0 takes none."""
 
     def __init__(self, folder: Path, seconds: float, hosts: Sequence[str]) -> None:
-        self._folder, self._seconds, self._hosts = folder, seconds, hosts
+        self._folder = folder.absolute()  # servers may have another working directory
+        self._seconds, self._hosts = seconds, hosts
         self._began: float | None = None
         self._remote: threading.Thread | None = None
         self._finished = seconds <= 0
@@ -58,3 +63,15 @@ class Trace:
             )
         except (tf.errors.OpError, RuntimeError) as error:
             logger.warning("no trace of %s: %s", addresses, error)
+        else:
+            self._warn_of_missing()
+
+    def _warn_of_missing(self) -> None:
+        names = {path.name for path in self._folder.glob("plugins/profile/*/*.xplane.pb")}
+        missing = [host for host in self._hosts if f"{host.replace(':', '_')}.xplane.pb" not in names]
+        if missing:
+            logger.warning(
+                "traces of %s are not in %s here: each is in that folder of its own machine",
+                ", ".join(missing),
+                self._folder,
+            )

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gensim_tfw2v.observe import curves, summaries
 from gensim_tfw2v.observe.event_file import folder_of_run
@@ -22,7 +23,7 @@ from gensim_tfw2v.observe.traces import Trace
 from gensim_tfw2v.observe.vector_figures import Evaluation, Neighbours, NormGroups, choose_probes, tables_by_name
 from gensim_tfw2v.placement import ModelTables
 from gensim_tfw2v.progress import EpochProgress
-from gensim_tfw2v.vocabulary import word_counts
+from gensim_tfw2v.vocabulary import ids_by_count, word_counts
 
 # Looking at the vectors in the midst of an epoch may take this share of the time.
 _SHARE_FOR_NORMS = 0.002
@@ -51,8 +52,9 @@ class TrainingBoard:
         self._files = RunFiles(options.logdir, self._folder)
         self._trace = Trace(self._folder, options.trace_seconds, options.trace_hosts)
         self._evaluation = Evaluation(options.pairs, options.analogies)
-        self._groups = NormGroups.of(word_counts(subject.vocabulary))
-        self._neighbours = Neighbours(subject.vocabulary.index_to_key, self._probes(), options.neighbours)
+        by_count = ids_by_count(word_counts(subject.vocabulary))
+        self._groups = NormGroups.of(by_count)
+        self._neighbours = Neighbours(subject.vocabulary.index_to_key, self._probes(by_count), options.neighbours)
         self._norms_pace = Pace(options.every_seconds, _SHARE_FOR_NORMS)
         self._scores_pace = Pace(options.score_every_seconds, _SHARE_FOR_SCORES)
         self._step = 0  # words trained in earlier epochs
@@ -120,10 +122,10 @@ class TrainingBoard:
         run = f"{self._folder.resolve().name} {time.strftime('%Y-%m-%d %H:%M:%S')}"
         self._files.summary(0, summaries.session_start(settings, run))
 
-    def _probes(self) -> dict[str, int]:
+    def _probes(self, by_count: npt.NDArray[np.int64]) -> dict[str, int]:
         vocabulary, words = self._subject.vocabulary, self._options.probes
         if words is None:
-            words = choose_probes(vocabulary.index_to_key, word_counts(vocabulary))
+            words = choose_probes(vocabulary.index_to_key, by_count)
         unknown = [word for word in words if word not in vocabulary.key_to_index]
         if unknown:
             raise ValueError(f"probes must be words of the vocabulary, got {unknown[0]!r}")

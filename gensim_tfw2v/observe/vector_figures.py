@@ -36,9 +36,9 @@ class NormGroups:
     rare: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, counts: npt.NDArray[np.int64]) -> NormGroups:
-        by_count = np.argsort(-counts, kind="stable")
-        half = (len(counts) + 1) // 2
+    def of(cls, by_count: npt.NDArray[np.int64]) -> NormGroups:
+        """Return the groups among ids, of which the most frequent words' come first."""
+        half = (len(by_count) + 1) // 2
         return cls(by_count[: min(_HOT_WORDS, half)], by_count[-min(_RARE_WORDS, half) :])
 
     def mean_norms(self, tables: ModelTables) -> dict[str, float]:
@@ -79,9 +79,8 @@ class _Words:
     vectors: Float32Array
 
 
-def choose_probes(words: Sequence[str], counts: npt.NDArray[np.int64]) -> list[str]:
-    """Return some frequent and some middling words, at even steps of the logarithm of their rank."""
-    by_count = np.argsort(-counts, kind="stable")
+def choose_probes(words: Sequence[str], by_count: npt.NDArray[np.int64]) -> list[str]:
+    """Return some frequent and some middling words, at even steps of the logarithm of their rank in `by_count`."""
     first = min(50, len(words) // 4)  # the most frequent words have no neighbours that say much
     ranks = np.unique(np.geomspace(first + 1, max(len(words) // 2, first + 1), _PROBES).astype(int)) - 1
     return [words[by_count[rank]] for rank in ranks]

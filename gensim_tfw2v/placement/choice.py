@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.placement import Placement, StepSettings
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.tuning import blocks_overlap, choose_block_words
@@ -21,6 +22,7 @@ class Place:
     block_words: int
     negative_pool: int | None
     make: Callable[[StepSettings, BlockMaker], Placement]
+    addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
 
 
 def choose_place(
@@ -66,7 +68,7 @@ def choose_place(
 
         return ClusterPlacement(settings, maker, connection, concurrency, timeout)
 
-    return Place(block_words, _NEGATIVE_POOL, make)
+    return Place(block_words, _NEGATIVE_POOL, make, connection.addresses)
 
 
 def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:
