@@ -11,7 +11,7 @@ from typing import NoReturn
 from gensim_tfw2v import __version__
 from gensim_tfw2v.commands import cluster, evaluate, neighbours, projector, server, tensorboard, train, train_arguments
 from gensim_tfw2v.commands.errors import CommandError
-from gensim_tfw2v.model_files import ModelFileError
+from gensim_tfw2v.file_formats import ModelFileError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 RUN = {

@@ -17,7 +17,7 @@ from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.file_scan import FileScan, scan_file
-from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, GensimFiles
+from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
@@ -32,6 +32,7 @@ from gensim_tfw2v.progress import (
     counted_sentences,
     wants_bar,
 )
+from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors, writable_floats
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
@@ -45,7 +46,7 @@ _UPDATE_BOUND = 20.0
 _BYTES_PER_ENCODED_WORD = 4
 
 
-class TFWord2Vec(GensimFiles):
+class TFWord2Vec(ServerVectors):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
@@ -81,6 +82,9 @@ class TFWord2Vec(GensimFiles):
     cluster_overlap : bool, optional
         Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
         By default only where the corpus has hundreds of blocks for every worker.
+    vectors_on_servers : bool, optional
+        Have the vectors on the cluster's parameter servers only, so that they may be larger than this process's
+        memory: they are made there, stay there after training, and `export_vectors()` writes them to a file.
 
     Attributes
     ----------
@@ -140,9 +144,11 @@ class TFWord2Vec(GensimFiles):
         cluster: Any = None,
         cluster_timeout: float = CLUSTER_TIMEOUT,
         cluster_overlap: bool | None = None,
+        vectors_on_servers: bool = False,
     ) -> None:
         check_arguments(locals())
         check_logdir(log_options(logdir))
+        check_server_vectors(vectors_on_servers, cluster, logdir)
         if cluster is not None:
             addresses_of(cluster)  # raises an error if it is none
         self.progress = progress
@@ -156,6 +162,7 @@ class TFWord2Vec(GensimFiles):
         self.cluster = cluster
         self.cluster_timeout = cluster_timeout
         self.cluster_overlap = cluster_overlap
+        self.vectors_on_servers = vectors_on_servers
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._scan: FileScan | None = None
@@ -263,6 +270,8 @@ class TFWord2Vec(GensimFiles):
         check_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS})
         log = log_options(self.logdir if logdir is None else logdir)
         check_logdir(log)
+        cluster = self.cluster if cluster is None else cluster
+        check_server_vectors(self.vectors_on_servers, cluster, log)
         self.alpha: float = start_alpha or self.alpha
         self.min_alpha: float = end_alpha or self.min_alpha
         self.epochs: Any = epochs  # gensim's own check below wants a number
@@ -287,7 +296,7 @@ class TFWord2Vec(GensimFiles):
             callback.on_train_begin(self)
 
         start = default_timer() - 0.00001
-        place = self._place(self.cluster if cluster is None else cluster, total_words)
+        place = self._place(cluster, total_words)
         tallies = self._train_epochs(
             corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log, place
         )
@@ -455,11 +464,11 @@ class TFWord2Vec(GensimFiles):
         """Return the model's matrices, made writable float32 in place if they are not."""
         if getattr(self.wv, "vectors_lockf", None) is None:  # as after reset_from()
             self.wv.vectors_lockf = np.ones(1, np.float32)
-        self.wv.vectors = np.require(self.wv.vectors, np.float32, ["C", "W"])
+        self.wv.vectors = writable_floats(self.wv.vectors)
         if self.negative:
-            self.syn1neg: Any = np.require(self.syn1neg, np.float32, ["C", "W"])
+            self.syn1neg: Any = writable_floats(self.syn1neg)
         if self.hs:
-            self.syn1: Any = np.require(self.syn1, np.float32, ["C", "W"])
+            self.syn1: Any = writable_floats(self.syn1)
         return ModelTables(
             inputs=self.wv.vectors,
             outputs=self.syn1neg if self.negative else None,

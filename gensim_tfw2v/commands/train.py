@@ -15,7 +15,8 @@ from typing import Any
 
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.commands.train_arguments import settings_of
-from gensim_tfw2v.model_files import check_writable, format_of, write_model
+from gensim_tfw2v.file_formats import format_of
+from gensim_tfw2v.model_files import check_writable, write_model
 from gensim_tfw2v.observe.event_file import check_logdir
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
@@ -46,11 +47,27 @@ def run(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise CommandError(str(error.strerror)) from error
     file_format = arguments.format or format_of(arguments.output)
+    if arguments.vectors_on_servers:
+        _check_server_vectors(arguments, file_format)
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or sys.stderr.isatty())):
         trained = _train(arguments)
         write_model(trained.model, arguments.output, file_format)
+        trained.model.free_server_vectors()
     if not arguments.quiet:
         print(_summary(trained, arguments.output, file_format))
+
+
+def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> None:
+    """Raise an error if the vectors cannot stay on servers and be written from there."""
+    if arguments.cluster is None:
+        raise CommandError("--vectors-on-servers needs a --cluster")
+    if arguments.logdir is not None:
+        raise CommandError("--vectors-on-servers does not go with --logdir, which takes copies of the vectors")
+    if file_format == "gensim":
+        raise CommandError(
+            f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "
+            "name a .kv, .bin or .txt file, or give --format"
+        )
 
 
 def _check_corpus(corpus: Path) -> None:
