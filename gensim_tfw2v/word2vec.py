@@ -16,6 +16,7 @@ from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
+from gensim_tfw2v.encoded_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.file_scan import FileScan, scan_file
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
@@ -34,6 +35,7 @@ from gensim_tfw2v.progress import (
 )
 from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors, writable_floats
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
+from gensim_tfw2v.shards import EncodedCorpus, ShardReader, header_of, is_encoded
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.tree import HuffmanTree
@@ -214,6 +216,10 @@ class TFWord2Vec(ServerVectors):
             Number of raw words and of sentences.
         """
         self._forget_scan()
+        if corpus_file is not None and is_encoded(corpus_file):
+            corpus = EncodedCorpus(corpus_file)
+            self.raw_vocab = raw_vocabulary(corpus, self.max_vocab_size)
+            return corpus.words, corpus.sentences
         if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
             if corpus_iterable is not None:
                 shown = counted_sentences(corpus_iterable) if wants_bar(self.progress) else corpus_iterable
@@ -235,6 +241,17 @@ class TFWord2Vec(ServerVectors):
             scan.sentence_count,
         )
         return scan.total_words, scan.sentence_count
+
+    def _check_corpus_sanity(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        passes: int | None = 1,
+    ) -> None:
+        """Raise TypeError if there is no corpus, or one that cannot be used."""
+        if corpus_file is not None and is_encoded(corpus_file):
+            corpus_file = header_of(corpus_file)  # gensim wants a file
+        super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -328,7 +345,7 @@ class TFWord2Vec(ServerVectors):
             cleanup.callback(shown.close)
             source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, self._placement(place, settings))
+            current = _CurrentModel(self, self._placement(place, settings, source.reader))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
@@ -424,10 +441,10 @@ class TFWord2Vec(ServerVectors):
             cluster, self.workers, words, chosen, pairs_a_word, self.cluster_timeout, self.cluster_overlap
         )
 
-    def _placement(self, place: Place, settings: StepSettings) -> Placement:
+    def _placement(self, place: Place, settings: StepSettings, reader: ShardReader | None) -> Placement:
         # A pool as large as the vocabulary would spare nothing.
         pool = place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None
-        return place.make(settings, replace(self._block_maker(), negative_pool=pool))
+        return place.make(settings, replace(self._block_maker(), negative_pool=pool, reader=reader))
 
     def _source(
         self,
@@ -436,6 +453,8 @@ class TFWord2Vec(ServerVectors):
         total_words: int | None,
         block_words: int,
     ) -> Source:
+        if corpus_file is not None and is_encoded(corpus_file):
+            return EncodedSource(EncodedCorpus(corpus_file), self.wv.key_to_index, block_words)
         words = total_words or self.corpus_total_words or 0
         budget = self._cache_budget()
         # Nothing is begun to be kept that is read once only, or that is known not to fit.

@@ -13,7 +13,7 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 # Each layer may import from earlier ones and from its own.
 LAYERS = [
     ["settings", "tensorflow_runtime", "tokenizer", "encoded", "vocabulary", "segments", "progress", "scores"],
-    ["file_formats"],
+    ["file_formats", "shards"],
     ["vector_files"],
     ["cluster", "cluster.errors", "cluster.task_figures"],
     ["cluster.specification", "cluster.damping", "cluster.python_ops", "cluster.initial_rows"],
@@ -21,7 +21,8 @@ LAYERS = [
     ["scan_worker", "chunks", "tree"],
     ["file_parts"],
     ["file_scan"],
-    ["corpus"],
+    ["corpus", "encoding"],
+    ["encoded_source"],
     ["batches"],
     ["work"],
     ["tuning", "maths", "updates", "placement", "evaluation"],

@@ -35,7 +35,7 @@ class _Job:
     handed_out: float | None = None  # when a worker took it
 
     def sent_bytes(self) -> int:
-        return int(self.request.ids.nbytes + self.request.lengths.nbytes)
+        return int(self.request.ids.nbytes + self.request.lengths.nbytes + self.request.span.nbytes)
 
 
 class Dispatcher:
@@ -187,6 +187,8 @@ class Dispatcher:
             error = ClusterError(
                 f"worker {worker} at {self._connection.addresses['worker'][worker]} was not started by `tfw2v server`"
             )
+        elif said := python_ops.said_by_task(error):
+            error = ClusterError(f"worker {worker} at {self._connection.addresses['worker'][worker]}: {said}")
         elif isinstance(error, lost) or any(sign in str(error) for sign in _SIGNS_OF_RESTART):
             return self._await_return(worker, jobs, error)
         for job in jobs:

@@ -114,6 +114,7 @@ class ClusterPlacement:
             np.array(work.entropy, np.int64),
             np.array([work.first_rate, work.last_rate]),
             np.array(flags, np.int32),
+            np.array(work.span or (), np.int64),
         )
         report: BlockReport = self._dispatcher.train(request)
         return report.trained
