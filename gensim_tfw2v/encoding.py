@@ -85,6 +85,9 @@ def _files_of(corpus: Path) -> list[Path]:
     files = sorted(corpus.iterdir())
     if not files:
         raise ValueError(f"corpus {str(corpus)!r} is an empty folder")
+    for file in files:
+        if not file.is_file():
+            raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
     return files
 
 

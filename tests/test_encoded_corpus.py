@@ -220,6 +220,12 @@ def test_what_is_there_already_is_not_written_over(encoded: Path, lee_file: Path
         encode_corpus(lee_file, tmp_path / "there")
 
 
+def test_a_folder_in_the_corpus_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text" / "more").mkdir(parents=True)
+    with pytest.raises(ValueError, match="'more', which is not a file"):
+        encode_corpus(tmp_path / "text", tmp_path / "encoded")
+
+
 @pytest.mark.parametrize("content", ["", " \n\n \n"], ids=["empty", "blank"])
 def test_a_corpus_without_words_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "text").write_text(content)

@@ -32,6 +32,7 @@ def test_a_lost_worker_costs_no_words_and_a_lost_server_costs_the_vectors(tmp_pa
         model = TFWord2Vec(
             vector_size=8, min_count=1, sample=0, batch_words=3000, cluster=cluster, vectors_on_servers=True
         )
+        other = TFWord2Vec([["a", "b"]] * 20, min_count=1, epochs=1, cluster=cluster, vectors_on_servers=True)
         model.build_vocab(corpus_file=corpus["corpus_file"])
         trained, _ = model.train(**corpus, epochs=3, callbacks=[Kill(cluster, "worker")])
         assert trained == 3 * words
@@ -40,3 +41,6 @@ def test_a_lost_worker_costs_no_words_and_a_lost_server_costs_the_vectors(tmp_pa
             model.train(**corpus, epochs=3, callbacks=[Kill(cluster, "ps")])
         with pytest.raises(ClusterError, match="when training begins"):
             model.wv["the"]
+        with pytest.raises(ClusterError, match="out of reach"):
+            other.wv["a"]
+        other.free_server_vectors()  # of which nothing is left to free

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
 
 logger = logging.getLogger(__name__)
@@ -70,8 +71,6 @@ class ServerStore:
         """Return rows `first` to `end` of a table."""
         if self._held is None:
             raise ClusterError("the vectors are not there yet: they are made on the servers when training begins")
-        from gensim_tfw2v.tensorflow_runtime import load_tensorflow
-
         try:
             rows: Float32Array = self._held.tables.rows(name, first, end)
         except load_tensorflow().errors.OpError as error:
@@ -92,7 +91,10 @@ class ServerStore:
         held = self._held
         self.forget()
         if held is not None:
-            held.tables.free()
+            try:
+                held.tables.free()
+            except load_tensorflow().errors.OpError as error:
+                logger.info("servers whose vectors were to be freed are gone: %s", error)
 
 
 class ServerMatrix:
