@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.segments import Segments, sort_into_segments
+from gensim_tfw2v.shards import ShardReader
 from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, arrange_pairs
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 
@@ -72,6 +73,8 @@ class BlockMaker:
     tree: HuffmanTree | None
     negative_pool: int | None = None
     """Draw a block's negatives out of so many draws, so that a block touches fewer rows of the output table."""
+    reader: ShardReader | None = None
+    """What reads the sentences of blocks that are spans of an encoded corpus."""
 
     def make(self, ids: Int32Array, sentence_lengths: Int32Array, rng: np.random.Generator) -> Block | None:
         """Return the block of these sentences, or None if subsampling leaves nothing."""

@@ -1,4 +1,4 @@
-"""Runs of encoded sentences → chunks: what the training loop takes at a time."""
+"""Runs of encoded sentences, or shards on disk → chunks: what the training loop takes at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.encoded import Ids
+from gensim_tfw2v.encoded import Ids, known_words
+from gensim_tfw2v.shards import Span
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Chunk:
     """Words of the corpus, including unknown ones."""
     sentences: int
     """Sentences of the corpus as gensim counts them, including empty ones of an iterable."""
+    span: Span | None = None
+    """Where whoever trains the chunk reads it from an encoded corpus; there are no ids then."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,29 @@ def _cut(runs: Iterable[Run], words_per_chunk: int) -> Iterator[Run]:
 
 def _full_chunks(run: Run, words_per_chunk: int) -> Generator[Run, None, Run]:
     """Yield the chunks that a run fills, and return the rest of it."""
-    ends = np.cumsum(run.lengths, dtype=np.int64)
     piece = word = 0
-    while True:
-        stop = int(np.searchsorted(ends, word + words_per_chunk)) + 1
-        if stop > ends.size:
-            return Run(run.ids[word:], run.lengths[piece:], run.begun[piece:])
-        end = int(ends[stop - 1])
+    for stop, end in _chunk_ends(run.lengths, words_per_chunk):
         yield Run(run.ids[word:end], run.lengths[piece:stop], run.begun[piece:stop])
         piece, word = stop, end
+    return Run(run.ids[word:], run.lengths[piece:], run.begun[piece:])
+
+
+def _chunk_ends(lengths: Ids, words_per_chunk: int) -> Iterator[tuple[int, int]]:
+    """Yield where each chunk ends that these pieces fill, in pieces and in words."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    word = 0
+    while (stop := int(np.searchsorted(ends, word + words_per_chunk)) + 1) <= ends.size:
+        word = int(ends[stop - 1])
+        yield stop, word
+
+
+def spans_of(shard: int, lengths: Ids, words_per_chunk: int) -> Iterator[Span]:
+    """Yield a shard's chunks, given the lengths of its sentences; the last may be short."""
+    sentence = word = 0
+    for stop, end in [*_chunk_ends(lengths, words_per_chunk), (lengths.size, int(lengths.sum(dtype=np.int64)))]:
+        if stop > sentence:
+            yield Span(shard, word, end, sentence, stop)
+        sentence, word = stop, end
 
 
 def _joined(runs: list[Run]) -> Run:
@@ -81,14 +98,5 @@ def _joined(runs: list[Run]) -> Run:
 
 def _known_words(number: int, run: Run) -> Chunk:
     """Return a run as a chunk, without its unknown words and the sentences that hold no other."""
-    known = run.ids >= 0
-    ends = np.cumsum(run.lengths, dtype=np.int64)
-    known_before = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])
-    lengths = known_before[ends] - known_before[ends - run.lengths]
-    return Chunk(
-        number,
-        run.ids[known],
-        lengths[lengths > 0].astype(np.int32),
-        raw_words=run.ids.size,
-        sentences=int(run.begun.sum()),
-    )
+    known = known_words(run.ids, run.lengths)
+    return Chunk(number, known.ids, known.lengths, raw_words=run.ids.size, sentences=int(run.begun.sum()))

@@ -9,13 +9,24 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gensim_tfw2v import __version__
-from gensim_tfw2v.commands import cluster, evaluate, neighbours, projector, server, tensorboard, train, train_arguments
+from gensim_tfw2v.commands import (
+    cluster,
+    encode,
+    evaluate,
+    neighbours,
+    projector,
+    server,
+    tensorboard,
+    train,
+    train_arguments,
+)
 from gensim_tfw2v.commands.errors import CommandError
-from gensim_tfw2v.model_files import ModelFileError
+from gensim_tfw2v.file_formats import ModelFileError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 RUN = {
     "train": train.run,
+    "encode": encode.run,
     "evaluate": evaluate.run,
     "neighbours": neighbours.run,
     "projector": projector.run,
@@ -40,6 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, help_text, module in (
         ("train", "train word vectors on a corpus", train_arguments),
+        ("encode", "write a corpus as ids, for workers to read by themselves", encode),
         ("evaluate", "score a model on word similarities and analogies", evaluate),
         ("neighbours", "print the words nearest to a word", neighbours),
         ("projector", "write a model's vectors for TensorBoard's projector", projector),

@@ -16,6 +16,7 @@ from gensim_tfw2v.chunks import Chunk, Run, cut_into_chunks
 from gensim_tfw2v.encoded import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Sentences
 from gensim_tfw2v.file_parts import PART_BYTES
 from gensim_tfw2v.file_scan import FileScan, file_sentences
+from gensim_tfw2v.shards import ShardReader
 
 __all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "Source"]
 
@@ -25,7 +26,30 @@ RUN_SENTENCES = 50_000
 
 
 class Source(ABC):
-    """A corpus that yields the same chunks every epoch, and keeps them within a budget after the first.
+    """A corpus that yields the same chunks every epoch."""
+
+    reader: ShardReader | None = None
+    """What reads the chunks that are spans of an encoded corpus."""
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def epoch(self) -> Generator[Chunk, None, None]:
+        """Yield the chunks of one pass over the whole corpus."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the memory and the disk space that the corpus takes."""
+
+
+class _TextSource(Source):
+    """A corpus of text that is encoded as it is read, and kept encoded within a budget after the first epoch.
 
     Parameters
     ----------
@@ -42,14 +66,6 @@ class Source(ABC):
         self._budget: CacheBudget | None = budget
         self._cache: EncodedStore | None = None
         self._cached_totals: list[tuple[int, int]] = []
-
-    def __enter__(self) -> Source:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def epoch(self) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
@@ -98,7 +114,7 @@ class Source(ABC):
             yield from cut_into_chunks(runs, self._words_per_chunk)
 
 
-class IterableSource(Source):
+class IterableSource(_TextSource):
     """A restartable iterable of sentences.
 
     Parameters
@@ -108,7 +124,7 @@ class IterableSource(Source):
     key_to_index : mapping
         Ids of the known words.
     words_per_chunk, budget
-        As for `Source`.
+        As for `_TextSource`.
     """
 
     def __init__(
@@ -149,7 +165,7 @@ class IterableSource(Source):
         return Run(ids, np.array(lengths, dtype=np.int32), np.array(begun, dtype=np.int32))
 
 
-class FileSource(Source):
+class FileSource(_TextSource):
     """A file in gensim's `LineSentence` format, read by several processes.
 
     Parameters
@@ -159,7 +175,7 @@ class FileSource(Source):
     key_to_index : mapping
         Ids of the known words.
     words_per_chunk, budget
-        As for `Source`.
+        As for `_TextSource`.
     workers : int
         Reading processes.
     scan : FileScan, optional

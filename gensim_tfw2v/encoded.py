@@ -43,6 +43,15 @@ def piece_lengths(lengths: npt.NDArray[Any]) -> Ids:
     return split
 
 
+def known_words(ids: Ids, lengths: Ids) -> Sentences:
+    """Return sentences without their unknown words, which are -1, and without those that hold no other."""
+    known = ids >= 0
+    ends = np.cumsum(lengths, dtype=np.int64)
+    known_before = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])
+    known_lengths = known_before[ends] - known_before[ends - lengths]
+    return Sentences(ids[known], known_lengths[known_lengths > 0].astype(np.int32))
+
+
 @dataclass(frozen=True)
 class CacheBudget:
     """What the encoded corpus may take: bytes of memory, then bytes of disk, and the disk's directory.

@@ -78,26 +78,35 @@ def scan_file(
     """
     path = os.path.abspath(path)
     state = _file_state(path)
-    vocabulary, lines, store = _RawVocabulary(), _LineJoiner(), EncodedStore(budget)
+    vocabulary, store = RawVocabulary(), EncodedStore(budget)
     total_words = sentence_count = 0
     try:
-        with closing(_numbered_parts(path, workers, part_bytes, vocabulary.number)) as parts:
-            for numbers, part in parts:
-                vocabulary.count(numbers, part.ids)
-                sentences = lines.join(numbers[part.ids], part.line_lengths)
+        with closing(counted_sentences(path, workers, vocabulary, part_bytes=part_bytes)) as runs:
+            for sentences in runs:
                 store.append(sentences)
-                total_words += part.ids.size
+                total_words += sentences.ids.size
                 sentence_count += sentences.lengths.size
                 if progress is not None:
                     progress(total_words, len(vocabulary), sentence_count)
-        rest = lines.rest()
-        store.append(rest)
     except BaseException:
         store.close()
         raise
-    sentence_count += rest.lengths.size
     words, counts = vocabulary.words_and_counts()
     return FileScan(path, state, words, counts, total_words, sentence_count, store)
+
+
+def counted_sentences(
+    path: str | os.PathLike[str], workers: int, vocabulary: RawVocabulary, *, part_bytes: int = PART_BYTES
+) -> Generator[Sentences, None, None]:
+    """Yield runs of a file's sentences as numbers of a vocabulary, which takes up and counts their words."""
+    lines = _LineJoiner()
+    with closing(_numbered_parts(os.path.abspath(path), workers, part_bytes, vocabulary.number)) as parts:
+        for numbers, part in parts:
+            vocabulary.count(numbers, part.ids)
+            yield lines.join(numbers[part.ids], part.line_lengths)
+    rest = lines.rest()
+    if rest.ids.size:
+        yield rest
 
 
 def file_sentences(
@@ -127,7 +136,7 @@ def _numbered_parts(
             yield tables[reader], part
 
 
-class _RawVocabulary:
+class RawVocabulary:
     """Distinct words in the order of their first appearance, and their counts."""
 
     def __init__(self) -> None:

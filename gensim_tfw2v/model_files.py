@@ -1,46 +1,16 @@
-"""Models and vectors on disk: which format a file has, reading it, and writing one whole or not at all."""
+"""Models and vectors on disk: whether and how one is written, and what format one has that is read."""
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
-FORMATS = ("gensim", "keyed-vectors", "text", "binary")
-SUFFIX_FORMATS = {".txt": "text", ".vec": "text", ".bin": "binary", ".kv": "keyed-vectors"}
-COMPRESSED = (".gz", ".bz2")
-# gensim writes large arrays to files beside MODEL: MODEL.ARRAY.npy, MODEL.wv.ARRAY.npy (npz if compressed).
-# Only its own names are listed: MODEL.labels.npy may be anybody's.
-SIDE_FILE = re.compile(r"\.((wv\.)?(vectors|norms|vectors_lockf)|syn1|syn1neg|cum_table)\.np[yz]")
+from gensim_tfw2v.file_formats import COMPRESSED, ModelFileError, side_files, written_whole
+
 # Enough for the first line of any text format with vectors of some thousand numbers.
 FIRST_LINES = 2**20
-
-
-class ModelFileError(ValueError):
-    """A model file that cannot be read or written, with the reason in one line."""
-
-
-def format_of(path: Path) -> str:
-    """The format that a model file's suffix asks for; what is not known otherwise is a whole gensim model."""
-    name = path.name.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return SUFFIX_FORMATS.get(Path(name).suffix, "gensim")
-
-
-def side_files(path: Path) -> list[Path]:
-    """The files beside `path` in which gensim keeps large arrays of the model named so."""
-    if not path.parent.is_dir():
-        return []
-    length = len(path.name)
-    return sorted(
-        file
-        for file in path.parent.iterdir()
-        if file.name.startswith(path.name) and SIDE_FILE.fullmatch(file.name[length:])
-    )
 
 
 def check_writable(path: Path, force: bool) -> None:
@@ -61,17 +31,12 @@ def check_writable(path: Path, force: bool) -> None:
 
 
 def write_model(model: Any, path: Path, file_format: str) -> None:
-    """Write a Word2Vec model to `path` in the format given; after a failure nothing new is there.
-
-    All files are written to a folder beside `path` first. gensim finds a model's separate arrays by the name
-    of the model file, so keeping that name and moving them together keeps the model whole.
-    """
-    folder = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=path.parent))
-    try:
-        _write(model, folder / path.name, file_format)
-        _replace(path, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    """Write a Word2Vec model to `path` in the format given; after a failure nothing new is there."""
+    if model.vectors_on_servers:
+        model.export_vectors(path, file_format)
+        return
+    with written_whole(path) as unfinished:
+        _write(model, unfinished, file_format)
 
 
 def _write(model: Any, path: Path, file_format: str) -> None:
@@ -81,16 +46,6 @@ def _write(model: Any, path: Path, file_format: str) -> None:
         model.wv.save(str(path))
     else:
         model.wv.save_word2vec_format(str(path), binary=file_format == "binary")
-
-
-def _replace(path: Path, folder: Path) -> None:
-    """Move a model's files from `folder` to where `path` is, its own file last: until then there is none."""
-    path.unlink(missing_ok=True)
-    for file in side_files(path):
-        file.unlink()
-    for file in side_files(folder / path.name):
-        os.replace(file, path.parent / file.name)
-    os.replace(folder / path.name, path)
 
 
 def read_vectors(path: Path, file_format: str | None = None) -> Any:

@@ -21,6 +21,7 @@ OWN_DEFAULTS: dict[str, Any] = {
     "cluster": None,
     "cluster_timeout": CLUSTER_TIMEOUT,
     "cluster_overlap": None,
+    "vectors_on_servers": False,
     "training_report": None,
 }
 _NEVER_SAVED = ("_scan", "logdir", "cluster")  # what belongs to this process alone

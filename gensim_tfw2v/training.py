@@ -112,6 +112,7 @@ class _Epoch:
             first_rate=first_rate,
             last_rate=last_rate,
             exact_loss=self.plan.exact_loss,
+            span=chunk.span,
         )
         self._count(chunk, self.placement.train_chunk(work))
 

@@ -16,8 +16,9 @@ from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
+from gensim_tfw2v.encoded_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.file_scan import FileScan, scan_file
-from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, GensimFiles
+from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
@@ -32,7 +33,9 @@ from gensim_tfw2v.progress import (
     counted_sentences,
     wants_bar,
 )
+from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors, writable_floats
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
+from gensim_tfw2v.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.tree import HuffmanTree
@@ -45,7 +48,7 @@ _UPDATE_BOUND = 20.0
 _BYTES_PER_ENCODED_WORD = 4
 
 
-class TFWord2Vec(GensimFiles):
+class TFWord2Vec(ServerVectors):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
@@ -81,6 +84,9 @@ class TFWord2Vec(GensimFiles):
     cluster_overlap : bool, optional
         Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
         By default only where the corpus has hundreds of blocks for every worker.
+    vectors_on_servers : bool, optional
+        Have the vectors on the cluster's parameter servers only, so that they may be larger than this process's
+        memory: they are made there, stay there after training, and `export_vectors()` writes them to a file.
 
     Attributes
     ----------
@@ -140,9 +146,11 @@ class TFWord2Vec(GensimFiles):
         cluster: Any = None,
         cluster_timeout: float = CLUSTER_TIMEOUT,
         cluster_overlap: bool | None = None,
+        vectors_on_servers: bool = False,
     ) -> None:
         check_arguments(locals())
         check_logdir(log_options(logdir))
+        check_server_vectors(vectors_on_servers, cluster, logdir)
         if cluster is not None:
             addresses_of(cluster)  # raises an error if it is none
         self.progress = progress
@@ -156,6 +164,7 @@ class TFWord2Vec(GensimFiles):
         self.cluster = cluster
         self.cluster_timeout = cluster_timeout
         self.cluster_overlap = cluster_overlap
+        self.vectors_on_servers = vectors_on_servers
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._scan: FileScan | None = None
@@ -207,6 +216,10 @@ class TFWord2Vec(GensimFiles):
             Number of raw words and of sentences.
         """
         self._forget_scan()
+        if corpus_file is not None and is_encoded(corpus_file):
+            corpus = EncodedCorpus(corpus_file)
+            self.raw_vocab = raw_vocabulary(corpus, self.max_vocab_size)
+            return corpus.words, corpus.sentences
         if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
             if corpus_iterable is not None:
                 shown = counted_sentences(corpus_iterable) if wants_bar(self.progress) else corpus_iterable
@@ -228,6 +241,17 @@ class TFWord2Vec(GensimFiles):
             scan.sentence_count,
         )
         return scan.total_words, scan.sentence_count
+
+    def _check_corpus_sanity(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        passes: int | None = 1,
+    ) -> None:
+        """Raise TypeError if there is no corpus, or one that cannot be used."""
+        if corpus_file is not None and is_encoded(corpus_file):
+            corpus_file = header_of(corpus_file)  # gensim wants a file
+        super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -263,6 +287,8 @@ class TFWord2Vec(GensimFiles):
         check_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS})
         log = log_options(self.logdir if logdir is None else logdir)
         check_logdir(log)
+        cluster = self.cluster if cluster is None else cluster
+        check_server_vectors(self.vectors_on_servers, cluster, log)
         self.alpha: float = start_alpha or self.alpha
         self.min_alpha: float = end_alpha or self.min_alpha
         self.epochs: Any = epochs  # gensim's own check below wants a number
@@ -287,7 +313,7 @@ class TFWord2Vec(GensimFiles):
             callback.on_train_begin(self)
 
         start = default_timer() - 0.00001
-        place = self._place(self.cluster if cluster is None else cluster, total_words)
+        place = self._place(cluster, total_words)
         tallies = self._train_epochs(
             corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log, place
         )
@@ -319,7 +345,7 @@ class TFWord2Vec(GensimFiles):
             cleanup.callback(shown.close)
             source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, place.make(settings, maker))
+            current = _CurrentModel(self, place.make(settings, replace(maker, reader=source.reader)))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
@@ -423,6 +449,8 @@ class TFWord2Vec(GensimFiles):
         total_words: int | None,
         block_words: int,
     ) -> Source:
+        if corpus_file is not None and is_encoded(corpus_file):
+            return EncodedSource(EncodedCorpus(corpus_file), self.wv.key_to_index, block_words)
         words = total_words or self.corpus_total_words or 0
         budget = self._cache_budget()
         # Nothing is begun to be kept that is read once only, or that is known not to fit.
@@ -451,11 +479,11 @@ class TFWord2Vec(GensimFiles):
         """Return the model's matrices, made writable float32 in place if they are not."""
         if getattr(self.wv, "vectors_lockf", None) is None:  # as after reset_from()
             self.wv.vectors_lockf = np.ones(1, np.float32)
-        self.wv.vectors = np.require(self.wv.vectors, np.float32, ["C", "W"])
+        self.wv.vectors = writable_floats(self.wv.vectors)
         if self.negative:
-            self.syn1neg: Any = np.require(self.syn1neg, np.float32, ["C", "W"])
+            self.syn1neg: Any = writable_floats(self.syn1neg)
         if self.hs:
-            self.syn1: Any = np.require(self.syn1, np.float32, ["C", "W"])
+            self.syn1: Any = writable_floats(self.syn1)
         return ModelTables(
             inputs=self.wv.vectors,
             outputs=self.syn1neg if self.negative else None,

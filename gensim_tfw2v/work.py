@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.batches import Block, BlockMaker
+from gensim_tfw2v.encoded import Sentences
+from gensim_tfw2v.shards import Span
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 BoolArray = npt.NDArray[np.bool_]
@@ -25,6 +27,7 @@ class ChunkWork:
     first_rate: float  # learning rates when the chunk begins and ends
     last_rate: float
     exact_loss: bool  # measure every batch
+    span: Span | None = None  # where the sentences are in an encoded corpus, instead of ids and their lengths
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ NOTHING_TRAINED = TrainedChunk(0, _NO_FLOATS, _NO_FLOATS, np.zeros(0, bool), _NO
 def prepare(maker: BlockMaker, work: ChunkWork) -> PreparedBlock | None:
     """Return the chunk's block, or None if subsampling leaves nothing of it."""
     rng = np.random.Generator(np.random.SFC64(list(work.entropy)))
-    block = maker.make(work.ids, work.sentence_lengths, rng)
+    sentences = _sentences_of(maker, work)
+    block = maker.make(sentences.ids, sentences.lengths, rng)
     if block is None:
         return None
     batches = len(block.pairs)
@@ -65,3 +69,11 @@ def prepare(maker: BlockMaker, work: ChunkWork) -> PreparedBlock | None:
     rates = np.linspace(work.first_rate, work.last_rate, batches, endpoint=False).astype(np.float32)
     measured = np.ones(batches, bool) if work.exact_loss else np.arange(batches) % _LOSS_EVERY_BATCHES == 0
     return PreparedBlock(block, rates, measured)
+
+
+def _sentences_of(maker: BlockMaker, work: ChunkWork) -> Sentences:
+    if work.span is None:
+        return Sentences(work.ids, work.sentence_lengths)
+    if maker.reader is None:
+        raise ValueError(f"there is no encoded corpus to read {work.span} from")
+    return maker.reader.read(work.span)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from contract import SENTENCES, assert_equal_models
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import TensorBoardLog
+from gensim_tfw2v import TensorBoardLog, encode_corpus
 
 TABLE = Path(__file__).parents[1] / "docs" / "errors.md"
 ERRORS = {error.__name__: error for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError)}
@@ -68,10 +70,23 @@ def files(scratch: Path) -> Path:
     (scratch / "empty.txt").write_text("")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
+    make_damaged_corpora(scratch)
     for suffix, opener in ((".gz", gzip.open), (".bz2", bz2.open)):
         with opener(scratch / f"corpus.txt{suffix}", "wb") as file:
             file.write(b"human user\n" * 20)
     return scratch
+
+
+def make_damaged_corpora(folder: Path) -> None:
+    """Make an encoded corpus and damaged copies of it."""
+    whole = folder / "encoded"
+    encode_corpus(folder / "corpus.txt", whole)
+    for name in ("cut short", "two vocabularies", "no header", "a part lost"):
+        shutil.copytree(whole, folder / name)
+    os.truncate(folder / "cut short" / "shard-00000.ids", 100)
+    (folder / "two vocabularies" / "vocabulary.txt").write_text("other 40\n")
+    (folder / "no header" / "corpus.json").write_text("")
+    (folder / "a part lost" / "shard-00000.ids").unlink()
 
 
 def built_model(model_class: type[Any]) -> Any:

@@ -33,7 +33,7 @@ def test_help_and_version_need_neither_gensim_nor_tensorflow() -> None:
     code = """
 import sys
 from gensim_tfw2v import cli
-commands = ["train", "evaluate", "neighbours", "server", "cluster"]
+commands = ["train", "encode", "evaluate", "neighbours", "server", "cluster"]
 for arguments in ["--help"], *([command, "--help"] for command in commands), ["--version"]:
     try:
         cli.main(arguments)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import SMALL, error_of, run, write_corpus
+from gensim.models import KeyedVectors
 from placements import shared_cluster
 
 SILENT = {"ps": ["127.0.0.1:9"], "worker": ["127.0.0.1:9"]}  # the discard port, which nothing serves
@@ -65,3 +66,28 @@ def test_training_from_the_command_line_runs_on_the_cluster(tmp_path: Path, caps
     output = tmp_path / "vectors.txt"
     assert run("train", write_corpus(tmp_path), "--output", output, *SMALL, "--cluster", file) == 0
     assert output.read_text().splitlines()[0].endswith(" 8")
+
+
+def test_vectors_that_stay_on_the_servers_are_written_from_there(tmp_path: Path) -> None:
+    file = cluster_file(tmp_path, shared_cluster().addresses)
+    train = ["train", write_corpus(tmp_path), *SMALL, "--cluster", file, "--vectors-on-servers", "--output"]
+    assert run(*train, tmp_path / "vectors.kv") == 0
+    assert KeyedVectors.load(str(tmp_path / "vectors.kv"), mmap="r").vectors.shape[1] == 8
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--output", "model"], "whole model"),
+        (["--output", "vectors.kv", "--logdir", "log"], "--logdir"),
+        (["--output", "vectors.kv", "--cluster"], "--cluster"),
+    ],
+    ids=str,
+)
+def test_vectors_on_servers_that_cannot_be_are_refused(
+    scratch: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
+) -> None:
+    cluster = [] if flags[-1] == "--cluster" else ["--cluster", cluster_file(scratch, SILENT)]
+    flags = [flag for flag in flags if flag != "--cluster"]
+    assert run("train", write_corpus(scratch), *SMALL, "--vectors-on-servers", *flags, *cluster) == 2
+    assert message in error_of(capsys)

@@ -35,7 +35,7 @@ class _Job:
     handed_out: float | None = None  # when a worker took it
 
     def sent_bytes(self) -> int:
-        return int(self.request.ids.nbytes + self.request.lengths.nbytes)
+        return int(self.request.ids.nbytes + self.request.lengths.nbytes + self.request.span.nbytes)
 
 
 class Dispatcher:
@@ -55,6 +55,7 @@ class Dispatcher:
         self._threads: list[threading.Thread] = []
         self._last_report = time.monotonic()
         self.failure: ClusterError | None = None
+        self.vectors_are_elsewhere = True  # than on the servers alone, as they were after the last epoch
 
     def begin(
         self, graphs: WorkerGraphs, handles: Handles, probe: Callable[[], None], measurement: RunMeasurement
@@ -186,6 +187,8 @@ class Dispatcher:
             error = ClusterError(
                 f"worker {worker} at {self._connection.addresses['worker'][worker]} was not started by `tfw2v server`"
             )
+        elif said := python_ops.said_by_task(error):
+            error = ClusterError(f"worker {worker} at {self._connection.addresses['worker'][worker]}: {said}")
         elif isinstance(error, lost) or any(sign in str(error) for sign in _SIGNS_OF_RESTART):
             return self._await_return(worker, jobs, error)
         for job in jobs:
@@ -217,7 +220,12 @@ class Dispatcher:
 
     def _lose_servers(self, error: Exception) -> None:
         brief = " ".join(str(error).split())[:200]
+        kept = (
+            "the model keeps the vectors of its last finished epoch. Start the server again and call train() for the "
+            "epochs left"
+            if self.vectors_are_elsewhere
+            else "the model had them nowhere else (vectors_on_servers=True). Start the server again and train anew"
+        )
         self.failure = ClusterError(
-            "a parameter server was lost, and its part of the vectors with it; the model keeps the vectors of its last "
-            f"finished epoch. Start the server again and call train() for the epochs left. TensorFlow says: {brief}"
+            f"a parameter server was lost, and its part of the vectors with it; {kept}. TensorFlow says: {brief}"
         )

@@ -59,6 +59,7 @@ class Request(NamedTuple):
     entropy: Any
     rates: Any  # [2], first and last
     flags: Any  # [3], exact_loss, shards, rivals
+    span: Any  # of an encoded corpus, which the worker reads; empty if ids are sent
 
 
 class Staged(NamedTuple):
@@ -83,6 +84,7 @@ REQUEST = Request(
     _spec([None], tf.int64),
     _spec([2], tf.float64),
     _spec([3], tf.int32),
+    _spec([None], tf.int64),
 )
 # A finished block's report begins with these numbers, then figures of each server, and of each batch
 # its loss, bounded rows, whether it was measured, pairs and touched rows.

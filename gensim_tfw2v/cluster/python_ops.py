@@ -7,9 +7,11 @@ parts of it for this.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 _registered: dict[str, Callable[..., Any]] = {}  # TensorFlow's registry holds weak references only
@@ -33,3 +35,9 @@ def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[An
 def is_missing_function(error: Exception) -> bool:
     """Return whether a call failed because its task has no function of that name."""
     return "Could not find callback" in str(error)
+
+
+def said_by_task(error: Exception) -> str | None:
+    """Return the message of a `TaskError` that a task's function raised, None if the error is another one."""
+    found = re.search(rf"{TaskError.__name__}: (.*)", str(error))
+    return found[1] if found else None

@@ -15,7 +15,8 @@ import numpy as np
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
-from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN
+from gensim_tfw2v.cluster.initial_rows import initial_rows
+from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
 
@@ -88,6 +89,18 @@ class ServerTables:
             for shard in range(self.shards)
         ]
 
+    def fill_randomly(self, name: str, seed: int) -> None:
+        """Give a table the starting values that follow from `seed`; they are made on the servers."""
+        shape = self._shapes[name]
+        pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
+        for shard, first, end in sorted(pieces, key=lambda piece: piece[1]):  # all servers work at the same time
+            with self._tf.device(self.device_of(shard)):
+                places = self._tf.range(first, end, dtype=self._tf.int64)
+                values = initial_rows(seed, places * self.shards + shard, shape.columns)
+                self._tf.raw_ops.ResourceScatterUpdate(
+                    resource=self._handles[name][shard], indices=places, updates=values
+                )
+
     def keep(self, name: str, value: Any) -> Any:
         """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
         if name not in self._extra:
@@ -124,6 +137,25 @@ class ServerTables:
         for shard, first, rows in self.read(name):
             values[shard :: self.shards][first : first + len(rows)] = rows
 
+    def rows(self, name: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of a table in their order."""
+        rows = np.empty((end - first, self._shapes[name].columns), np.float32)
+        for shard, handle in enumerate(self._handles[name]):
+            offset = (shard - first) % self.shards
+            wanted = np.arange(first + offset, end, self.shards) // self.shards
+            if len(wanted):
+                with self._tf.device(self.device_of(shard)):
+                    found = self._tf.raw_ops.ResourceGather(
+                        resource=handle, indices=self._tf.constant(wanted), dtype=self._tf.float32
+                    )
+                rows[offset :: self.shards] = found.numpy()
+        return rows
+
+    def touch(self) -> None:
+        """Tell every server that the tables are still wanted."""
+        for server in range(self._connection.servers):
+            _call(server, TOUCH_RUN, self.name, output=self._tf.float64)
+
     def probe(self) -> None:
         """Raise an error of TensorFlow's if a server is gone or has lost its part of a table."""
         for handle_of_shards in self._handles.values():
@@ -133,7 +165,7 @@ class ServerTables:
 
     def free(self) -> None:
         """Give the servers their memory back."""
-        _free(self._connection, self.name, self._names)
+        free_run(self._connection, self.name, self._names)
         self._handles.clear()
         self._extra.clear()
         self._names.clear()
@@ -162,10 +194,11 @@ def free_stale_tables(connection: Connection) -> None:
             dead = host == platform.node() and not _is_running(int(process))
             if dead or found["idle"] > _LEASE_SECONDS:
                 logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
-                _free(connection, run, found["tables"])
+                free_run(connection, run, found["tables"])
 
 
-def _free(connection: Connection, run: str, names: list[str]) -> None:
+def free_run(connection: Connection, run: str, names: list[str]) -> None:
+    """Free the tables of a run by the names that its coordinator announced."""
     tf = load_tensorflow()
     for server in range(connection.servers):
         with tf.device(device("ps", server)):
@@ -175,10 +208,10 @@ def _free(connection: Connection, run: str, names: list[str]) -> None:
         _call(server, CLOSE_RUN, run)
 
 
-def _call(server: int, function: str, *arguments: str) -> None:
+def _call(server: int, function: str, *arguments: str, output: Any = None) -> None:
     tf = load_tensorflow()
     with tf.device(device("ps", server)):
-        python_ops.call(function, [tf.constant(argument) for argument in arguments], [tf.bool])
+        python_ops.call(function, [tf.constant(argument) for argument in arguments], [output or tf.bool])
 
 
 def _is_running(process: int) -> bool:

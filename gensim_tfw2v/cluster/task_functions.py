@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 import gensim_tfw2v
+from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.cluster.python_ops import register
 from gensim_tfw2v.cluster.task_figures import own_figures
+from gensim_tfw2v.shards import EncodedCorpusError, Span
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 DESCRIBE = "gensim_tfw2v.describe"
@@ -67,15 +69,22 @@ class Task:
         """Return whether blocks of this model can be made without being told of it."""
         return np.bool_(_text(name) in self._models)
 
-    def make_block(self, name: bytes, model: Any, ids: Any, lengths: Any, entropy: Any, rates: Any, flags: Any) -> Any:
-        """Return the arrays of the block that a chunk makes; `flags` are exact_loss, shards and rivals."""
+    def make_block(self, name: bytes, model: Any, *chunk: Any) -> Any:
+        """Return the arrays of the block that a chunk makes; `chunk` is a `graphs.Request` from its ids on."""
         from gensim_tfw2v.cluster import wire
         from gensim_tfw2v.work import ChunkWork, prepare
 
-        exact_loss, shards, rivals = (int(flag) for flag in flags)
+        ids, lengths, entropy, rates, flags, bounds = chunk
+        exact_loss, shards, rivals = flags.tolist()
+        first_rate, last_rate = rates.tolist()
+        span = Span(*bounds.tolist()) if bounds.size else None
         known = self._model(_text(name), model)
-        work = ChunkWork(ids, lengths, tuple(entropy.tolist()), float(rates[0]), float(rates[1]), bool(exact_loss))
-        staged = wire.stage(known, prepare(known.maker, work), shards, rivals, own_figures())
+        work = ChunkWork(ids, lengths, tuple(entropy.tolist()), first_rate, last_rate, bool(exact_loss), span)
+        try:
+            prepared = prepare(known.maker, work)
+        except (OSError, EncodedCorpusError) as error:
+            raise TaskError(str(error)) from None
+        staged = wire.stage(known, prepared, shards, rivals, own_figures())
         self._blocks += 1
         return load_tensorflow().nest.flatten(staged)
 

@@ -21,6 +21,7 @@ from gensim_tfw2v.cluster.damping import damping_factors
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
+from gensim_tfw2v.shards import ShardReader
 from gensim_tfw2v.steps import SIGNATURE, BlockTensors, Rates
 from gensim_tfw2v.tree import HuffmanTree, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
@@ -74,7 +75,7 @@ class WorkerModel:
     def to_bytes(self) -> bytes:
         """Return the model in NumPy's npz format, without pickled objects."""
         maker = self.maker
-        plain = {
+        plain: dict[str, Any] = {
             "settings": asdict(self.settings),
             "maker": {"skip_gram": maker.skip_gram, "window": maker.window, "shrink_windows": maker.shrink_windows},
             "shape": asdict(maker.shape),
@@ -82,14 +83,17 @@ class WorkerModel:
             "words": self.words,
             "nodes": self.nodes,
         }
-        arrays: dict[str, Any] = {"plain": np.frombuffer(json.dumps(plain).encode(), np.uint8)}
-        arrays["lock_factors"] = self.lock_factors
+        arrays: dict[str, Any] = {"lock_factors": self.lock_factors}
         if maker.keep is not None:
             arrays["keep"] = maker.keep
         if maker.negatives is not None:
             arrays["cumulative"] = maker.negatives.cumulative
+        if maker.reader is not None:
+            plain["reader"] = {"folder": maker.reader.folder, "fingerprint": maker.reader.fingerprint}
+            arrays["word_ids"] = maker.reader.word_ids
         if maker.tree is not None:
             arrays |= {f"tree_{name}": value for name, value in vars(maker.tree).items()}
+        arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
         file = io.BytesIO()
         np.savez(file, **arrays)
         return file.getvalue()
@@ -108,6 +112,7 @@ class WorkerModel:
             negatives=NegativeSampler(arrays["cumulative"]) if "cumulative" in arrays else None,
             tree=HuffmanTree(**tree) if tree else None,
             negative_pool=plain["negative_pool"],
+            reader=ShardReader(**plain["reader"], word_ids=arrays["word_ids"]) if "reader" in plain else None,
         )
         settings = StepSettings(**plain["settings"])
         return cls(settings, maker, plain["words"], plain["nodes"], arrays["lock_factors"])

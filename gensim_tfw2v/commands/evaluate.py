@@ -9,7 +9,8 @@ from typing import Any
 
 from gensim_tfw2v.commands.arguments import whole_number
 from gensim_tfw2v.commands.errors import CommandError
-from gensim_tfw2v.model_files import FORMATS, read_vectors
+from gensim_tfw2v.file_formats import FORMATS
+from gensim_tfw2v.model_files import read_vectors
 from gensim_tfw2v.scores import Scores
 
 DESCRIPTION = """Score a model's vectors on human judgements of word similarity and on analogies (a is to b as

@@ -9,7 +9,8 @@ from typing import Any
 
 from gensim_tfw2v.commands.arguments import whole_number
 from gensim_tfw2v.commands.errors import CommandError
-from gensim_tfw2v.model_files import FORMATS, read_vectors
+from gensim_tfw2v.file_formats import FORMATS
+from gensim_tfw2v.model_files import read_vectors
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity; or, with --positive and
 --negative, the words nearest to a sum of words minus others, as in: --positive king woman --negative man."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from gensim_tfw2v.commands.arguments import whole_number
 from gensim_tfw2v.commands.errors import CommandError
-from gensim_tfw2v.model_files import FORMATS, read_model, read_vectors
+from gensim_tfw2v.file_formats import FORMATS
+from gensim_tfw2v.model_files import read_model, read_vectors
 from gensim_tfw2v.observe.options import PROJECTOR_WORDS
 
 DESCRIPTION = """Write the vectors of MODEL to a folder in which TensorBoard's projector shows them: the most

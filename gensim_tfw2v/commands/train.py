@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.commands.corpora import check_apart, check_corpus, open_corpus
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.commands.train_arguments import settings_of
-from gensim_tfw2v.model_files import check_writable, format_of, write_model
+from gensim_tfw2v.file_formats import format_of
+from gensim_tfw2v.model_files import check_writable, write_model
 from gensim_tfw2v.observe.event_file import check_logdir
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
@@ -38,57 +40,41 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
     if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
-    _check_corpus(arguments.corpus)
-    _check_apart(arguments.corpus, arguments.output)
+    check_corpus(arguments.corpus)
+    check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force)
     try:
         check_logdir(settings_of(arguments)["logdir"])
     except OSError as error:
         raise CommandError(str(error.strerror)) from error
     file_format = arguments.format or format_of(arguments.output)
+    if arguments.vectors_on_servers:
+        _check_server_vectors(arguments, file_format)
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or sys.stderr.isatty())):
         trained = _train(arguments)
         write_model(trained.model, arguments.output, file_format)
+        trained.model.free_server_vectors()
     if not arguments.quiet:
         print(_summary(trained, arguments.output, file_format))
 
 
-def _check_corpus(corpus: Path) -> None:
-    """Raise an error unless `corpus` is a readable file with something in it, or a folder of such files."""
-    if corpus.is_dir():
-        files = sorted(corpus.iterdir())
-        folder = next((file for file in files if file.is_dir()), None)
-        if folder is not None:
-            raise CommandError(f"corpus {str(corpus)!r} holds a folder, {folder.name!r}; only files are read")
-        if not files:
-            raise CommandError(f"corpus {str(corpus)!r} is an empty folder")
-    else:
-        files = [corpus]
-    for file in files:
-        if not file.exists():
-            raise CommandError(f"corpus {str(file)!r} is not there")
-        if not file.is_file():
-            raise CommandError(f"corpus {str(file)!r} is not a file: it is read several times, so a pipe will not do")
-        try:
-            file.open("rb").close()
-        except OSError as error:
-            raise CommandError(f"cannot read corpus {str(file)!r}: {error.strerror}") from error
-    if not any(file.stat().st_size for file in files):
-        raise CommandError(f"corpus {str(corpus)!r} is empty")
-
-
-def _check_apart(corpus: Path, output: Path) -> None:
-    """Raise an error if the model would overwrite the corpus, or become part of it."""
-    if output.resolve() == corpus.resolve():
-        raise CommandError(f"output {str(output)!r} is the corpus itself")
-    if corpus.is_dir() and output.parent.resolve() == corpus.resolve():
-        raise CommandError(f"output {str(output)!r} lies in the corpus folder, and would be read as text next time")
+def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> None:
+    """Raise an error if the vectors cannot stay on servers and be written from there."""
+    if arguments.cluster is None:
+        raise CommandError("--vectors-on-servers needs a --cluster")
+    if arguments.logdir is not None:
+        raise CommandError("--vectors-on-servers does not go with --logdir, which takes copies of the vectors")
+    if file_format == "gensim":
+        raise CommandError(
+            f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "
+            "name a .kv, .bin or .txt file, or give --format"
+        )
 
 
 def _train(arguments: argparse.Namespace) -> Trained:
     from gensim_tfw2v import TFWord2Vec
 
-    corpus = _open_corpus(arguments.corpus)
+    corpus = open_corpus(arguments.corpus)
     started = time.perf_counter()
     try:
         model = TFWord2Vec(**settings_of(arguments))
@@ -111,18 +97,6 @@ def _train(arguments: argparse.Namespace) -> Trained:
         raise CommandError(f"corpus {str(arguments.corpus)!r} is damaged: {error}", exit_code=1) from error
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
     return Trained(model, vocabulary_seconds, training_seconds, raw_words, effective_words)
-
-
-def _open_corpus(corpus: Path) -> dict[str, Any]:
-    """The corpus as an argument of build_vocab and train: a plain file as a path, others as sentences."""
-    from gensim.models.word2vec import LineSentence, PathLineSentences
-    from smart_open.compression import get_supported_extensions
-
-    if corpus.is_dir():
-        return {"corpus_iterable": PathLineSentences(str(corpus))}
-    if corpus.suffix.lower() in get_supported_extensions():
-        return {"corpus_iterable": LineSentence(str(corpus))}
-    return {"corpus_file": str(corpus)}
 
 
 def _no_words(arguments: argparse.Namespace, words: int) -> str:

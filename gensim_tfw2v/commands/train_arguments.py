@@ -13,7 +13,7 @@ from typing import Any
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
 from gensim_tfw2v.commands.errors import CommandError
-from gensim_tfw2v.model_files import FORMATS
+from gensim_tfw2v.file_formats import FORMATS
 from gensim_tfw2v.observe.options import PROJECTOR_CHOICES, TensorBoardLog
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
@@ -285,6 +285,11 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="pull the rows of a worker's next block while it trains (default: with very many blocks only)",
+    )
+    add(
+        "--vectors-on-servers",
+        action="store_true",
+        help="never hold the vectors here: for those that are larger than this machine's memory (default: no)",
     )
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
+from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
 from gensim_tfw2v.work import ChunkWork, TrainedChunk
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.tables import ServerTables
 
 _TABLES = ("inputs", "outputs", "nodes")
 
@@ -44,6 +48,7 @@ class ClusterPlacement:
         self._settings = settings
         self._maker = maker
         self._tables: Any = None
+        self._store: ServerStore | None = None  # of tables that are on the servers before and after training
         self._remote: Any = None
         self._vector_size = 0
         self._dispatcher = Dispatcher(connection, concurrency > connection.workers, timeout)
@@ -55,22 +60,30 @@ class ClusterPlacement:
 
     def load(self, tables: ModelTables) -> None:
         from gensim_tfw2v.cluster import wire
-        from gensim_tfw2v.cluster.tables import ServerTables, shards_for
 
         self._vector_size = tables.inputs.shape[1]
-        present = _present(tables)
         with self._dispatcher.server_errors():
             if self._tables is None:
-                rows = max(len(values) for values in present.values())
-                shards = shards_for(rows, self._vector_size, self._connection.servers)
-                self._tables = ServerTables(self._connection, shards)
+                self._tables = self._tables_for(tables)
                 self._version = self._tables.keep("version", np.int64(0))
-            for name, values in present.items():
+            for name, values in _present(tables).items():
                 self._tables.load(name, values)
             nodes = 0 if tables.nodes is None else len(tables.nodes)
             locks = np.array(tables.lock_factors, dtype=np.float32)
             model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
             self._prepare(wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8)))
+
+    def _tables_for(self, tables: ModelTables) -> ServerTables:
+        """Return the tables on the servers: those that are there already, or new ones."""
+        from gensim_tfw2v.cluster.tables import ServerTables, shards_for
+
+        if isinstance(tables.inputs, ServerMatrix):
+            self._store = tables.inputs.store
+            self._dispatcher.vectors_are_elsewhere = False
+            there: ServerTables = self._store.tables_on(self._connection)
+            return there
+        rows = max(len(values) for values in _present(tables).values())
+        return ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
 
     def _prepare(self, model_name: str, model: Any) -> None:
         """Get ready what is sent with every chunk."""
@@ -101,6 +114,7 @@ class ClusterPlacement:
             np.array(work.entropy, np.int64),
             np.array([work.first_rate, work.last_rate]),
             np.array(flags, np.int32),
+            np.array(work.span or (), np.int64),
         )
         report: BlockReport = self._dispatcher.train(request)
         return report.trained
@@ -118,12 +132,16 @@ class ClusterPlacement:
 
     def close(self) -> None:
         self._dispatcher.close()
-        if self._tables is not None and not self.has_failed:
+        if self._store is not None:
+            if self.has_failed:
+                self._store.forget()
+        elif self._tables is not None and not self.has_failed:
             with self._dispatcher.server_errors():
                 self._tables.free()
         self._tables = None
 
 
 def _present(tables: ModelTables) -> dict[str, Float32Array]:
-    """Return the tables that the model has."""
-    return {name: values for name in _TABLES if (values := getattr(tables, name)) is not None}
+    """Return the tables that the model has in this process."""
+    found = {name: getattr(tables, name) for name in _TABLES}
+    return {name: values for name, values in found.items() if not (values is None or isinstance(values, ServerMatrix))}

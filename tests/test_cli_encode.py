@@ -1,0 +1,45 @@
+"""`tfw2v encode`: what it writes serves `tfw2v train`, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from command_line import error_of, run, train, write_corpus
+
+
+def test_training_on_the_encoded_corpus_gives_the_vectors_of_the_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_corpus(tmp_path)
+    assert run("encode", corpus, tmp_path / "encoded") == 0
+    assert "encoded: 420 words in 60 sentences" in capsys.readouterr().out
+    for name, source in (("of-ids.txt", tmp_path / "encoded"), ("of-text.txt", corpus)):
+        assert train(source, tmp_path / name) == 0
+    assert (tmp_path / "of-ids.txt").read_bytes() == (tmp_path / "of-text.txt").read_bytes()
+
+
+def test_shards_are_as_large_as_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "text").mkdir()
+    for number in range(3):
+        (tmp_path / "text" / f"{number}.txt").write_text("some words\n")
+    assert run("encode", tmp_path / "text", tmp_path / "encoded", "--shard-words", 3, "--quiet") == 0
+    assert sum(name.endswith(".ids") for name in os.listdir(tmp_path / "encoded")) == 2
+
+
+def test_a_folder_that_is_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = write_corpus(tmp_path)
+    assert run("encode", corpus, tmp_path / "encoded", "--quiet") == 0
+    assert run("encode", corpus, tmp_path / "encoded") == 2
+    assert "there already" in error_of(capsys)
+    assert run("encode", tmp_path / "encoded", tmp_path / "again") == 2
+    assert "encoded already" in error_of(capsys)
+    assert run("encode", corpus, tmp_path / "no" / "encoded") == 2
+    assert "make it first" in error_of(capsys)
+
+
+def test_a_missing_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("encode", tmp_path / "missing", tmp_path / "encoded") == 2
+    assert "missing" in error_of(capsys)
+    assert not os.listdir(tmp_path)
