@@ -24,7 +24,8 @@ from placements import shared_cluster
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.local import LocalCluster, answers, free_addresses
+from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.local import LocalCluster, free_addresses
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.cluster.tables import ServerTables
 from gensim_tfw2v.progress import TrainingLog

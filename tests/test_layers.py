@@ -15,6 +15,7 @@ LAYERS = [
     ["settings", "tensorflow_runtime", "tokenizer", "encoded", "vocabulary", "segments", "progress", "scores"],
     ["cluster", "cluster.errors", "cluster.task_figures"],
     ["cluster.specification", "cluster.damping", "cluster.python_ops"],
+    ["cluster.health", "cluster.turns"],
     ["cluster.local"],
     ["scan_worker", "chunks", "tree"],
     ["file_parts"],

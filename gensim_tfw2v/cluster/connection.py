@@ -9,24 +9,25 @@ import logging
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gensim_tfw2v
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.local import answers
+from gensim_tfw2v.cluster.health import silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
 from gensim_tfw2v.cluster.task_functions import DESCRIBE
+from gensim_tfw2v.cluster.turns import Turns
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0  # that a task may take to answer
+_LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before restarted tasks are taken back
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
-_refreshing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Connection:
     number: int  # tells a new connection from an older one
     addresses: Addresses
     strategy: Any
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def servers(self) -> int:
@@ -70,14 +72,21 @@ class Connection:
         """Return what every task says of itself, by "job number"."""
         return {f"{job} {task}": self.describe(job, task) for job in JOBS for task in range(len(self.addresses[job]))}
 
-    def refresh(self) -> None:
-        """Take tasks that were started anew back into the cluster; returns once all tasks answer."""
+    def tasks(self, *jobs: str) -> dict[str, str]:
+        """Return the addresses of the tasks of some jobs by "job number"."""
+        return {f"{job} {task}": address for job in jobs for task, address in enumerate(self.addresses[job])}
+
+    def refresh(self) -> bool:
+        """Return whether tasks that were started anew have been taken back, which takes all tasks' answers."""
         from tensorflow.python.eager import context
 
-        # One at a time: whoever comes second finds the devices that the first has brought back.
-        with _refreshing:
-            context.context().update_server_def(context.context()._server_def)
-        # This is what TensorFlow's own ClusterCoordinator does when a worker comes back.
+        # Without a task's answer TensorFlow would wait here, and a call under way on another worker would fail.
+        if silent_of(self.tasks(*JOBS)):
+            return False
+        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+            if alone:  # TensorFlow's own ClusterCoordinator does this when a worker comes back
+                context.context().update_server_def(context.context()._server_def)
+            return alone
 
 
 def device(job: str, task: int) -> str:
@@ -94,6 +103,7 @@ def connect(cluster: Any) -> Connection:
     addresses = addresses_of(cluster)
     with _lock:
         if _current is None or _current.addresses != addresses:
+            load_tensorflow()  # takes its time, after which tasks may answer no more
             _await_tasks(addresses)
             strategy = cluster if hasattr(cluster, "cluster_resolver") else _new_strategy(cluster, addresses)
             _current = Connection(next(_numbers), addresses, strategy)
@@ -121,12 +131,11 @@ def disconnect(addresses: Addresses) -> None:
 
 def _await_tasks(addresses: Addresses) -> None:
     deadline = time.monotonic() + _START_SECONDS
-    waiting = [(job, task) for job in JOBS for task in range(len(addresses[job]))]
-    while waiting := [(job, task) for job, task in waiting if not answers(addresses[job][task])]:
+    waiting = {f"{job} {task}": address for job in JOBS for task, address in enumerate(addresses[job])}
+    while silent := silent_of(waiting):
         if time.monotonic() > deadline:
-            silent = ", ".join(f"{job} {task} at {addresses[job][task]}" for job, task in waiting)
             raise ClusterError(
-                f"no answer within {_START_SECONDS:.0f} s from {silent}; is `tfw2v server` running there?"
+                f"no answer within {_START_SECONDS:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
             )
         time.sleep(0.2)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.specification import Addresses
 
 _START_SECONDS = 120.0
@@ -124,13 +125,3 @@ def free_addresses(count: int) -> list[str]:
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-
-
-def answers(address: str, seconds: float = 1.0) -> bool:
-    """Return whether something accepts connections at an address."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
-    except OSError:
-        return False
-    return True

@@ -84,7 +84,7 @@ class ServerTables:
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._announce(names)
         self._handles[name] = [
-            self._variable(names[shard], shard, lambda shard=shard: self._tf.zeros([shape.rows_of(shard), columns]))
+            self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape.rows_of(shard), columns))
             for shard in range(self.shards)
         ]
 
@@ -92,7 +92,7 @@ class ServerTables:
         """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
         if name not in self._extra:
             self._announce([name])
-        handle = self._extra[name] = self._variable(name, 0, lambda: self._tf.constant(value))
+        handle = self._extra[name] = self._variable(name, 0, lambda: python_ops.local(value))
         return handle
 
     def load(self, name: str, values: Float32Array) -> None:
@@ -102,21 +102,19 @@ class ServerTables:
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
-                rows = np.ascontiguousarray(values[shard :: self.shards][first:end])
+                rows = python_ops.local(values[shard :: self.shards][first:end])
+                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    self._tf.raw_ops.ResourceScatterUpdate(
-                        resource=handle, indices=self._tf.range(first, end), updates=self._tf.constant(rows)
-                    )
+                    self._tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=numbers, updates=rows)
 
     def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
         """Yield (shard, first row in it, rows) until the whole table has come by."""
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
+                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    rows = self._tf.raw_ops.ResourceGather(
-                        resource=handle, indices=self._tf.range(first, end), dtype=self._tf.float32
-                    )
+                    rows = self._tf.raw_ops.ResourceGather(resource=handle, indices=numbers, dtype=self._tf.float32)
                 yield shard, first, np.asarray(rows.numpy())
 
     def read_into(self, name: str, values: Float32Array) -> None:
@@ -143,6 +141,12 @@ class ServerTables:
         self._names += names
         for server in range(self._connection.servers):
             _call(server, OPEN_RUN, self.name, json.dumps(self._names))
+
+    def _zeros(self, rows: int, columns: int) -> Any:
+        """Return a matrix of zeros that the current device makes."""
+        return self._tf.raw_ops.Fill(
+            dims=python_ops.local(np.array([rows, columns], np.int32)), value=python_ops.local(np.float32(0))
+        )
 
     def _variable(self, name: str, shard: int, value: Any) -> Any:
         with self._tf.device(self.device_of(shard)):
@@ -177,8 +181,9 @@ def _free(connection: Connection, run: str, names: list[str]) -> None:
 
 def _call(server: int, function: str, *arguments: str) -> None:
     tf = load_tensorflow()
+    sent = [python_ops.local(argument) for argument in arguments]
     with tf.device(device("ps", server)):
-        python_ops.call(function, [tf.constant(argument) for argument in arguments], [tf.bool])
+        python_ops.call(function, sent, [tf.bool])
 
 
 def _is_running(process: int) -> bool:

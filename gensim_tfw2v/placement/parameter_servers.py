@@ -54,23 +54,26 @@ class ClusterPlacement:
         return self._dispatcher.failure is not None
 
     def load(self, tables: ModelTables) -> None:
+        self._vector_size = tables.inputs.shape[1]
+        self._prepare(*self._dispatcher.ask_servers(lambda: self._fill_servers(tables)))
+
+    def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
+        """Send the tables, and return the name of the model and the handle of its bytes."""
         from gensim_tfw2v.cluster import wire
         from gensim_tfw2v.cluster.tables import ServerTables, shards_for
 
-        self._vector_size = tables.inputs.shape[1]
         present = _present(tables)
-        with self._dispatcher.server_errors():
-            if self._tables is None:
-                rows = max(len(values) for values in present.values())
-                shards = shards_for(rows, self._vector_size, self._connection.servers)
-                self._tables = ServerTables(self._connection, shards)
-                self._version = self._tables.keep("version", np.int64(0))
-            for name, values in present.items():
-                self._tables.load(name, values)
-            nodes = 0 if tables.nodes is None else len(tables.nodes)
-            locks = np.array(tables.lock_factors, dtype=np.float32)
-            model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
-            self._prepare(wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8)))
+        if self._tables is None:
+            rows = max(len(values) for values in present.values())
+            shards = shards_for(rows, self._vector_size, self._connection.servers)
+            self._tables = ServerTables(self._connection, shards)
+            self._version = self._tables.keep("version", np.int64(0))
+        for name, values in present.items():
+            self._tables.load(name, values)
+        nodes = 0 if tables.nodes is None else len(tables.nodes)
+        locks = np.array(tables.lock_factors, dtype=np.float32)
+        model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
+        return wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8))
 
     def _prepare(self, model_name: str, model: Any) -> None:
         """Get ready what is sent with every chunk."""
@@ -106,9 +109,11 @@ class ClusterPlacement:
         return report.trained
 
     def read_into(self, tables: ModelTables) -> None:
-        with self._dispatcher.server_errors():
+        def read() -> None:
             for name, values in _present(tables).items():
                 self._tables.read_into(name, values)
+
+        self._dispatcher.ask_servers(read)
 
     def task_figures(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self.measurement is None else self.measurement.tasks()
@@ -119,8 +124,7 @@ class ClusterPlacement:
     def close(self) -> None:
         self._dispatcher.close()
         if self._tables is not None and not self.has_failed:
-            with self._dispatcher.server_errors():
-                self._tables.free()
+            self._dispatcher.ask_servers(self._tables.free)
         self._tables = None
 
 
