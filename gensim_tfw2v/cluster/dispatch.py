@@ -132,6 +132,14 @@ class Dispatcher:
     # -- a worker's thread -------------------------------------------------------------------------------------------
 
     def _serve(self, worker: int) -> None:
+        from tensorflow.python.eager import context, executor
+
+        # One of its own, as in TensorFlow's ClusterCoordinator: an error stays in an executor until the next operation
+        # there reports it, whatever task that is on.
+        with context.executor_scope(executor.new_executor(enable_async=False)):
+            self._serve_jobs(worker)
+
+    def _serve_jobs(self, worker: int) -> None:
         staged: tuple[_Job, Staged] | None = None
         waited = 0.0
         while True:
@@ -241,13 +249,18 @@ class Dispatcher:
 
     def _await_return(self, worker: int, error: Exception) -> bool:
         """Return True once the worker can be called again, False if training is over before."""
-        logger.warning("%s is gone; its blocks go to others until it is back (%s)", self._name(worker), _brief(error))
+        is_missed = False  # a worker may also have got an error that was about another one
         while not self._is_over():
             if answers(self._connection.addresses["worker"][worker]):
                 with contextlib.suppress(self._tf.errors.OpError, ClusterError):
                     if self._can_be_called(worker):
-                        logger.warning("%s is back", self._name(worker))
+                        if is_missed:
+                            logger.warning("%s is back", self._name(worker))
                         return True
+            if not is_missed:
+                is_missed = True
+                name = self._name(worker)
+                logger.warning("%s is gone; its blocks go to others until it is back (%s)", name, _brief(error))
             time.sleep(_POLL_SECONDS)
         return False
 
