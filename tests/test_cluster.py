@@ -173,19 +173,20 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": paths}
 
 
-class KillAtEpochEnd(CallbackAny2Vec):
-    """Kill a task when an epoch has ended, and remember the vectors of then."""
+class SignalAtEpochEnd(CallbackAny2Vec):
+    """Kill or stop the first task of a job when an epoch has ended, and remember the vectors of then."""
 
-    def __init__(self, cluster: LocalCluster, job: str, epoch: int) -> None:
-        self.cluster, self.job, self.left = cluster, job, epoch
+    def __init__(self, cluster: LocalCluster, job: str, epoch: int, number: signal.Signals = signal.SIGKILL) -> None:
+        self.process, self.left, self.number = cluster.processes[job, 0], epoch, number
         self.vectors: Any = None
 
     def on_epoch_end(self, model: Any) -> None:
         self.left -= 1
         if self.left == 0:
             self.vectors = model.wv.vectors.copy()
-            self.cluster.processes[self.job, 0].kill()
-            self.cluster.processes[self.job, 0].wait()
+            self.process.send_signal(self.number)
+            if self.number == signal.SIGKILL:
+                self.process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +206,7 @@ def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, 
 
 def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = KillAtEpochEnd(mortal_cluster, "worker", 1)
+    killing = SignalAtEpochEnd(mortal_cluster, "worker", 1)
     _, raw_words = model.train(**corpus, epochs=3, callbacks=[killing])
     mortal_cluster.start("worker", 0)
     mortal_cluster.wait()
@@ -232,28 +233,25 @@ def test_a_frozen_worker_does_not_hold_up_training_and_joins_again(
 
 
 def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=1)
-    model.train(**corpus, epochs=1)
-    vectors = model.wv.vectors.copy()
-    frozen = mortal_cluster.processes["ps", 0]
-    frozen.send_signal(signal.SIGSTOP)
+    model, corpus = untrained_model(mortal_cluster, timeout=2)
+    freezing = SignalAtEpochEnd(mortal_cluster, "ps", 1, signal.SIGSTOP)
     try:
         with pytest.raises(ClusterError, match=f"ps 0 at {mortal_cluster.addresses['ps'][0]}"):
-            model.train(**corpus, epochs=1)
+            model.train(**corpus, epochs=2, callbacks=[freezing])
     finally:
-        frozen.send_signal(signal.SIGCONT)
-    np.testing.assert_array_equal(model.wv.vectors, vectors)
+        mortal_cluster.processes["ps", 0].send_signal(signal.SIGCONT)
+    np.testing.assert_array_equal(model.wv.vectors, freezing.vectors)
+
+
+def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(mortal_cluster: LocalCluster) -> None:
+    model, corpus = untrained_model(mortal_cluster, timeout=60)
+    killing = SignalAtEpochEnd(mortal_cluster, "ps", 2)
+    with pytest.raises(ClusterError, match="parameter server was lost"):
+        model.train(**corpus, epochs=4, callbacks=[killing])
+    np.testing.assert_array_equal(model.wv.vectors, killing.vectors)
+    mortal_cluster.start("ps", 0)
+    mortal_cluster.wait()
     assert model.train(**corpus, epochs=1)[1] == 3000 * 12
-
-
-def test_a_lost_server_raises_an_error_and_the_model_keeps_the_last_epoch() -> None:
-    with local_cluster(ps=1, workers=2) as cluster:
-        model, corpus = untrained_model(cluster, timeout=60)
-        killing = KillAtEpochEnd(cluster, "ps", 2)
-        with pytest.raises(ClusterError, match="parameter server"):
-            model.train(**corpus, epochs=4, callbacks=[killing])
-        np.testing.assert_array_equal(model.wv.vectors, killing.vectors)
-    model.train(**corpus, epochs=1, cluster=shared_cluster())
     assert_finite(model)
 
 

@@ -9,6 +9,7 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 logger = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0  # that a task may take to answer
+_ANSWER_SECONDS = 20.0  # that one may take which has answered before
 _LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before restarted tasks are taken back
 _numbers = itertools.count()
 _current: Connection | None = None
@@ -74,7 +76,18 @@ class Connection:
 
     def tasks(self, *jobs: str) -> dict[str, str]:
         """Return the addresses of the tasks of some jobs by "job number"."""
-        return {f"{job} {task}": address for job in jobs for task, address in enumerate(self.addresses[job])}
+        return _by_name(self.addresses, jobs)
+
+    def revive_servers(self) -> None:
+        """Take servers that were started anew back; raise ClusterError if one does not answer."""
+        _await_tasks(self.tasks("ps"), _ANSWER_SECONDS)
+        try:
+            for server in range(self.servers):
+                self.describe("ps", server)
+        except ClusterError:
+            _await_tasks(self.tasks(*JOBS), _ANSWER_SECONDS)
+            if not self.refresh():
+                raise
 
     def refresh(self) -> bool:
         """Return whether tasks that were started anew have been taken back, which takes all tasks' answers."""
@@ -104,7 +117,7 @@ def connect(cluster: Any) -> Connection:
     with _lock:
         if _current is None or _current.addresses != addresses:
             load_tensorflow()  # takes its time, after which tasks may answer no more
-            _await_tasks(addresses)
+            _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             strategy = cluster if hasattr(cluster, "cluster_resolver") else _new_strategy(cluster, addresses)
             _current = Connection(next(_numbers), addresses, strategy)
             logger.info(
@@ -114,6 +127,8 @@ def connect(cluster: Any) -> Connection:
                 _current.workers,
             )
             _check_versions(_current)
+        else:
+            _current.revive_servers()
         return _current
 
 
@@ -129,13 +144,16 @@ def disconnect(addresses: Addresses) -> None:
             gc.collect()  # graphs hold themselves in circles
 
 
-def _await_tasks(addresses: Addresses) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    waiting = {f"{job} {task}": address for job in JOBS for task, address in enumerate(addresses[job])}
-    while silent := silent_of(waiting):
+def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
+    return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}
+
+
+def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while silent := silent_of(tasks):
         if time.monotonic() > deadline:
             raise ClusterError(
-                f"no answer within {_START_SECONDS:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
+                f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
             )
         time.sleep(0.2)
 

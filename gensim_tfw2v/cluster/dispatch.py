@@ -136,8 +136,10 @@ class Dispatcher:
 
         # One of its own, as in TensorFlow's ClusterCoordinator: an error stays in an executor until the next operation
         # there reports it, whatever task that is on.
-        with context.executor_scope(executor.new_executor(enable_async=False)):
+        own = executor.new_executor(enable_async=False)
+        with context.executor_scope(own):
             self._serve_jobs(worker)
+        own.clear_error()
 
     def _serve_jobs(self, worker: int) -> None:
         staged: tuple[_Job, Staged] | None = None
