@@ -267,10 +267,11 @@ def _wait_until(is_true: Any, seconds: float = 60.0) -> None:
         time.sleep(0.1)
 
 
-def test_the_tasks_of_a_killed_parent_end() -> None:
-    script = """
-import os
+def test_the_tasks_of_a_killed_parent_end_and_the_next_cluster_removes_its_folder(scratch: Path) -> None:
+    script = f"""
+import os, tempfile
 from gensim_tfw2v import local_cluster
+tempfile.tempdir = {str(scratch)!r}
 with local_cluster(ps=1, workers=1) as cluster:
     print(*cluster.addresses["ps"], *cluster.addresses["worker"], flush=True)
     os.kill(os.getpid(), 9)
@@ -278,6 +279,10 @@ with local_cluster(ps=1, workers=1) as cluster:
     addresses = run_script(script).stdout.split()
     assert len(addresses) == 2
     _wait_until(lambda: not any(answers(address) for address in addresses))
+    (left,) = scratch.glob("tfw2v-cluster-*")
+    with local_cluster(ps=1, workers=1):
+        assert not left.exists()
+    assert not list(scratch.glob("tfw2v-cluster-*"))
 
 
 def test_a_task_that_was_not_started_by_this_package_is_named() -> None:

@@ -134,11 +134,12 @@ class Dispatcher:
     def _serve(self, worker: int) -> None:
         from tensorflow.python.eager import context, executor
 
-        # One of its own, as in TensorFlow's ClusterCoordinator: an error stays in an executor until the next operation
-        # there reports it, whatever task that is on.
+        # As in TensorFlow's ClusterCoordinator. An error stays in an executor until its next operation reports it.
         own = executor.new_executor(enable_async=False)
         with context.executor_scope(own):
             self._serve_jobs(worker)
+        with contextlib.suppress(self._tf.errors.OpError):
+            own.wait()  # for the last error, which nobody wants to know any more
         own.clear_error()
 
     def _serve_jobs(self, worker: int) -> None:

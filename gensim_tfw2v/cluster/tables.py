@@ -15,6 +15,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
+from gensim_tfw2v.cluster.health import is_running
 from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
@@ -163,7 +164,7 @@ def free_stale_tables(connection: Connection) -> None:
     for server in range(connection.servers):
         for run, found in connection.describe("ps", server)["runs"].items():
             host, process, _ = run.rsplit("/", 2)
-            dead = host == platform.node() and not _is_running(int(process))
+            dead = host == platform.node() and not is_running(int(process))
             if dead or found["idle"] > _LEASE_SECONDS:
                 logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
                 _free(connection, run, found["tables"])
@@ -184,13 +185,3 @@ def _call(server: int, function: str, *arguments: str) -> None:
     sent = [python_ops.local(argument) for argument in arguments]
     with tf.device(device("ps", server)):
         python_ops.call(function, sent, [tf.bool])
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
