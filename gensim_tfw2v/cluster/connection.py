@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
 import json
@@ -101,6 +102,19 @@ class Connection:
                 context.context().update_server_def(context.context()._server_def)
             return alone
 
+    def leave(self) -> None:
+        """Let TensorFlow forget the tasks, if they answer: it would call them whenever a function is no longer used."""
+        from tensorflow.python.eager import context
+
+        if silent_of(self.tasks(*JOBS)):
+            return
+        alone_here = copy.deepcopy(context.context()._server_def)
+        for job in [job for job in alone_here.cluster.job if job.name in JOBS]:
+            alone_here.cluster.job.remove(job)
+        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+            if alone:
+                context.context().update_server_def(alone_here)
+
 
 def device(job: str, task: int) -> str:
     """Return the device of a task on which tables and steps are."""
@@ -138,10 +152,11 @@ def disconnect(addresses: Addresses) -> None:
     graphs = sys.modules.get("gensim_tfw2v.cluster.graphs")
     with _lock:
         if _current is not None and _current.addresses == addresses:
-            _current = None
+            left, _current = _current, None
             if graphs is not None:
                 graphs.worker_graphs.cache_clear()
             gc.collect()  # graphs hold themselves in circles
+            left.leave()
 
 
 def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:

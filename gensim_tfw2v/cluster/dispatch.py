@@ -109,12 +109,13 @@ class Dispatcher:
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
         raise ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
 
-    def close(self) -> None:
-        """Let the threads end; one whose worker does not answer is left behind."""
+    def close(self) -> bool:
+        """Return whether all threads have ended; one whose worker does not answer is left behind."""
         self._closed.set()
         deadline = time.monotonic() + _CLOSING_SECONDS
         for thread in self._threads:
             thread.join(timeout=max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def ask_servers(self, function: Callable[[], _Result]) -> _Result:
         """Return what operations on servers return; raise ClusterError, and remember it, if a server is lost."""

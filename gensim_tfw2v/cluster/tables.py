@@ -26,6 +26,7 @@ _SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
 _PIECE_BYTES = 2**24  # that travel at a time
 _LEASE_SECONDS = 900.0  # without a sign of life, after which a coordinator's tables may be freed by another
 _run_numbers = itertools.count()
+_spare_numbers: list[int] = []  # a server keeps something for every name that it ever had, so they are used again
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class ServerTables:
         self._tf = load_tensorflow()
         self._connection = connection
         self.shards = shards
-        self.name = f"{platform.node()}/{os.getpid()}/{next(_run_numbers)}"
+        self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
+        self.name = f"{platform.node()}/{os.getpid()}/{self._number}"
         self._shapes: dict[str, TableShape] = {}
         self._handles: dict[str, list[Any]] = {}
         self._extra: dict[str, Any] = {}
@@ -130,9 +132,14 @@ class ServerTables:
                 with self._tf.device(self.device_of(shard)):
                     self._tf.raw_ops.VariableShape(input=handle).numpy()
 
-    def free(self) -> None:
-        """Give the servers their memory back."""
+    def free(self, may_be_called_for: bool = False) -> None:
+        """Give the servers their memory back.
+
+        `may_be_called_for` tells that a worker which does not answer may yet look for these tables by their names.
+        """
         _free(self._connection, self.name, self._names)
+        if not may_be_called_for:
+            _spare_numbers.append(self._number)
         self._handles.clear()
         self._extra.clear()
         self._names.clear()

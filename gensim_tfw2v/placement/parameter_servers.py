@@ -122,9 +122,9 @@ class ClusterPlacement:
         return None if self.measurement is None else self.measurement.report(raw_words)
 
     def close(self) -> None:
-        self._dispatcher.close()
+        all_ended = self._dispatcher.close()
         if self._tables is not None and not self.has_failed:
-            self._dispatcher.ask_servers(self._tables.free)
+            self._dispatcher.ask_servers(lambda: self._tables.free(may_be_called_for=not all_ended))
         self._tables = None
 
 
