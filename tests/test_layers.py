@@ -29,7 +29,7 @@ LAYERS = [
     ["cluster.wire"],
     ["cluster.task_functions"],
     ["cluster.server", "cluster.connection"],
-    ["cluster.tables", "cluster.graphs"],
+    ["cluster.tables", "cluster.graphs", "cluster.servers"],
     ["cluster.measuring"],
     ["cluster.dispatch"],
     ["placement.local", "placement.parameter_servers"],

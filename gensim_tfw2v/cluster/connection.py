@@ -17,7 +17,7 @@ from typing import Any
 import gensim_tfw2v
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.health import silent_of
+from gensim_tfw2v.cluster.health import hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
 from gensim_tfw2v.cluster.task_functions import DESCRIBE
 from gensim_tfw2v.cluster.turns import Turns
@@ -144,6 +144,18 @@ def connect(cluster: Any) -> Connection:
         else:
             _current.revive_servers()
         return _current
+
+
+def check_for_new_graphs() -> None:
+    """Raise ClusterError if a task hangs: TensorFlow tells all tasks of a new graph, and waits for each."""
+    tasks = {} if _current is None else _current.tasks(*JOBS)
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while hanging := [f"{name} at {address}" for name, address in tasks.items() if hangs(address)]:
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"no answer from {', '.join(hanging)}, which has to hear of the first training with these settings; "
+                "end it, start it again, or train over a cluster without it"
+            )
 
 
 def disconnect(addresses: Addresses) -> None:

@@ -11,19 +11,18 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.graphs import Handles, Request, Staged, WorkerGraphs
-from gensim_tfw2v.cluster.health import answers, silent_of, wait_while_answering
+from gensim_tfw2v.cluster.health import answers, silent_of
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
+from gensim_tfw2v.cluster.servers import Servers, brief
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)
-
-_Result = TypeVar("_Result")
 
 _POLL_SECONDS = 0.2
 _CLOSING_SECONDS = 2.0
@@ -58,7 +57,7 @@ class Dispatcher:
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._last_report = time.monotonic()
-        self.failure: ClusterError | None = None
+        self.servers = Servers(connection, 2 * timeout)
 
     def begin(
         self, graphs: WorkerGraphs, handles: Handles, probe: Callable[[], None], measurement: RunMeasurement
@@ -84,8 +83,8 @@ class Dispatcher:
             except FutureTimeout:
                 if job.result.done():
                     continue
-            if self.failure is not None:
-                raise self.failure
+            if self.servers.failure is not None:
+                raise self.servers.failure
             self._look_after(job)
 
     def _look_after(self, job: _Job) -> None:
@@ -102,9 +101,8 @@ class Dispatcher:
         """Raise the error of a cluster that has not finished a block for long."""
         seconds = f"{2 * self._timeout:.0f} s (cluster_timeout is {self._timeout:.0f})"
         complaint = f"no worker has finished a block for {seconds}"
-        if lost := silent_of(self._connection.tasks("ps")):
-            self._lose_servers(f"{complaint}, and no answer comes from {', '.join(lost)}")
-            raise self._failure_of_servers()
+        if lost := self.servers.silent():
+            raise self.servers.lose(f"{complaint}, and no answer comes from {', '.join(lost)}")
         silent = silent_of(self._connection.tasks("worker"))
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
         raise ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
@@ -116,19 +114,6 @@ class Dispatcher:
         for thread in self._threads:
             thread.join(timeout=max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
-
-    def ask_servers(self, function: Callable[[], _Result]) -> _Result:
-        """Return what operations on servers return; raise ClusterError, and remember it, if a server is lost."""
-        if self.failure is not None:
-            raise self.failure
-        try:
-            return wait_while_answering(function, self._connection.tasks("ps"), 2 * self._timeout)
-        except self._tf.errors.OpError as error:
-            self._lose_servers(f"TensorFlow says: {_brief(error)}")
-            raise self._failure_of_servers() from error
-        except ClusterError as error:
-            self._lose_servers(str(error))
-            raise self._failure_of_servers() from error
 
     # -- a worker's thread -------------------------------------------------------------------------------------------
 
@@ -219,7 +204,7 @@ class Dispatcher:
             try:
                 self._probe()
             except self._tf.errors.OpError as server_error:
-                self._lose_servers(f"TensorFlow says: {_brief(server_error)}")
+                self.servers.lose(brief(server_error))
                 return False
             is_lost = self._is_lost(worker, error)
             if is_lost or self._is_of_earlier_training(jobs, error):
@@ -264,7 +249,7 @@ class Dispatcher:
             if not is_missed:
                 is_missed = True
                 name = self._name(worker)
-                logger.warning("%s is gone; its blocks go to others until it is back (%s)", name, _brief(error))
+                logger.warning("%s is gone; its blocks go to others until it is back (%s)", name, brief(error))
             time.sleep(_POLL_SECONDS)
         return False
 
@@ -282,21 +267,7 @@ class Dispatcher:
         self._jobs.put(job)
 
     def _is_over(self) -> bool:
-        return self._closed.is_set() or self.failure is not None
+        return self._closed.is_set() or self.servers.failure is not None
 
     def _name(self, worker: int) -> str:
         return f"worker {worker} at {self._connection.addresses['worker'][worker]}"
-
-    def _lose_servers(self, reason: str) -> None:
-        self.failure = ClusterError(
-            "a parameter server was lost, and its part of the vectors with it; the model keeps the vectors of its last "
-            f"finished epoch. Start the server again and call train() for the epochs left. {reason}"
-        )
-
-    def _failure_of_servers(self) -> ClusterError:
-        assert self.failure is not None
-        return self.failure
-
-
-def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

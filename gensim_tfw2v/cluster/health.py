@@ -28,15 +28,30 @@ def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
 
     That a connection is accepted says little: the system does that for a process that is stopped (SIGSTOP).
     """
-    host, _, port = address.rpartition(":")
-    head = b""
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
-            connection.sendall(_GREETING)
-            while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
-                head += more
+        return _is_greeted(address, seconds)
     except OSError:
         return False
+
+
+def hangs(address: str) -> bool:
+    """Return whether something is there that neither speaks nor refuses to: calls to it would wait without an end."""
+    try:
+        _is_greeted(address, _ANSWER_SECONDS)
+    except TimeoutError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _is_greeted(address: str, seconds: float) -> bool:
+    host, _, port = address.rpartition(":")
+    head = b""
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+        connection.sendall(_GREETING)
+        while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
+            head += more
     return len(head) == _FRAME_HEAD_BYTES and head[_TYPE_BYTE] == _SETTINGS
 
 

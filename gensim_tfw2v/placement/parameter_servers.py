@@ -51,11 +51,11 @@ class ClusterPlacement:
     @property
     def has_failed(self) -> bool:
         """Whether a server, and its part of the tables, was lost."""
-        return self._dispatcher.failure is not None
+        return self._dispatcher.servers.failure is not None
 
     def load(self, tables: ModelTables) -> None:
         self._vector_size = tables.inputs.shape[1]
-        self._prepare(*self._dispatcher.ask_servers(lambda: self._fill_servers(tables)))
+        self._prepare(*self._dispatcher.servers.ask(lambda: self._fill_servers(tables)))
 
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
@@ -113,7 +113,7 @@ class ClusterPlacement:
             for name, values in _present(tables).items():
                 self._tables.read_into(name, values)
 
-        self._dispatcher.ask_servers(read)
+        self._dispatcher.servers.ask(read)
 
     def task_figures(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self.measurement is None else self.measurement.tasks()
@@ -124,7 +124,7 @@ class ClusterPlacement:
     def close(self) -> None:
         all_ended = self._dispatcher.close()
         if self._tables is not None and not self.has_failed:
-            self._dispatcher.ask_servers(lambda: self._tables.free(may_be_called_for=not all_ended))
+            self._dispatcher.servers.ask(lambda: self._tables.free(may_be_called_for=not all_ended))
         self._tables = None
 
 
