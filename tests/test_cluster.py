@@ -218,7 +218,7 @@ def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalClust
 def test_a_frozen_worker_does_not_hold_up_training_and_joins_again(
     mortal_cluster: LocalCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=2)
+    model, corpus = untrained_model(mortal_cluster, timeout=6)
     model.train(**corpus, epochs=1)
     frozen = mortal_cluster.processes["worker", 1]
     frozen.send_signal(signal.SIGSTOP)
@@ -233,7 +233,7 @@ def test_a_frozen_worker_does_not_hold_up_training_and_joins_again(
 
 
 def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=2)
+    model, corpus = untrained_model(mortal_cluster, timeout=4)
     freezing = SignalAtEpochEnd(mortal_cluster, "ps", 1, signal.SIGSTOP)
     try:
         with pytest.raises(ClusterError, match=f"ps 0 at {mortal_cluster.addresses['ps'][0]}"):
