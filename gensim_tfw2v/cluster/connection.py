@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
 import json
@@ -9,24 +10,27 @@ import logging
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import gensim_tfw2v
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.local import answers
+from gensim_tfw2v.cluster.health import hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
 from gensim_tfw2v.cluster.task_functions import DESCRIBE
+from gensim_tfw2v.cluster.turns import Turns
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0  # that a task may take to answer
+_ANSWER_SECONDS = 20.0  # that one may take which has answered before
+_LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before restarted tasks are taken back
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
-_refreshing = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Connection:
     number: int  # tells a new connection from an older one
     addresses: Addresses
     strategy: Any
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def servers(self) -> int:
@@ -70,14 +75,45 @@ class Connection:
         """Return what every task says of itself, by "job number"."""
         return {f"{job} {task}": self.describe(job, task) for job in JOBS for task in range(len(self.addresses[job]))}
 
-    def refresh(self) -> None:
-        """Take tasks that were started anew back into the cluster; returns once all tasks answer."""
+    def tasks(self, *jobs: str) -> dict[str, str]:
+        """Return the addresses of the tasks of some jobs by "job number"."""
+        return _by_name(self.addresses, jobs)
+
+    def revive_servers(self) -> None:
+        """Take servers that were started anew back; raise ClusterError if one does not answer."""
+        _await_tasks(self.tasks("ps"), _ANSWER_SECONDS)
+        try:
+            for server in range(self.servers):
+                self.describe("ps", server)
+        except ClusterError:
+            _await_tasks(self.tasks(*JOBS), _ANSWER_SECONDS)
+            if not self.refresh():
+                raise
+
+    def refresh(self) -> bool:
+        """Return whether tasks that were started anew have been taken back, which takes all tasks' answers."""
         from tensorflow.python.eager import context
 
-        # One at a time: whoever comes second finds the devices that the first has brought back.
-        with _refreshing:
-            context.context().update_server_def(context.context()._server_def)
-        # This is what TensorFlow's own ClusterCoordinator does when a worker comes back.
+        # Without a task's answer TensorFlow would wait here, and a call under way on another worker would fail.
+        if silent_of(self.tasks(*JOBS)):
+            return False
+        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+            if alone:  # TensorFlow's own ClusterCoordinator does this when a worker comes back
+                context.context().update_server_def(context.context()._server_def)
+            return alone
+
+    def leave(self) -> None:
+        """Let TensorFlow forget the tasks, if they answer: it would call them whenever a function is no longer used."""
+        from tensorflow.python.eager import context
+
+        if silent_of(self.tasks(*JOBS)):
+            return
+        alone_here = copy.deepcopy(context.context()._server_def)
+        for job in [job for job in alone_here.cluster.job if job.name in JOBS]:
+            alone_here.cluster.job.remove(job)
+        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+            if alone:
+                context.context().update_server_def(alone_here)
 
 
 def device(job: str, task: int) -> str:
@@ -94,7 +130,8 @@ def connect(cluster: Any) -> Connection:
     addresses = addresses_of(cluster)
     with _lock:
         if _current is None or _current.addresses != addresses:
-            _await_tasks(addresses)
+            load_tensorflow()  # takes its time, after which tasks may answer no more
+            _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             strategy = cluster if hasattr(cluster, "cluster_resolver") else _new_strategy(cluster, addresses)
             _current = Connection(next(_numbers), addresses, strategy)
             logger.info(
@@ -104,7 +141,21 @@ def connect(cluster: Any) -> Connection:
                 _current.workers,
             )
             _check_versions(_current)
+        else:
+            _current.revive_servers()
         return _current
+
+
+def check_for_new_graphs() -> None:
+    """Raise ClusterError if a task hangs: TensorFlow tells all tasks of a new graph, and waits for each."""
+    tasks = {} if _current is None else _current.tasks(*JOBS)
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while hanging := [f"{name} at {address}" for name, address in tasks.items() if hangs(address)]:
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"no answer from {', '.join(hanging)}, which has to hear of the first training with these settings; "
+                "end it, start it again, or train over a cluster without it"
+            )
 
 
 def disconnect(addresses: Addresses) -> None:
@@ -113,20 +164,23 @@ def disconnect(addresses: Addresses) -> None:
     graphs = sys.modules.get("gensim_tfw2v.cluster.graphs")
     with _lock:
         if _current is not None and _current.addresses == addresses:
-            _current = None
+            left, _current = _current, None
             if graphs is not None:
                 graphs.worker_graphs.cache_clear()
             gc.collect()  # graphs hold themselves in circles
+            left.leave()
 
 
-def _await_tasks(addresses: Addresses) -> None:
-    deadline = time.monotonic() + _START_SECONDS
-    waiting = [(job, task) for job in JOBS for task in range(len(addresses[job]))]
-    while waiting := [(job, task) for job, task in waiting if not answers(addresses[job][task])]:
+def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
+    return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}
+
+
+def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while silent := silent_of(tasks):
         if time.monotonic() > deadline:
-            silent = ", ".join(f"{job} {task} at {addresses[job][task]}" for job, task in waiting)
             raise ClusterError(
-                f"no answer within {_START_SECONDS:.0f} s from {silent}; is `tfw2v server` running there?"
+                f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
             )
         time.sleep(0.2)
 

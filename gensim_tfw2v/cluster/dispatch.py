@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
@@ -17,7 +17,9 @@ from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.graphs import Handles, Request, Staged, WorkerGraphs
+from gensim_tfw2v.cluster.health import answers, silent_of
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
+from gensim_tfw2v.cluster.servers import Servers, brief
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -32,7 +34,8 @@ _SIGNS_OF_RESTART = ("context_id", "unknown device", "Failed to find function")
 class _Job:
     request: Request
     result: Future[BlockReport] = field(default_factory=Future)
-    handed_out: float | None = None  # when a worker took it
+    worker: int | None = None  # that has it
+    handed_out: float = 0.0  # when it got it
 
     def sent_bytes(self) -> int:
         return int(self.request.ids.nbytes + self.request.lengths.nbytes + self.request.span.nbytes)
@@ -41,8 +44,8 @@ class _Job:
 class Dispatcher:
     """Hands chunks to workers and waits for their reports.
 
-    Every worker has one thread, and one call at a time: TensorFlow's servers can hang when two calls of functions
-    that reach over several tasks run on one worker.
+    Every worker has one thread. A call on a worker that is stopped lasts until it is continued or ends, and may outlast
+    this object; so nothing here waits for a thread.
     """
 
     def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
@@ -54,8 +57,7 @@ class Dispatcher:
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._last_report = time.monotonic()
-        self.failure: ClusterError | None = None
-        self.vectors_are_elsewhere = True  # than on the servers alone, as they were after the last epoch
+        self.servers = Servers(connection, 2 * timeout)
 
     def begin(
         self, graphs: WorkerGraphs, handles: Handles, probe: Callable[[], None], measurement: RunMeasurement
@@ -81,63 +83,76 @@ class Dispatcher:
             except FutureTimeout:
                 if job.result.done():
                     continue
-            if self.failure is not None:
-                raise self.failure
+            if self.servers.failure is not None:
+                raise self.servers.failure
             self._look_after(job)
 
     def _look_after(self, job: _Job) -> None:
         """Give a job that its worker does not finish to another one; raise ClusterError if no worker reports."""
         now = time.monotonic()
-        if job.handed_out is not None and now - job.handed_out > self._timeout:
-            logger.warning("a worker has not finished its block for %.0f s; another one gets it", self._timeout)
-            job.handed_out = None
-            self._jobs.put(job)
+        if job.worker is not None and now - job.handed_out > self._timeout:
+            name = self._name(job.worker)
+            logger.warning("%s has not finished its block for %.0f s; another worker gets it", name, self._timeout)
+            self._hand_back(job)
         if now - self._last_report > 2 * self._timeout:
-            raise ClusterError(
-                f"no worker has finished a block for {2 * self._timeout:.0f} s (cluster_timeout is "
-                f"{self._timeout:.0f}); see whether the workers are alive with `tfw2v cluster status`"
-            )
+            self._give_up()
 
-    def close(self) -> None:
-        """Let the threads end; one whose worker does not answer is left behind."""
+    def _give_up(self) -> None:
+        """Raise the error of a cluster that has not finished a block for long."""
+        seconds = f"{2 * self._timeout:.0f} s (cluster_timeout is {self._timeout:.0f})"
+        complaint = f"no worker has finished a block for {seconds}"
+        if lost := self.servers.silent():
+            raise self.servers.lose(f"{complaint}, and no answer comes from {', '.join(lost)}")
+        silent = silent_of(self._connection.tasks("worker"))
+        found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
+        raise ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
+
+    def close(self) -> bool:
+        """Return whether all threads have ended; one whose worker does not answer is left behind."""
         self._closed.set()
         deadline = time.monotonic() + _CLOSING_SECONDS
         for thread in self._threads:
             thread.join(timeout=max(0.0, deadline - time.monotonic()))
-
-    @contextlib.contextmanager
-    def server_errors(self) -> Iterator[None]:
-        """Turn errors of operations on servers into a ClusterError, and remember it."""
-        try:
-            yield
-        except self._tf.errors.OpError as error:
-            self._lose_servers(error)
-            assert self.failure is not None
-            raise self.failure from error
+        return not any(thread.is_alive() for thread in self._threads)
 
     # -- a worker's thread -------------------------------------------------------------------------------------------
 
     def _serve(self, worker: int) -> None:
+        from tensorflow.python.eager import context, executor
+
+        # As in TensorFlow's ClusterCoordinator. An error stays in an executor until its next operation reports it.
+        own = executor.new_executor(enable_async=False)
+        with context.executor_scope(own):
+            self._serve_jobs(worker)
+        with contextlib.suppress(self._tf.errors.OpError):
+            own.wait()  # for the last error, which nobody wants to know any more
+        own.clear_error()
+
+    def _serve_jobs(self, worker: int) -> None:
         staged: tuple[_Job, Staged] | None = None
         waited = 0.0
         while True:
-            following, seconds = self._next_job(may_wait=staged is None)
+            following, seconds = self._next_job(worker, may_wait=staged is None)
             waited += seconds
             if following is None and staged is None:
                 return
             jobs = [job for job in (staged and staged[0], following) if job is not None]
             try:
-                staged = self._advance(worker, staged, following, waited)
+                with self._connection.turns.at(worker):
+                    staged = self._advance(worker, staged, following, waited)
                 waited = 0.0
             except Exception as error:
                 staged = None
                 if not self._recover(worker, jobs, error):
                     return
 
-    def _next_job(self, may_wait: bool) -> tuple[_Job | None, float]:
+    def _next_job(self, worker: int, may_wait: bool) -> tuple[_Job | None, float]:
         """Return the next job, if there is one or may be waited for one, and how long that took."""
         began = time.monotonic()
-        while not self._closed.is_set() and self.failure is None:
+        while not self._is_over():
+            if self._connection.turns.is_busy(worker):  # with a call of an earlier training
+                time.sleep(_POLL_SECONDS)
+                continue
             try:
                 job = self._jobs.get(timeout=_POLL_SECONDS) if may_wait else self._jobs.get_nowait()
             except queue.Empty:
@@ -146,6 +161,7 @@ class Dispatcher:
                 break
             if not job.result.done():
                 job.handed_out = time.monotonic()
+                job.worker = worker
                 return job, time.monotonic() - began
         return None, time.monotonic() - began
 
@@ -154,10 +170,10 @@ class Dispatcher:
     ) -> tuple[_Job, Staged] | None:
         """Finish the staged block and stage the following one; return the latter."""
         tf, graphs, handles = self._tf, self._graphs, self._handles
+        request = None
+        if following is not None:
+            request = Request(*map(python_ops.local, following.request))
         with tf.device(device("worker", worker)):
-            request = None
-            if following is not None:
-                request = Request(*(tf.constant(value) for value in following.request))
             if staged is None:
                 next_staged = graphs.stage(handles, request)
             elif request is None:
@@ -182,50 +198,78 @@ class Dispatcher:
 
     def _recover(self, worker: int, jobs: list[_Job], error: Exception) -> bool:
         """Return whether the worker is of use again, after an error from which it can come back."""
-        lost = (self._tf.errors.UnavailableError, self._tf.errors.AbortedError, self._tf.errors.CancelledError)
         if python_ops.is_missing_function(error):
-            error = ClusterError(
-                f"worker {worker} at {self._connection.addresses['worker'][worker]} was not started by `tfw2v server`"
-            )
+            error = ClusterError(f"{self._name(worker)} was not started by `tfw2v server`")
         elif said := python_ops.said_by_task(error):
-            error = ClusterError(f"worker {worker} at {self._connection.addresses['worker'][worker]}: {said}")
-        elif isinstance(error, lost) or any(sign in str(error) for sign in _SIGNS_OF_RESTART):
-            return self._await_return(worker, jobs, error)
+            error = ClusterError(f"{self._name(worker)}: {said}")
+        elif isinstance(error, self._tf.errors.OpError):
+            try:
+                self._probe()
+            except self._tf.errors.OpError as server_error:
+                self.servers.lose(brief(server_error))
+                return False
+            is_lost = self._is_lost(worker, error)
+            if is_lost or self._is_of_earlier_training(jobs, error):
+                for job in jobs:
+                    self._hand_back(job)
+                return not is_lost or self._await_return(worker, error)
         for job in jobs:
             with contextlib.suppress(InvalidStateError):
                 job.result.set_exception(error)
         return True
 
-    def _await_return(self, worker: int, jobs: list[_Job], error: Exception) -> bool:
-        try:
-            self._probe()
-        except self._tf.errors.OpError as server_error:
-            self._lose_servers(server_error)
-            return False
-        address = self._connection.addresses["worker"][worker]
-        logger.warning("worker %i at %s is gone; its blocks go to others until it is back", worker, address)
-        for job in jobs:
-            job.handed_out = None
-            self._jobs.put(job)
-        while not self._closed.is_set() and self.failure is None:
-            try:
-                self._connection.refresh()
-                self._connection.describe("worker", worker)
-            except (self._tf.errors.OpError, ClusterError):
-                time.sleep(_POLL_SECONDS)
-                continue
-            logger.warning("worker %i at %s is back", worker, address)
-            return True
+    def _is_lost(self, worker: int, error: Exception) -> bool:
+        """Return whether an error is one of connections and restarts, and not of what was to be done."""
+        errors = self._tf.errors
+        return (
+            isinstance(error, (errors.UnavailableError, errors.AbortedError, errors.CancelledError))
+            or any(sign in str(error) for sign in _SIGNS_OF_RESTART)
+            or not answers(self._connection.addresses["worker"][worker])
+        )
+
+    def _is_of_earlier_training(self, jobs: list[_Job], error: Exception) -> bool:
+        """Return whether it is another training's tables that are missing.
+
+        A worker that was stopped and goes on finds the tables freed for which it was called, and TensorFlow tells that
+        to whoever calls it next.
+        """
+        errors = self._tf.errors
+        return isinstance(error, (errors.NotFoundError, errors.FailedPreconditionError)) and not any(
+            f"{job.request.run}/" in str(error) for job in jobs
+        )
+
+    def _await_return(self, worker: int, error: Exception) -> bool:
+        """Return True once the worker can be called again, False if training is over before."""
+        is_missed = False  # a worker may also have got an error that was about another one
+        while not self._is_over():
+            if answers(self._connection.addresses["worker"][worker]):
+                with contextlib.suppress(self._tf.errors.OpError, ClusterError):
+                    if self._can_be_called(worker):
+                        if is_missed:
+                            logger.warning("%s is back", self._name(worker))
+                        return True
+            if not is_missed:
+                is_missed = True
+                name = self._name(worker)
+                logger.warning("%s is gone; its blocks go to others until it is back (%s)", name, brief(error))
+            time.sleep(_POLL_SECONDS)
         return False
 
-    def _lose_servers(self, error: Exception) -> None:
-        brief = " ".join(str(error).split())[:200]
-        kept = (
-            "the model keeps the vectors of its last finished epoch. Start the server again and call train() for the "
-            "epochs left"
-            if self.vectors_are_elsewhere
-            else "the model had them nowhere else (vectors_on_servers=True). Start the server again and train anew"
-        )
-        self.failure = ClusterError(
-            f"a parameter server was lost, and its part of the vectors with it; {kept}. TensorFlow says: {brief}"
-        )
+    def _can_be_called(self, worker: int) -> bool:
+        """Return whether a worker that answers knows this process, to which it is introduced anew if need be."""
+        try:
+            with self._connection.turns.at(worker):
+                self._connection.describe("worker", worker)
+        except (self._tf.errors.OpError, ClusterError):
+            return self._connection.refresh() and self._can_be_called(worker)
+        return True
+
+    def _hand_back(self, job: _Job) -> None:
+        job.worker = None
+        self._jobs.put(job)
+
+    def _is_over(self) -> bool:
+        return self._closed.is_set() or self.servers.failure is not None
+
+    def _name(self, worker: int) -> str:
+        return f"worker {worker} at {self._connection.addresses['worker'][worker]}"

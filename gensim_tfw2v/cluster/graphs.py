@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster import python_ops
-from gensim_tfw2v.cluster.connection import device
+from gensim_tfw2v.cluster.connection import check_for_new_graphs, device
 from gensim_tfw2v.cluster.task_figures import NAMES
 from gensim_tfw2v.cluster.task_functions import KNOWS_MODEL, MAKE_BLOCK, TOUCH_RUN
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, StagedBlock
@@ -105,6 +105,7 @@ class WorkerGraphs(NamedTuple):
 @functools.lru_cache(maxsize=32)
 def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     """Return the functions that run on workers."""
+    check_for_new_graphs()
     # A trace of its own: the servers of a new connection are not told of functions that an older one knew.
     train_block = block_function.__wrapped__(shape.objective)
     handle = _spec([], tf.resource)

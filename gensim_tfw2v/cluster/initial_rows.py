@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gensim_tfw2v.cluster.python_ops import local
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 # The steps of splitmix64, which turns 0, 1, 2, ... into 64-bit numbers that pass the usual tests of randomness.
@@ -28,11 +31,11 @@ def initial_rows(seed: int, rows: Any, columns: int) -> Any:
     tf = load_tensorflow()
 
     def constant(value: int) -> Any:
-        return tf.constant(value, tf.uint64)
+        return local(np.uint64(value))
 
-    places = rows[:, None] * columns + tf.range(columns, dtype=tf.int64)
+    places = rows[:, None] * local(np.int64(columns)) + local(np.arange(columns))
     mixed = (tf.cast(places, tf.uint64) + constant(1)) * constant(_STRIDE) + constant(seed)
     for shift, factor in _MIXING:
         mixed = tf.bitwise.bitwise_xor(mixed, tf.bitwise.right_shift(mixed, constant(shift))) * constant(factor)
-    uniform = tf.cast(tf.bitwise.right_shift(mixed, constant(64 - _BITS)), tf.float32) * 2.0**-_BITS
-    return (uniform * 2.0 - 1.0) / columns
+    uniform = tf.cast(tf.bitwise.right_shift(mixed, constant(64 - _BITS)), tf.float32) * local(np.float32(2.0**-_BITS))
+    return uniform * local(np.float32(2.0 / columns)) - local(np.float32(1.0 / columns))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,11 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers, is_running
 from gensim_tfw2v.cluster.specification import Addresses
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 _TRIES_FOR_FREE_PORTS = 3
+_FOLDER_PREFIX = "tfw2v-cluster-"  # then the number of the process that made it
 
 
 class LocalCluster:
@@ -87,7 +90,8 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
     """
     if ps < 1 or workers < 1:
         raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
-    with tempfile.TemporaryDirectory(prefix="tfw2v-cluster-") as folder:
+    _remove_left_folders()
+    with tempfile.TemporaryDirectory(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-") as folder:
         cluster = _started(ps, workers, Path(folder))
         try:
             yield cluster
@@ -101,6 +105,14 @@ def forget(addresses: Addresses) -> None:
     connection = sys.modules.get("gensim_tfw2v.cluster.connection")
     if connection is not None:
         connection.disconnect(addresses)
+
+
+def _remove_left_folders() -> None:
+    """Remove what clusters of this user have left whose process was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*-*"):
+        maker = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+        if maker.isdigit() and not is_running(int(maker)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _started(ps: int, workers: int, folder: Path) -> LocalCluster:
@@ -124,13 +136,3 @@ def free_addresses(count: int) -> list[str]:
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-
-
-def answers(address: str, seconds: float = 1.0) -> bool:
-    """Return whether something accepts connections at an address."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
-    except OSError:
-        return False
-    return True

@@ -32,6 +32,17 @@ def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[An
     return list(tf.raw_ops.PyFunc(input=list(arguments), token=name, Tout=list(outputs)))
 
 
+def local(value: Any) -> Any:
+    """Return a tensor in this process, for an operation on another task's device.
+
+    One made on that device would be sent there with Python's lock held, so that a task which does not answer would
+    stop every thread of this process.
+    """
+    tf = load_tensorflow()
+    with tf.device(None):
+        return tf.constant(value)
+
+
 def is_missing_function(error: Exception) -> bool:
     """Return whether a call failed because its task has no function of that name."""
     return "Could not find callback" in str(error)

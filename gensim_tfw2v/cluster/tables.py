@@ -15,6 +15,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
+from gensim_tfw2v.cluster.health import is_running
 from gensim_tfw2v.cluster.initial_rows import initial_rows
 from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
@@ -26,6 +27,7 @@ _SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
 _PIECE_BYTES = 2**24  # that travel at a time
 _LEASE_SECONDS = 900.0  # without a sign of life, after which a coordinator's tables may be freed by another
 _run_numbers = itertools.count()
+_spare_numbers: list[int] = []  # a server keeps something for every name that it ever had, so they are used again
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class ServerTables:
         self._tf = load_tensorflow()
         self._connection = connection
         self.shards = shards
-        self.name = f"{platform.node()}/{os.getpid()}/{next(_run_numbers)}"
+        self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
+        self.name = f"{platform.node()}/{os.getpid()}/{self._number}"
         self._shapes: dict[str, TableShape] = {}
         self._handles: dict[str, list[Any]] = {}
         self._extra: dict[str, Any] = {}
@@ -85,7 +88,7 @@ class ServerTables:
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._announce(names)
         self._handles[name] = [
-            self._variable(names[shard], shard, lambda shard=shard: self._tf.zeros([shape.rows_of(shard), columns]))
+            self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape.rows_of(shard), columns))
             for shard in range(self.shards)
         ]
 
@@ -94,18 +97,20 @@ class ServerTables:
         shape = self._shapes[name]
         pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
         for shard, first, end in sorted(pieces, key=lambda piece: piece[1]):  # all servers work at the same time
+            places = np.arange(first, end, dtype=np.int64)
+            numbers, rows = python_ops.local(places), python_ops.local(places * self.shards + shard)
             with self._tf.device(self.device_of(shard)):
-                places = self._tf.range(first, end, dtype=self._tf.int64)
-                values = initial_rows(seed, places * self.shards + shard, shape.columns)
                 self._tf.raw_ops.ResourceScatterUpdate(
-                    resource=self._handles[name][shard], indices=places, updates=values
+                    resource=self._handles[name][shard],
+                    indices=numbers,
+                    updates=initial_rows(seed, rows, shape.columns),
                 )
 
     def keep(self, name: str, value: Any) -> Any:
         """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
         if name not in self._extra:
             self._announce([name])
-        handle = self._extra[name] = self._variable(name, 0, lambda: self._tf.constant(value))
+        handle = self._extra[name] = self._variable(name, 0, lambda: python_ops.local(value))
         return handle
 
     def load(self, name: str, values: Float32Array) -> None:
@@ -115,21 +120,19 @@ class ServerTables:
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
-                rows = np.ascontiguousarray(values[shard :: self.shards][first:end])
+                rows = python_ops.local(values[shard :: self.shards][first:end])
+                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    self._tf.raw_ops.ResourceScatterUpdate(
-                        resource=handle, indices=self._tf.range(first, end), updates=self._tf.constant(rows)
-                    )
+                    self._tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=numbers, updates=rows)
 
     def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
         """Yield (shard, first row in it, rows) until the whole table has come by."""
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
+                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    rows = self._tf.raw_ops.ResourceGather(
-                        resource=handle, indices=self._tf.range(first, end), dtype=self._tf.float32
-                    )
+                    rows = self._tf.raw_ops.ResourceGather(resource=handle, indices=numbers, dtype=self._tf.float32)
                 yield shard, first, np.asarray(rows.numpy())
 
     def read_into(self, name: str, values: Float32Array) -> None:
@@ -144,10 +147,9 @@ class ServerTables:
             offset = (shard - first) % self.shards
             wanted = np.arange(first + offset, end, self.shards) // self.shards
             if len(wanted):
+                numbers = python_ops.local(wanted)
                 with self._tf.device(self.device_of(shard)):
-                    found = self._tf.raw_ops.ResourceGather(
-                        resource=handle, indices=self._tf.constant(wanted), dtype=self._tf.float32
-                    )
+                    found = self._tf.raw_ops.ResourceGather(resource=handle, indices=numbers, dtype=self._tf.float32)
                 rows[offset :: self.shards] = found.numpy()
         return rows
 
@@ -163,9 +165,14 @@ class ServerTables:
                 with self._tf.device(self.device_of(shard)):
                     self._tf.raw_ops.VariableShape(input=handle).numpy()
 
-    def free(self) -> None:
-        """Give the servers their memory back."""
+    def free(self, may_be_called_for: bool = False) -> None:
+        """Give the servers their memory back.
+
+        `may_be_called_for` tells that a worker which does not answer may yet look for these tables by their names.
+        """
         free_run(self._connection, self.name, self._names)
+        if not may_be_called_for:
+            _spare_numbers.append(self._number)
         self._handles.clear()
         self._extra.clear()
         self._names.clear()
@@ -175,6 +182,12 @@ class ServerTables:
         self._names += names
         for server in range(self._connection.servers):
             _call(server, OPEN_RUN, self.name, json.dumps(self._names))
+
+    def _zeros(self, rows: int, columns: int) -> Any:
+        """Return a matrix of zeros that the current device makes."""
+        return self._tf.raw_ops.Fill(
+            dims=python_ops.local(np.array([rows, columns], np.int32)), value=python_ops.local(np.float32(0))
+        )
 
     def _variable(self, name: str, shard: int, value: Any) -> Any:
         with self._tf.device(self.device_of(shard)):
@@ -191,7 +204,7 @@ def free_stale_tables(connection: Connection) -> None:
     for server in range(connection.servers):
         for run, found in connection.describe("ps", server)["runs"].items():
             host, process, _ = run.rsplit("/", 2)
-            dead = host == platform.node() and not _is_running(int(process))
+            dead = host == platform.node() and not is_running(int(process))
             if dead or found["idle"] > _LEASE_SECONDS:
                 logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
                 free_run(connection, run, found["tables"])
@@ -210,15 +223,6 @@ def free_run(connection: Connection, run: str, names: list[str]) -> None:
 
 def _call(server: int, function: str, *arguments: str, output: Any = None) -> None:
     tf = load_tensorflow()
+    sent = [python_ops.local(argument) for argument in arguments]
     with tf.device(device("ps", server)):
-        python_ops.call(function, [tf.constant(argument) for argument in arguments], [output or tf.bool])
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+        python_ops.call(function, sent, [output or tf.bool])

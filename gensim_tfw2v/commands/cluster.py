@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the state of every task."""
     from gensim_tfw2v.cluster.errors import ClusterError
-    from gensim_tfw2v.cluster.local import answers
+    from gensim_tfw2v.cluster.health import answers
     from gensim_tfw2v.cluster.specification import read_environment, read_file
 
     try:

@@ -56,22 +56,25 @@ class ClusterPlacement:
     @property
     def has_failed(self) -> bool:
         """Whether a server, and its part of the tables, was lost."""
-        return self._dispatcher.failure is not None
+        return self._dispatcher.servers.failure is not None
 
     def load(self, tables: ModelTables) -> None:
+        self._vector_size = tables.inputs.shape[1]
+        self._prepare(*self._dispatcher.servers.ask(lambda: self._fill_servers(tables)))
+
+    def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
+        """Send the tables, and return the name of the model and the handle of its bytes."""
         from gensim_tfw2v.cluster import wire
 
-        self._vector_size = tables.inputs.shape[1]
-        with self._dispatcher.server_errors():
-            if self._tables is None:
-                self._tables = self._tables_for(tables)
-                self._version = self._tables.keep("version", np.int64(0))
-            for name, values in _present(tables).items():
-                self._tables.load(name, values)
-            nodes = 0 if tables.nodes is None else len(tables.nodes)
-            locks = np.array(tables.lock_factors, dtype=np.float32)
-            model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
-            self._prepare(wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8)))
+        if self._tables is None:
+            self._tables = self._tables_for(tables)
+            self._version = self._tables.keep("version", np.int64(0))
+        for name, values in _present(tables).items():
+            self._tables.load(name, values)
+        nodes = 0 if tables.nodes is None else len(tables.nodes)
+        locks = np.array(tables.lock_factors, dtype=np.float32)
+        model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
+        return wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8))
 
     def _tables_for(self, tables: ModelTables) -> ServerTables:
         """Return the tables on the servers: those that are there already, or new ones."""
@@ -79,7 +82,7 @@ class ClusterPlacement:
 
         if isinstance(tables.inputs, ServerMatrix):
             self._store = tables.inputs.store
-            self._dispatcher.vectors_are_elsewhere = False
+            self._dispatcher.servers.vectors_are_elsewhere = False
             there: ServerTables = self._store.tables_on(self._connection)
             return there
         rows = max(len(values) for values in _present(tables).values())
@@ -120,9 +123,11 @@ class ClusterPlacement:
         return report.trained
 
     def read_into(self, tables: ModelTables) -> None:
-        with self._dispatcher.server_errors():
+        def read() -> None:
             for name, values in _present(tables).items():
                 self._tables.read_into(name, values)
+
+        self._dispatcher.servers.ask(read)
 
     def task_figures(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self.measurement is None else self.measurement.tasks()
@@ -131,13 +136,12 @@ class ClusterPlacement:
         return None if self.measurement is None else self.measurement.report(raw_words)
 
     def close(self) -> None:
-        self._dispatcher.close()
+        all_ended = self._dispatcher.close()
         if self._store is not None:
             if self.has_failed:
                 self._store.forget()
         elif self._tables is not None and not self.has_failed:
-            with self._dispatcher.server_errors():
-                self._tables.free()
+            self._dispatcher.servers.ask(lambda: self._tables.free(may_be_called_for=not all_ended))
         self._tables = None
 
 

@@ -1,0 +1,98 @@
+"""Whether tasks answer, found out with a deadline: TensorFlow's own calls to a task that is stopped have none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import TypeVar
+
+from gensim_tfw2v.cluster.errors import ClusterError
+
+_Result = TypeVar("_Result")
+
+_ANSWER_SECONDS = 2.0
+_LOOK_SECONDS = 1.0
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_FRAME_HEAD_BYTES = 9
+_TYPE_BYTE, _SETTINGS = 3, 4  # where a frame's type stands, and that of the frame with which every server begins
+
+
+def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
+    """Return whether a task's server speaks at an address.
+
+    That a connection is accepted says little: the system does that for a process that is stopped (SIGSTOP).
+    """
+    try:
+        return _is_greeted(address, seconds)
+    except OSError:
+        return False
+
+
+def hangs(address: str) -> bool:
+    """Return whether something is there that neither speaks nor refuses to: calls to it would wait without an end."""
+    try:
+        _is_greeted(address, _ANSWER_SECONDS)
+    except TimeoutError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _is_greeted(address: str, seconds: float) -> bool:
+    host, _, port = address.rpartition(":")
+    head = b""
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+        connection.sendall(_GREETING)
+        while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
+            head += more
+    return len(head) == _FRAME_HEAD_BYTES and head[_TYPE_BYTE] == _SETTINGS
+
+
+def silent_of(tasks: Mapping[str, str]) -> list[str]:
+    """Return which of some tasks, addresses by name, do not answer: "name at address"."""
+    return [f"{name} at {address}" for name, address in tasks.items() if not answers(address)]
+
+
+def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, str], seconds: float) -> _Result:
+    """Return what `function` returns, however long it takes.
+
+    Raise ClusterError if one of the tasks that it needs has not answered for `seconds`; `function` is then left behind
+    in a thread of its own.
+    """
+    result: Future[_Result] = Future()
+    threading.Thread(target=_fulfil, args=(result, function), name="tfw2v-cluster-call", daemon=True).start()
+    heard = time.monotonic()
+    while True:
+        with contextlib.suppress(FutureTimeout):
+            return result.result(timeout=_LOOK_SECONDS)
+        if result.done():
+            continue
+        if not (silent := silent_of(tasks)):
+            heard = time.monotonic()
+        elif time.monotonic() - heard > seconds:
+            raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
+
+
+def is_running(process: int) -> bool:
+    """Return whether this machine has a process of that number."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:
+    try:
+        result.set_result(function())
+    except BaseException as error:
+        result.set_exception(error)
