@@ -16,7 +16,7 @@ LAYERS = [
     ["file_formats", "shards"],
     ["vector_files"],
     ["cluster", "cluster.errors", "cluster.task_figures"],
-    ["cluster.specification", "cluster.damping", "cluster.python_ops"],
+    ["cluster.specification", "cluster.python_ops"],
     ["cluster.health", "cluster.turns", "cluster.initial_rows"],
     ["cluster.local"],
     ["scan_worker", "chunks", "tree"],

@@ -20,6 +20,7 @@ from gensim_tfw2v.cluster.task_functions import KNOWS_MODEL, MAKE_BLOCK, TOUCH_R
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, StagedBlock
 from gensim_tfw2v.graph_arguments import pair_lookups
 from gensim_tfw2v.steps import Figures, Objective, Tables, block_function
+from gensim_tfw2v.updates import bounded_steps
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
             shape,
             handles.tables[number],
             staged.block.tables[table],
-            (ends[number] - staged.starts[number]) * staged.block.tables[table].damping[:, None],
+            bounded_steps(ends[number] - staged.starts[number], tf.constant(1.0), staged.block.push_bound),
         )
     ]
     with tf.control_dependencies(pushes):

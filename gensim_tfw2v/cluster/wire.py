@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +18,6 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
-from gensim_tfw2v.cluster.damping import damping_factors
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
@@ -27,13 +27,14 @@ from gensim_tfw2v.tree import HuffmanTree, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import PreparedBlock
 
+_BATCHES_A_PUSH = 4  # whose bounds all blocks in flight together may move a row by
+
 
 class TableRows(NamedTuple):
     """The rows of one table that a block touches; empty if it touches none."""
 
     rows: Any  # [U], within their shards
     counts: Any  # [S], how many of them each shard has
-    damping: Any  # [U], what share of its change a row is sent back with
 
 
 class StagedBlock(NamedTuple):
@@ -43,18 +44,20 @@ class StagedBlock(NamedTuple):
     rates: Rates
     run_tokens: Any
     tables: tuple[TableRows, TableRows, TableRows]  # inputs, outputs, nodes
+    push_bound: Any  # norm of what is added to a row at most
     pairs: Any  # [S]
     touched_rows: Any  # [S]
     tokens: Any
     figures: Any  # of the worker
 
 
-_ROWS = TableRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32))
+_ROWS = TableRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int32))
 STAGED_BLOCK = StagedBlock(
     block=SIGNATURE[1],
     rates=SIGNATURE[2],
     run_tokens=tf.TensorSpec([], tf.int32),
     tables=(_ROWS, _ROWS, _ROWS),
+    push_bound=tf.TensorSpec([], tf.float32),
     pairs=tf.TensorSpec([None], tf.int64),
     touched_rows=tf.TensorSpec([None], tf.int64),
     tokens=tf.TensorSpec([], tf.int64),
@@ -128,10 +131,9 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
     if prepared is None:
         return _empty(shards, figures)
     block = prepared.block
-    crowd = _Crowd(shards, rivals, float(prepared.learning_rates.mean()))
-    inputs, block_inputs = crowd.rows_of(_count(block.input_ids, model.words))
-    outputs, block_outputs = crowd.rows_of(_count(block.candidate_ids, model.words))
-    nodes, block_nodes = crowd.rows_of(_count_passes(block.tree_runs, block.tokens, model.nodes))
+    inputs, block_inputs = _number(block.input_ids, model.words, shards)
+    outputs, block_outputs = _number(block.candidate_ids, model.words, shards)
+    nodes, block_nodes = _number(None if block.tree_runs is None else block.tree_runs.nodes, model.nodes, shards)
     own = replace(
         block,
         input_ids=inputs[block.input_ids],
@@ -148,6 +150,7 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
         tables=(block_inputs, block_outputs, block_nodes),
+        push_bound=np.float32(_push_bound(model.settings, rivals)),
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
@@ -155,49 +158,28 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
     )
 
 
-@dataclass(frozen=True)
-class _Crowd:
-    """What rows are numbered and damped by."""
-
-    shards: int
-    rivals: int
-    rate: float
-
-    def rows_of(self, places: Any) -> tuple[Int32Array, TableRows]:
-        """Return the new number of each row of a table, 0 if it has no places in the block, and the rows that have."""
-        if places is None:
-            return np.zeros(0, np.int32), _no_rows(self.shards)
-        of_shards = [np.flatnonzero(places[shard :: self.shards]).astype(np.int32) for shard in range(self.shards)]
-        counts = np.array([len(of_shard) for of_shard in of_shards], np.int32)
-        table_rows = TableRows(np.concatenate(of_shards), counts, np.zeros(0, np.float32))
-        found = _ids_of(table_rows, self.shards)
-        numbers = np.zeros(len(places), np.int32)
-        numbers[found] = np.arange(len(found), dtype=np.int32)
-        return numbers, table_rows._replace(damping=damping_factors(places[found], self.rate, self.rivals))
+def _number(ids: Int32Array | None, rows: int, shards: int) -> tuple[Int32Array, TableRows]:
+    """Return the new number of each row of a table, 0 for those not among `ids`, and the rows that are among them."""
+    if ids is None:
+        return np.zeros(0, np.int32), _no_rows(shards)
+    is_used = np.zeros(rows, bool)
+    is_used[ids.reshape(-1)] = True
+    of_shards = [np.flatnonzero(is_used[shard::shards]).astype(np.int32) for shard in range(shards)]
+    counts = np.array([len(of_shard) for of_shard in of_shards], np.int32)
+    table_rows = TableRows(np.concatenate(of_shards), counts)
+    found = _ids_of(table_rows, shards)
+    numbers = np.zeros(rows, np.int32)
+    numbers[found] = np.arange(len(found), dtype=np.int32)
+    return numbers, table_rows
 
 
-def _count(ids: Int32Array | None, rows: int) -> Any:
-    """Return in how many places each row of a table stands, None if the table is not in use."""
-    return None if ids is None else np.bincount(ids.reshape(-1), minlength=rows)
+def _push_bound(settings: StepSettings, rivals: int) -> float:
+    """Return by how much a block may move a row, when `rivals` blocks, this one included, are trained at a time.
 
-
-def _count_passes(runs: TreeRuns | None, tokens: int, rows: int) -> Any:
-    """Return how many tokens pass each node, None if there is no tree.
-
-    All pairs of a token count as one place together, as they do in the other tables.
+    They all start from about the same rows: what each finds right for a frequent word they all find, and the sum of it
+    all would overshoot. So together they may move a row as far as a few batches of one process could.
     """
-    if runs is None:
-        return None
-    leaves = runs.leaves[runs.leaves >= 0]
-    places = np.zeros(rows)
-    if len(leaves):
-        used = runs.end > 0
-        leaves_before = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=int(runs.end.max())))])
-        passes = leaves_before[runs.end[used]] - leaves_before[runs.first[used]]
-        places[runs.nodes[used]] = passes * (tokens / len(leaves))
-    else:
-        places[0] = 1.0  # unused places of a run read a row, too
-    return places
+    return math.inf if rivals == 1 else _BATCHES_A_PUSH * settings.update_bound / rivals
 
 
 def _ids_of(table_rows: TableRows, shards: int) -> Int32Array:
@@ -216,7 +198,7 @@ def _renumbered_runs(runs: TreeRuns, numbers: Int32Array) -> TreeRuns:
 
 
 def _no_rows(shards: int) -> TableRows:
-    return TableRows(np.zeros(0, np.int32), np.zeros(shards, np.int32), np.zeros(0, np.float32))
+    return TableRows(np.zeros(0, np.int32), np.zeros(shards, np.int32))
 
 
 def _empty(shards: int, figures: Any) -> StagedBlock:
