@@ -40,7 +40,6 @@ _NOTES = (
 def main(argv: list[str] | None = None) -> int:
     """Run the table; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with ExitStack() as stack:
         stack.enter_context(alone())
         machines = Machines(arguments)
@@ -218,6 +217,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # both remove the machines
     try:
         status = main()
     except KeyboardInterrupt:

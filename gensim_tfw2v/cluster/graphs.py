@@ -94,12 +94,12 @@ REPORT_HEAD = (
 
 
 class WorkerGraphs(NamedTuple):
-    """Concrete functions: (handles, request) → report; (handles, request) → staged, (handles, staged) → report; both."""
+    """Concrete functions."""
 
-    train: Any
-    stage: Any
-    finish: Any
-    finish_and_stage: Any
+    train: Any  # (handles, request) → report
+    stage: Any  # (handles, request) → staged
+    finish: Any  # (handles, staged) → report
+    finish_and_stage: Any  # (handles, staged, request) → report, staged
 
 
 @functools.lru_cache(maxsize=32)
