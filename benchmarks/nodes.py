@@ -161,6 +161,18 @@ def alone() -> Iterator[None]:
         yield
 
 
+def end_tidily_on_signals() -> None:
+    """Have the first SIGINT or SIGTERM interrupt what runs; the others are ignored while machines are removed."""
+
+    def interrupt(*_: object) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+
+
 def cut_corpus(corpus: Path, words: int, path: Path) -> None:
     """Write the first lines of a corpus that have so many words together."""
     with corpus.open("rb") as lines, path.open("wb") as cut:
@@ -217,7 +229,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # both remove the machines
+    end_tidily_on_signals()
     try:
         status = main()
     except KeyboardInterrupt:
