@@ -140,6 +140,6 @@ class NodeCluster:
 
 
 def cpu_ticks(process: int) -> int:
-    """Return the processor time that a process has used, in the kernel's ticks."""
+    """Return the processor time that a process and its finished children have used, in the kernel's ticks."""
     after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return int(after_name[11]) + int(after_name[12])  # utime, stime: fields 14 and 15
+    return sum(map(int, after_name[11:15]))  # utime, stime, cutime, cstime: fields 14 to 17
