@@ -37,18 +37,19 @@ def measure(job: Job) -> dict[str, Any]:
     result["words_per_second"] = outcome.raw_words * job.epochs / outcome.train_seconds
     starting = (outcome.tensorflow_import_seconds or 0.0) + (outcome.first_graph_seconds or 0.0)
     result["started_words_per_second"] = outcome.raw_words * job.epochs / (outcome.train_seconds - starting)
-    result["finite"] = _is_finite(outcome.keyed_vectors)
-    result["scores"] = _scores(outcome.keyed_vectors) if job.scores else None
+    result["finite"] = is_finite(outcome.keyed_vectors)
+    result["scores"] = scores_of(outcome.keyed_vectors) if job.scores else None
     return result
 
 
-def _is_finite(keyed_vectors: Any) -> bool:
+def is_finite(keyed_vectors: Any) -> bool:
+    """Return whether every number in the vectors is finite."""
     import numpy as np
 
     return bool(np.isfinite(keyed_vectors.vectors).all())
 
 
-def _scores(keyed_vectors: Any) -> dict[str, float | None]:
+def scores_of(keyed_vectors: Any) -> dict[str, float | None]:
     """Return every score in percent (Spearman's correlation, or accuracy) and their mean; None where undefined."""
     use_checkout()
     from gensim_tfw2v.evaluation import score_vectors

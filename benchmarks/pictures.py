@@ -1,4 +1,4 @@
-"""The pictures: speed bars, and score against training time."""
+"""The pictures: speed bars, score against training time, and speed-up against the number of workers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from node_table import PUBLISHED_ACCURACIES, PUBLISHED_SPEED_UPS, NodeRow
 from summaries import Row, Spread
 
 # Okabe and Ito's colours, told apart by all; hatches and markers tell them apart in print too.
@@ -60,6 +61,37 @@ def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
         axis.grid(alpha=0.3)
         axis.legend()
     _finish(figure, path)
+
+
+def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
+    """Draw speed-up, and score to one worker's, against the number of workers, beside what others have published."""
+    figure, (speed, quality) = _figure(2, columns=2, width=6.0)
+    workers = [row.workers for row in rows]
+    ideal = [count / workers[0] for count in workers]
+    speed.plot(workers, ideal, color="black", linestyle=":", label="as many times as fast")
+    quality.axhline(1, color="black", linestyle=":")
+    published = _LOOKS["gensim"][0]
+    for axis, ours, theirs in (
+        (speed, [row.speed_up for row in rows], PUBLISHED_SPEED_UPS),
+        (quality, [row.score_ratio for row in rows], _relative(PUBLISHED_ACCURACIES)),
+    ):
+        if None not in ours:
+            axis.plot(workers, ours, color=_LOOKS["tfw2v"][0], marker="o", label="tfw2v")
+        axis.plot(list(theirs), list(theirs.values()), color=published, marker="s", label="published, MPI")
+        axis.set_xlabel("workers")
+        axis.grid(alpha=0.3)
+        axis.set_ylim(bottom=0)
+        axis.legend()
+    speed.set_ylabel(f"times the speed of {workers[0]}")
+    speed.set_title("Speed-up")
+    quality.set_ylabel(f"times the score of {workers[0]}")
+    quality.set_title("Mean score (published: accuracy)")
+    _finish(figure, path)
+
+
+def _relative(values: Mapping[int, float]) -> dict[int, float]:
+    first = next(iter(values.values()))
+    return {key: value / first for key, value in values.items()}
 
 
 def _bars(axis: Any, rows: Sequence[Row], values: Sequence[Spread | None], label: str) -> None:

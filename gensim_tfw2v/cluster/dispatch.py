@@ -174,6 +174,9 @@ class Dispatcher:
         if following is not None:
             request = Request(*map(python_ops.local, following.request))
         with tf.device(device("worker", worker)):
+            if request is not None and not self._overlap:
+                self._hand_in(worker, following, graphs.train(handles, request).numpy(), waited)
+                return None
             if staged is None:
                 next_staged = graphs.stage(handles, request)
             elif request is None:
@@ -184,10 +187,7 @@ class Dispatcher:
                 self._hand_in(worker, staged[0], report.numpy(), waited)
             if following is None:
                 return None
-            if self._overlap:
-                return following, next_staged
-            self._hand_in(worker, following, graphs.finish(handles, next_staged).numpy(), waited)
-            return None
+            return following, next_staged
 
     def _hand_in(self, worker: int, job: _Job, numbers: Any, waited: float) -> None:
         report = BlockReport.of(numbers, self._connection.servers)

@@ -1,7 +1,8 @@
 """What a worker does with a chunk, as graphs: stage (make its block, pull rows) and finish (train, push changes).
 
-Both are traced once for an objective and a cluster: tables are handed over as handles of the servers' variables. A
-worker that is a block ahead finishes one block and stages the next in a single call, side by side.
+All are traced once for an objective and a cluster: tables are handed over as handles of the servers' variables. A
+worker does both in a single call, as each call costs every task milliseconds; one that is a block ahead finishes one
+block and stages the next side by side.
 """
 
 from __future__ import annotations
@@ -96,11 +97,12 @@ REPORT_HEAD = (
 
 
 class WorkerGraphs(NamedTuple):
-    """Concrete functions: (handles, request) → staged; (handles, staged) → report; both at once."""
+    """Concrete functions."""
 
-    stage: Any
-    finish: Any
-    finish_and_stage: Any
+    train: Any  # (handles, request) → report
+    stage: Any  # (handles, request) → staged
+    finish: Any  # (handles, staged) → report
+    finish_and_stage: Any  # (handles, staged, request) → report, staged
 
 
 @functools.lru_cache(maxsize=32)
@@ -125,6 +127,9 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     def finish(handles: Handles, staged: Staged) -> tf.Tensor:
         return _finish(shape, train_block, handles, staged)
 
+    def train(handles: Handles, request: Request) -> tf.Tensor:
+        return _finish(shape, train_block, handles, _stage(shape, handles, request))
+
     def finish_and_stage(handles: Handles, staged: Staged, request: Request) -> tuple[tf.Tensor, Staged]:
         following = _stage(shape, handles, request)  # first, so that its reads need not wait for the push
         return _finish(shape, train_block, handles, staged), following
@@ -133,6 +138,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
         return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
     return WorkerGraphs(
+        concrete(train, handles, REQUEST),
         concrete(stage, handles, REQUEST),
         concrete(finish, handles, staged),
         concrete(finish_and_stage, handles, staged, REQUEST),
@@ -185,7 +191,8 @@ def _pull(shape: GraphShape, shards: Sequence[Any], rows: tf.Tensor, counts: tf.
 
 
 def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
-    began = tf.timestamp()
+    with tf.control_dependencies(staged.starts):
+        began = tf.timestamp()
     with tf.control_dependencies([began]):
         figures, ends = _train(shape, train_block, staged)
     with tf.control_dependencies([*figures, *ends]):

@@ -39,6 +39,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], with_parent
     config = tf.compat.v1.ConfigProto(
         intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
     )
+    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads had better sleep
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
     print(

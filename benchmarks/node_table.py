@@ -1,0 +1,146 @@
+"""Trainings on different numbers of machines → rows of the node table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports import MISSING, show_score, show_spread
+from summaries import MeanSd, Run, Spread, mean_and_sd, spread
+
+# A published attempt with MPI: speed-up by nodes, and accuracy on one and on sixteen of them.
+PUBLISHED_SPEED_UPS = {1: 1.0, 2: 1.28, 4: 1.50, 6: 1.55, 8: 1.62, 10: 1.60, 16: 1.54}
+PUBLISHED_ACCURACIES = {1: 0.757, 16: 0.523}
+_STAGES = ("make", "pull", "compute", "push", "idle")
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """All runs on so many workers; ratios are to the median of the fewest workers that ran."""
+
+    workers: int
+    runs: int
+    seconds: Spread
+    words_per_second: float
+    speed_up: float
+    efficiency: float  # speed-up by the times as many workers
+    losses: list[float]  # of each epoch, medians
+    scores: dict[str, MeanSd | None]
+    score_ratio: float | None  # of the mean score
+    bytes_per_word: float  # raw words of all epochs; as the interfaces counted, else as reported
+    reported_bytes_per_word: float
+    block_words: float  # raw
+    staleness: float
+    stage_shares: dict[str, float]  # of the workers' time
+    cores_used: dict[str, float]  # on the average, by "worker", "ps" and "coordinator"
+    cpu_us_per_word: dict[str, float]  # likewise
+    finite: bool
+
+
+def rows_of(runs: Sequence[Run]) -> list[NodeRow]:
+    """Return a row for each number of workers among the successful runs, the fewest first."""
+    good = [run for run in runs if "error" not in run]
+    rows: list[NodeRow] = []
+    for workers in sorted({run["workers"] for run in good}):
+        rows.append(_row(workers, [run for run in good if run["workers"] == workers], rows[0] if rows else None))
+    return rows
+
+
+def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
+    seconds = spread(run["train_seconds"] for run in runs)
+    assert seconds is not None
+    speed_up = base.seconds.middle / seconds.middle if base else 1.0
+    score_names = dict.fromkeys(name for run in runs for name in run["scores"] or {})
+    scores = {name: mean_and_sd((run["scores"] or {}).get(name) for run in runs) for name in score_names}
+    score, base_score = scores.get("mean"), (base.scores if base else scores).get("mean")
+    words = runs[0]["raw_words"] * len(runs[0]["losses"])
+    cpu = {kind: _median(runs, lambda run, kind=kind: cpu_of(run, kind)) for kind in ("worker", "ps", "coordinator")}
+    return NodeRow(
+        workers=workers,
+        runs=len(runs),
+        seconds=seconds,
+        words_per_second=words / seconds.middle,
+        speed_up=speed_up,
+        efficiency=speed_up * (base.workers if base else workers) / workers,
+        losses=[statistics.median(losses) for losses in zip(*(run["losses"] for run in runs), strict=True)],
+        scores=scores,
+        score_ratio=score.mean / base_score.mean if score and base_score and base_score.mean else None,
+        bytes_per_word=_median(runs, lambda run: _wire_bytes(run) / words),
+        reported_bytes_per_word=_median(runs, lambda run: run["report"]["bytes_per_word"]),
+        block_words=_median(runs, lambda run: words / max(run["report"]["blocks"], 1)),
+        staleness=_median(runs, lambda run: run["report"]["staleness"]["mean"]),
+        stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _STAGES},
+        cores_used={kind: used / seconds.middle for kind, used in cpu.items()},
+        cpu_us_per_word={kind: 1e6 * used / words for kind, used in cpu.items()},
+        finite=all(run["finite"] for run in runs),
+    )
+
+
+def cpu_of(run: Run, kind: str) -> float:
+    """Return the processor seconds of all machines of a kind: "worker", "ps" or "coordinator"."""
+    return sum(seconds for name, seconds in run["cpu_seconds"].items() if name.startswith(kind))
+
+
+def _wire_bytes(run: Run) -> float:
+    return float(run["report"]["bytes"] if run["sent_bytes"] is None else sum(run["sent_bytes"].values()))
+
+
+def _stage_share(run: Run, stage: str) -> float:
+    return float(run["report"]["worker_seconds"][stage] / max(sum(run["report"]["worker_seconds"].values()), 1e-9))
+
+
+def _median(runs: Sequence[Run], figure: Callable[..., float]) -> float:
+    return statistics.median(figure(run) for run in runs)
+
+
+def main_table(rows: Sequence[NodeRow]) -> list[list[str]]:
+    """Return the table of what counts: time, speed-up, loss, scores and traffic."""
+    heading = ["workers", "runs", "train s", "words/s", "speed-up", "efficiency", "published speed-up"]
+    score_names = list(dict.fromkeys(name for row in rows for name in row.scores))
+    heading += ["loss", *score_names, "mean to the first", "bytes a word", "finite"]
+    table = [heading]
+    for row in rows:
+        published = PUBLISHED_SPEED_UPS.get(row.workers)
+        table.append(
+            [
+                str(row.workers),
+                str(row.runs),
+                f"{row.seconds.middle:.1f}" if row.runs == 1 else show_spread(row.seconds, ".1f"),
+                f"{row.words_per_second:,.0f}",
+                f"{row.speed_up:.2f}",
+                f"{row.efficiency:.0%}",
+                MISSING if published is None else f"{published:.2f}",
+                f"{row.losses[-1]:.4f}",
+                *(show_score(row.scores.get(name)) for name in score_names),
+                MISSING if row.score_ratio is None else f"{row.score_ratio:.1%}",
+                f"{row.bytes_per_word:,.0f}",
+                "yes" if row.finite else "**NO**",
+            ]
+        )
+    return table
+
+
+def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[list[str]]:
+    """Return the table of what holds the speed back: where workers' time and everyone's processor time go."""
+    heading = ["workers", "block words", "staleness", *(f"{stage} %" for stage in _STAGES)]
+    heading += ["of their quota %", "worker cores", "ps cores", "coordinator cores"]
+    heading += ["worker us a word", "ps us a word", "coordinator us a word"]
+    table = [heading]
+    for row in rows:
+        used: Any = MISSING
+        if cores_a_worker is not None:
+            used = f"{100 * row.cores_used['worker'] / (row.workers * cores_a_worker):.0f}"
+        table.append(
+            [
+                str(row.workers),
+                f"{row.block_words:,.0f}",
+                f"{row.staleness:.1f}",
+                *(f"{100 * share:.0f}" for share in row.stage_shares.values()),
+                used,
+                *(f"{cores:.2f}" for cores in row.cores_used.values()),
+                *(f"{cost:.2f}" for cost in row.cpu_us_per_word.values()),
+            ]
+        )
+    return table
