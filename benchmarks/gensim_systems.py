@@ -12,6 +12,8 @@ from checkout import use_checkout
 from jobs import Job, Outcome
 from memory import peak_rss_bytes
 
+_SERVERS = 2
+
 
 def train_gensim(job: Job) -> Outcome:
     """Train gensim's class."""
@@ -21,7 +23,16 @@ def train_gensim(job: Job) -> Outcome:
     return _train(job, Word2Vec(**job.gensim_arguments()), prepare=lambda: None)
 
 
-def train_tfw2v(job: Job) -> Outcome:
+def train_on_cluster(job: Job) -> Outcome:
+    """Train our class on two parameter servers and as many workers as the job says, processes of this machine."""
+    use_checkout()
+    from gensim_tfw2v import local_cluster
+
+    with local_cluster(ps=_SERVERS, workers=job.workers) as cluster:
+        return train_tfw2v(job, cluster)
+
+
+def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     """Train our class. TensorFlow is imported within the timed part of training."""
     use_checkout()
     from gensim_tfw2v import TFWord2Vec
@@ -36,7 +47,7 @@ def train_tfw2v(job: Job) -> Outcome:
             place = super()._place(*arguments)
             return dataclasses.replace(place, make=lambda *parts: TimedPlacement(place.make(*parts), blocks))
 
-    model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False)
+    model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
     import_seconds = 0.0
 
     def import_tensorflow() -> None:
@@ -48,6 +59,8 @@ def train_tfw2v(job: Job) -> Outcome:
     trained = _train(job, model, prepare=import_tensorflow)
     trained.tensorflow_import_seconds = import_seconds
     trained.first_graph_seconds = blocks.first_graph_seconds()
+    if model.training_report is not None:
+        trained.bytes_per_word = model.training_report["bytes_per_word"]
     return trained
 
 

@@ -87,6 +87,7 @@ class Outcome:
     build_vocab_seconds: float | None = None
     tensorflow_import_seconds: float | None = None  # within train_seconds
     first_graph_seconds: float | None = None  # within train_seconds
+    bytes_per_word: float | None = None  # sent between a cluster's tasks for each raw word
     keyed_vectors: Any = None
     curve: list[dict[str, float | None]] = field(default_factory=list)  # seconds and score after every epoch
 

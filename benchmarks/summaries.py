@@ -42,6 +42,7 @@ class Row:
     peak_rss_bytes: Spread
     tensorflow_import_seconds: Spread | None
     first_graph_seconds: Spread | None
+    bytes_per_word: Spread | None
     scores: dict[str, MeanSd | None]
     finite: bool
 
@@ -97,6 +98,7 @@ def summarise(label: Mapping[str, Any], runs: Sequence[Run], baseline: Sequence[
         peak_rss_bytes=peak,
         tensorflow_import_seconds=_spread_of(runs, "tensorflow_import_seconds"),
         first_graph_seconds=_spread_of(runs, "first_graph_seconds"),
+        bytes_per_word=_spread_of(runs, "bytes_per_word"),
         scores={name: mean_and_sd((run["scores"] or {}).get(name) for run in runs) for name in score_names},
         finite=all(run["finite"] for run in runs),
     )

@@ -135,6 +135,7 @@ def _fasttext_command(vectors: Path, job: Job) -> list[str]:
 
 SYSTEMS: dict[str, System] = {
     "tfw2v": InProcess(gensim_systems.train_tfw2v),
+    "tfw2v-cluster": InProcess(gensim_systems.train_on_cluster),
     "gensim": InProcess(gensim_systems.train_gensim),
     "word2vec": Program("word2vec", _word2vec_command, _word2vec_counting),
     "fasttext": Program("fasttext", _fasttext_command),

@@ -97,7 +97,9 @@ def negatives_hit_targets(kept_counts: npt.NDArray[np.float64], drawn_shares: np
     return float(kept_counts @ drawn_shares) > _RARE_HIT * float(kept_counts.sum())
 
 
-def choose_block_words(total_words: int, workers: int, batch_words: int | None, pairs_a_word: int = 1) -> int:
+def choose_block_words(
+    total_words: int, workers: int, batch_words: int | None, pairs_a_word: int = 1, in_flight: int = 1
+) -> int:
     """Return how many raw words a worker takes at a time.
 
     Parameters
@@ -108,10 +110,13 @@ def choose_block_words(total_words: int, workers: int, batch_words: int | None, 
         The user's own choice.
     pairs_a_word : int
         Pairs that a block spells out for each of its words, about.
+    in_flight : int
+        Blocks that are trained without knowing of each other's changes: the more, the smaller.
     """
     if batch_words is not None:
         return batch_words
-    words = int(np.clip(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS, _MOST_BLOCK_WORDS))
+    most = _MOST_BLOCK_WORDS // in_flight
+    words = min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most)
     return max(1, min(words, _MOST_BLOCK_PAIRS // pairs_a_word))
 
 

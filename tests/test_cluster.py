@@ -65,11 +65,9 @@ def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_
 @pytest.mark.parametrize("overlap", [False, True], ids=["in-turn", "overlapping"])
 @pytest.mark.parametrize("mode_name", list(PURE_MODES))
 def test_two_workers_side_by_side_learn_what_belongs_together(mode_name: str, overlap: bool) -> None:
-    mode = PURE_MODES[mode_name]
-    least = 0.6 if mode_name == "cbow-hierarchical" else 1.0  # where one process reaches 0.67
-    arguments = SMALL | {"epochs": 30, "batch_words": 1500, "alpha": 0.05}
-    model = TFWord2Vec(two_topics(), **arguments, **mode, cluster=shared_cluster(), cluster_overlap=overlap)
-    assert topic_gap(model.wv) > least
+    arguments = SMALL | PURE_MODES[mode_name] | {"epochs": 30, "batch_words": 1500, "alpha": 0.05}
+    model = TFWord2Vec(two_topics(), **arguments, cluster=shared_cluster(), cluster_overlap=overlap)
+    assert topic_gap(model.wv) > 0.5 * topic_gap(TFWord2Vec(two_topics(), **arguments).wv)
     assert model.training_report is not None
     assert min(model.training_report["tasks"][f"worker {worker}"]["blocks"] for worker in range(2)) > 10
 

@@ -17,7 +17,7 @@ LAYERS = [
     ["vector_files"],
     ["cluster", "cluster.errors", "cluster.task_figures"],
     ["cluster.specification", "cluster.python_ops"],
-    ["cluster.health", "cluster.turns", "cluster.initial_rows"],
+    ["cluster.health", "cluster.turns", "cluster.initial_rows", "cluster.gradual_start"],
     ["cluster.local"],
     ["scan_worker", "chunks", "tree"],
     ["file_parts"],

@@ -170,11 +170,9 @@ class Dispatcher:
     ) -> tuple[_Job, Staged] | None:
         """Finish the staged block and stage the following one; return the latter."""
         tf, graphs, handles = self._tf, self._graphs, self._handles
-        request = None
-        if following is not None:
-            request = Request(*map(python_ops.local, following.request))
+        request = None if following is None else Request(*map(python_ops.local, following.request))
         with tf.device(device("worker", worker)):
-            if request is not None and not self._overlap:
+            if following is not None and not self._overlap:
                 self._hand_in(worker, following, graphs.train(handles, request).numpy(), waited)
                 return None
             if staged is None:
@@ -185,9 +183,7 @@ class Dispatcher:
                 report, next_staged = graphs.finish_and_stage(handles, staged[1], request)
             if staged is not None:
                 self._hand_in(worker, staged[0], report.numpy(), waited)
-            if following is None:
-                return None
-            return following, next_staged
+            return None if following is None else (following, next_staged)
 
     def _hand_in(self, worker: int, job: _Job, numbers: Any, waited: float) -> None:
         report = BlockReport.of(numbers, self._connection.servers)

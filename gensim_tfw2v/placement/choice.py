@@ -12,7 +12,9 @@ from gensim_tfw2v.placement import Placement, StepSettings
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.tuning import blocks_overlap, choose_block_words
 
-_NEGATIVE_POOL = 8192  # draws that a block's negatives come from, where each row that is touched has to travel
+# Where each row that is touched has to travel, a block's negatives come from a pool of draws: one for so many words,
+# but not fewer than these, without which small blocks learn badly.
+_WORDS_A_POOL_DRAW, _LEAST_POOL = 5, 8192
 
 
 @dataclass(frozen=True)
@@ -55,20 +57,23 @@ def choose_place(
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster)
+
+    def block_words_of(in_flight: int) -> int:
+        return choose_block_words(total_words, in_flight, batch_words, pairs_a_word, in_flight)
+
     concurrency = 1 if workers == 1 else connection.workers
-    block_words = choose_block_words(total_words, concurrency, batch_words, pairs_a_word)
     if overlap is None:
-        overlap = workers > 1 and blocks_overlap(total_words, block_words, connection.workers)
+        overlap = workers > 1 and blocks_overlap(total_words, block_words_of(concurrency), connection.workers)
     if overlap:
         concurrency = 2 * connection.workers
-        block_words = choose_block_words(total_words, concurrency, batch_words, pairs_a_word)
+    block_words = block_words_of(concurrency)
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
 
         return ClusterPlacement(settings, maker, connection, concurrency, timeout)
 
-    return Place(block_words, _NEGATIVE_POOL, make, connection.addresses)
+    return Place(block_words, max(_LEAST_POOL, block_words // _WORDS_A_POOL_DRAW), make, connection.addresses)
 
 
 def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:

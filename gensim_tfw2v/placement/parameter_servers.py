@@ -9,6 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.gradual_start import GradualStart
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
 from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement import ModelTables, StepSettings
@@ -51,6 +52,7 @@ class ClusterPlacement:
         self._store: ServerStore | None = None  # of tables that are on the servers before and after training
         self._remote: Any = None
         self._vector_size = 0
+        self._start = GradualStart(concurrency)
         self._dispatcher = Dispatcher(connection, concurrency > connection.workers, timeout)
 
     @property
@@ -105,22 +107,24 @@ class ClusterPlacement:
         self._remote = (self._tables.name, model_name)
 
     def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        with self._start.block() as in_flight:
+            report: BlockReport = self._dispatcher.train(self._request(work, in_flight))
+        return report.trained
+
+    def _request(self, work: ChunkWork, in_flight: int) -> Any:
         from gensim_tfw2v.cluster.graphs import Request
 
-        flags = [int(work.exact_loss), self._tables.shards, self.concurrency]
         run, model = self._remote
-        request = Request(
+        return Request(
             run,
             model,
             np.ascontiguousarray(work.ids, np.int32),
             np.ascontiguousarray(work.sentence_lengths, np.int32),
             np.array(work.entropy, np.int64),
             np.array([work.first_rate, work.last_rate]),
-            np.array(flags, np.int32),
+            np.array([int(work.exact_loss), self._tables.shards, in_flight], np.int32),
             np.array(work.span or (), np.int64),
         )
-        report: BlockReport = self._dispatcher.train(request)
-        return report.trained
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:

@@ -1,0 +1,41 @@
+"""How many blocks may be in flight: few while the vectors are young and every change is large, then more and more."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+_BLOCKS_BEFORE_ANOTHER = 16
+
+
+class GradualStart:
+    """Lets one block be in flight, another one for every few that are done, and in the end as many as there may be.
+
+    What is in flight was computed without what is in flight beside it. At first nearly all that can be learnt is in
+    those blocks: sixteen that begin with the same random vectors learn hardly more than one.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._done = 0
+        self._in_flight = 0
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[int]:
+        """Wait until another block may be in flight, and yield how many may be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._in_flight < self._limit())
+            self._in_flight += 1
+            limit = self._limit()
+        try:
+            yield limit
+        finally:
+            with self._changed:
+                self._in_flight -= 1
+                self._done += 1
+                self._changed.notify_all()
+
+    def _limit(self) -> int:
+        return min(self._most, 1 + self._done // _BLOCKS_BEFORE_ANOTHER)
