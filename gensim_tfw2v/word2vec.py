@@ -16,13 +16,14 @@ from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
+from gensim_tfw2v.current_model import CurrentModel, check_tables
 from gensim_tfw2v.encoded_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.file_scan import FileScan, scan_file
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
-from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
+from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.choice import Place, choose_place
 from gensim_tfw2v.progress import (
     ProgressObserver,
@@ -33,7 +34,7 @@ from gensim_tfw2v.progress import (
     counted_sentences,
     wants_bar,
 )
-from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors, writable_floats
+from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.tensorflow_runtime import usable_cores
@@ -296,7 +297,7 @@ class TFWord2Vec(ServerVectors):
         self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)
         if corpus_file is not None and not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
-        self._check_tables()
+        check_tables(self)
         self.add_lifecycle_event(
             "train",
             msg=(
@@ -345,7 +346,7 @@ class TFWord2Vec(ServerVectors):
             cleanup.callback(shown.close)
             source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = _CurrentModel(self, place.make(settings, replace(maker, reader=source.reader)))
+            current = CurrentModel(self, place.make(settings, replace(maker, reader=source.reader)))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
@@ -475,35 +476,6 @@ class TFWord2Vec(ServerVectors):
         """Return the model's seed, or fresh entropy if it has none."""
         return tuple(np.random.SeedSequence(self.seed).generate_state(4).tolist())
 
-    def _tables(self) -> ModelTables:
-        """Return the model's matrices, made writable float32 in place if they are not."""
-        if getattr(self.wv, "vectors_lockf", None) is None:  # as after reset_from()
-            self.wv.vectors_lockf = np.ones(1, np.float32)
-        self.wv.vectors = writable_floats(self.wv.vectors)
-        if self.negative:
-            self.syn1neg: Any = writable_floats(self.syn1neg)
-        if self.hs:
-            self.syn1: Any = writable_floats(self.syn1)
-        return ModelTables(
-            inputs=self.wv.vectors,
-            outputs=self.syn1neg if self.negative else None,
-            nodes=self.syn1 if self.hs else None,
-            lock_factors=self.wv.vectors_lockf,
-        )
-
-    def _check_tables(self) -> None:
-        """Raise RuntimeError if a matrix that training needs is missing or does not fit the vocabulary."""
-        needed = [("wv.vectors", self.wv.vectors)]
-        needed += [("syn1neg", getattr(self, "syn1neg", None))] if self.negative else []
-        needed += [("syn1", getattr(self, "syn1", None))] if self.hs else []
-        for name, matrix in needed:
-            shape = None if matrix is None else matrix.shape
-            if shape != (len(self.wv), self.vector_size):
-                raise RuntimeError(
-                    f"{name} must have shape {(len(self.wv), self.vector_size)} to train, got {shape}; "
-                    "build the vocabulary with these settings first (build_vocab)"
-                )
-
     def _cache_budget(self) -> CacheBudget:
         return CacheBudget(self.cache_memory, self.cache_disk, self.cache_dir)
 
@@ -514,56 +486,3 @@ class TFWord2Vec(ServerVectors):
         if self._scan is not None:
             self._scan.close()
             self._scan = None
-
-
-class _CurrentModel:
-    """Knows who has the current vectors, the model or the placement, and moves them when the other needs them."""
-
-    def __init__(self, model: TFWord2Vec, placement: Placement) -> None:
-        self._model = model
-        self._placement = placement
-        self._lent = False
-
-    def lent_to_placement(self) -> Placement:
-        """Return the placement, in possession of the current vectors."""
-        if not self._lent:
-            self._placement.load(self._model._tables())
-            self._lent = True
-        return self._placement
-
-    def look(self) -> ModelTables:
-        """Return the current vectors, to be read only; in the midst of training, rows of different moments."""
-        tables = self._model._tables()
-        if self._lent:
-            tables = replace(
-                tables,
-                inputs=np.empty_like(tables.inputs),
-                outputs=None if tables.outputs is None else np.empty_like(tables.outputs),
-                nodes=None if tables.nodes is None else np.empty_like(tables.nodes),
-            )
-            self._placement.read_into(tables)
-        return tables
-
-    def take_back(self) -> None:
-        """Bring the model up to date."""
-        if self._lent:
-            self._placement.read_into(self._model._tables())
-            self._model._clear_post_train()
-            self._lent = False
-
-    def keep_if_endangered(self) -> None:
-        """Copy the vectors into the model if the placement may lose them; the placement goes on having them."""
-        if self._placement.can_fail:
-            self._placement.read_into(self._model._tables())
-
-    def report(self, raw_words: int) -> dict[str, Any] | None:
-        """Return what training has taken so far, if the placement measures that."""
-        return self._placement.report(raw_words)
-
-    def close(self) -> None:
-        """Bring the model up to date, unless the placement has lost the vectors, and free the placement."""
-        try:
-            if not self._placement.has_failed:
-                self.take_back()
-        finally:
-            self._placement.close()

@@ -41,6 +41,7 @@ LAYERS = [
     ["training", "observe"],
     ["model_state"],
     ["server_vectors"],
+    ["current_model"],
     ["word2vec"],
     ["model_files"],
     ["commands"],
