@@ -15,7 +15,7 @@ _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
-_LEAST_TREE_BATCH_TOKENS = 8
+_LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
 _LEAST_RUN_TOKENS = 16
 _SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
@@ -60,7 +60,11 @@ def choose_batch_shape(
         run_tokens = _LEAST_RUN_TOKENS
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
-        least = max(run_tokens, 0 if tree else _LEAST_BATCH_TOKENS) if negative else _LEAST_TREE_BATCH_TOKENS
+        least = _LEAST_BATCH_TOKENS
+        if tree:
+            least = _LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else _LEAST_CBOW_TREE_TOKENS
+        if negative:
+            least = max(least, run_tokens)
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:

@@ -57,7 +57,7 @@ def test_starting_values_are_uniform_and_follow_from_the_seed_alone() -> None:
 
 def test_vectors_on_the_servers_learn_and_stay_there_until_they_are_freed() -> None:
     sentences = two_topics()
-    arguments = SMALL | {"workers": 2, "batch_words": 1500, "alpha": 0.05, "epochs": 30}
+    arguments = SMALL | {"sg": 1, "workers": 2, "batch_words": 1500, "alpha": 0.05, "epochs": 30}
     model = TFWord2Vec(sentences, **arguments, cluster=shared_cluster(), vectors_on_servers=True)
     gap = topic_gap(model.wv)
     assert gap > 1.0

@@ -99,12 +99,15 @@ def test_negatives_hit_targets_in_small_vocabularies_only() -> None:
     assert not negatives_hit_targets(even_counts(5000), np.full(5000, 1 / 5000))
 
 
-def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus() -> None:
+@pytest.mark.parametrize(("skip_gram", "least", "batches"), [(True, 8, 4000), (False, 16, 2000)], ids=["sg", "cbow"])
+def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus(
+    skip_gram: bool, least: int, batches: int
+) -> None:
     counts = even_counts(300)
-    chosen = choose_batch_shape(counts, 100, 5, 0, True, True).batch_tokens
-    assert chosen == 16  # the least
-    larger = choose_batch_shape(1000 * counts, 100, 5, 0, True, True).batch_tokens
-    assert chosen < larger <= 1000 * counts.sum() / 2000
+    chosen = choose_batch_shape(counts, 100, 5, 0, skip_gram, True).batch_tokens
+    assert chosen == least
+    larger = choose_batch_shape(1000 * counts, 100, 5, 0, skip_gram, True).batch_tokens
+    assert chosen < larger <= 1000 * counts.sum() / batches
 
 
 def test_skip_gram_through_the_tree_spells_out_pairs_and_so_limits_blocks_and_batches_of_wide_windows() -> None:
