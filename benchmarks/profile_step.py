@@ -60,6 +60,7 @@ def main(argv: list[str] | None = None) -> int:
 def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
     """Return the model's block maker, a placement with its tables, and the first chunks of the corpus."""
     from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.current_model import tables_of
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
@@ -69,7 +70,7 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
     source.close()
     settings, maker = model._step_and_blocks(place)
     placement = place.make(settings, maker)
-    placement.load(model._tables())
+    placement.load(tables_of(model))
     return maker, placement, chunks
 
 
