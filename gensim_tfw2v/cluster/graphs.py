@@ -1,6 +1,6 @@
 """What a worker does with a chunk, as graphs: stage (make its block, pull rows) and finish (train, push changes).
 
-All are traced once for an objective and a cluster: tables are handed over as handles of the servers' variables. A
+They are traced once for an objective and a cluster: tables are handed over as handles of the servers' variables. A
 worker does both in a single call, as each call costs every task milliseconds; one that is a block ahead finishes one
 block and stages the next side by side.
 """
@@ -32,6 +32,7 @@ class GraphShape:
     shards: int
     servers: int
     connection: int  # its number: a new one knows none of the old one's functions
+    overlap: bool  # workers stage their next block while they finish one
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
@@ -97,12 +98,12 @@ REPORT_HEAD = (
 
 
 class WorkerGraphs(NamedTuple):
-    """Concrete functions."""
+    """Concrete functions: the first without overlap, the others with it."""
 
-    train: Any  # (handles, request) → report
-    stage: Any  # (handles, request) → staged
-    finish: Any  # (handles, staged) → report
-    finish_and_stage: Any  # (handles, staged, request) → report, staged
+    train: Any = None  # (handles, request) → report
+    stage: Any = None  # (handles, request) → staged
+    finish: Any = None  # (handles, staged) → report
+    finish_and_stage: Any = None  # (handles, staged, request) → report, staged
 
 
 @functools.lru_cache(maxsize=32)
@@ -137,11 +138,12 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     def concrete(function: Any, *signature: Any) -> Any:
         return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
+    if not shape.overlap:
+        return WorkerGraphs(train=concrete(train, handles, REQUEST))
     return WorkerGraphs(
-        concrete(train, handles, REQUEST),
-        concrete(stage, handles, REQUEST),
-        concrete(finish, handles, staged),
-        concrete(finish_and_stage, handles, staged, REQUEST),
+        stage=concrete(stage, handles, REQUEST),
+        finish=concrete(finish, handles, staged),
+        finish_and_stage=concrete(finish_and_stage, handles, staged, REQUEST),
     )
 
 

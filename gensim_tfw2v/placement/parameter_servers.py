@@ -53,7 +53,8 @@ class ClusterPlacement:
         self._remote: Any = None
         self._vector_size = 0
         self._start = GradualStart(concurrency)
-        self._dispatcher = Dispatcher(connection, concurrency > connection.workers, timeout)
+        self._overlap = concurrency > connection.workers
+        self._dispatcher = Dispatcher(connection, self._overlap, timeout)
 
     @property
     def has_failed(self) -> bool:
@@ -97,7 +98,7 @@ class ClusterPlacement:
 
         servers = self._connection.servers
         objective = objective_of(self._settings)
-        shape = GraphShape(objective, self._tables.shards, servers, self._connection.number)
+        shape = GraphShape(objective, self._tables.shards, servers, self._connection.number, self._overlap)
         handles = Handles(
             tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables()), model, self._version
         )
