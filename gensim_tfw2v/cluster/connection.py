@@ -16,7 +16,7 @@ from typing import Any
 
 import gensim_tfw2v
 from gensim_tfw2v.cluster import python_ops
-from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
 from gensim_tfw2v.cluster.task_functions import DESCRIBE
@@ -67,7 +67,7 @@ class Connection:
                     "tf.distribute.Server is made"
                 ) from error
             raise ClusterError(
-                f"{job} {task} at {self.addresses[job][task]} does not answer: {_brief(error)}"
+                f"{job} {task} at {self.addresses[job][task]} does not answer: {brief(error)}"
             ) from error
         return description
 
@@ -212,7 +212,3 @@ def _check_versions(connection: Connection) -> None:
             f"{', '.join(wrong)}; "
             "install the same versions everywhere"
         )
-
-
-def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -15,11 +15,11 @@ from typing import Any
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
-from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.graphs import Handles, Request, Staged, WorkerGraphs
 from gensim_tfw2v.cluster.health import answers, silent_of
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
-from gensim_tfw2v.cluster.servers import Servers, brief
+from gensim_tfw2v.cluster.servers import Servers
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)

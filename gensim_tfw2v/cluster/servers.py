@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import silent_of, wait_while_answering
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
@@ -50,8 +50,3 @@ class Servers:
             f"a parameter server was lost, and its part of the vectors with it; {kept}. The reason: {reason}"
         )
         return self.failure
-
-
-def brief(error: Exception) -> str:
-    """Return the beginning of what TensorFlow says, in one line."""
-    return " ".join(str(error).split())[:200]
