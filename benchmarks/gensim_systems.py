@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -28,8 +29,18 @@ def train_on_cluster(job: Job) -> Outcome:
     use_checkout()
     from gensim_tfw2v import local_cluster
 
+    began = loopback_bytes()
     with local_cluster(ps=_SERVERS, workers=job.workers) as cluster:
-        return train_tfw2v(job, cluster)
+        trained = train_tfw2v(job, cluster)
+        trained.loopback_bytes_per_word = (loopback_bytes() - began) / (trained.raw_words * job.epochs)
+        return trained
+
+
+def loopback_bytes() -> int:
+    """Return what this machine, or network namespace, has sent over loopback so far; it receives the same."""
+    import psutil
+
+    return int(psutil.net_io_counters(pernic=True)["lo"].bytes_sent)
 
 
 def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
@@ -59,6 +70,7 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     trained = _train(job, model, prepare=import_tensorflow)
     trained.tensorflow_import_seconds = import_seconds
     trained.first_graph_seconds = blocks.first_graph_seconds()
+    trained.pairs_per_word = blocks.pairs / (trained.raw_words * job.epochs)
     if model.training_report is not None:
         trained.bytes_per_word = model.training_report["bytes_per_word"]
     return trained
@@ -128,6 +140,8 @@ class BlockTimes:
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
+        self.pairs = 0  # trained in all of them
+        self.lock = threading.Lock()
 
     def first_graph_seconds(self) -> float | None:
         """Return how much longer than others the first block took: the graph is made in it. None for one block."""
@@ -146,7 +160,9 @@ class TimedPlacement:
     def train_chunk(self, *arguments: Any) -> Any:
         began = time.perf_counter()
         trained = self._inner.train_chunk(*arguments)
-        self._times.seconds.append(time.perf_counter() - began)
+        with self._times.lock:
+            self._times.seconds.append(time.perf_counter() - began)
+            self._times.pairs += int(trained.pairs.sum())
         return trained
 
     def __getattr__(self, name: str) -> Any:

@@ -87,7 +87,9 @@ class Outcome:
     build_vocab_seconds: float | None = None
     tensorflow_import_seconds: float | None = None  # within train_seconds
     first_graph_seconds: float | None = None  # within train_seconds
-    bytes_per_word: float | None = None  # sent between a cluster's tasks for each raw word
+    pairs_per_word: float | None = None  # trained for each raw word
+    bytes_per_word: float | None = None  # sent between a cluster's tasks for each raw word, as they report
+    loopback_bytes_per_word: float | None = None  # and as the interface counts, from the tasks' start on
     keyed_vectors: Any = None
     curve: list[dict[str, float | None]] = field(default_factory=list)  # seconds and score after every epoch
 

@@ -113,7 +113,9 @@ def row_table(rows: Sequence[Row], labels: Sequence[str]) -> list[list[str]]:
         "build_vocab s",
         "build_vocab ratio",
         "peak RSS MB",
+        "pairs/word",
         "bytes/word",
+        "loopback bytes/word",
         *score_names,
         "finite",
     ]
@@ -132,7 +134,9 @@ def row_table(rows: Sequence[Row], labels: Sequence[str]) -> list[list[str]]:
                 show_middle(row.build_vocab_seconds, ".2f"),
                 show_spread(row.build_vocab_ratio, ".2f"),
                 f"{row.peak_rss_bytes.middle / MEGABYTE:,.0f}",
+                show_middle(row.pairs_per_word, ".3f"),
                 show_middle(row.bytes_per_word, ".1f"),
+                show_middle(row.loopback_bytes_per_word, ".1f"),
                 *(show_score(row.scores.get(name)) for name in score_names),
                 "yes" if row.finite else "**NO**",
             ]

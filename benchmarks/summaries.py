@@ -42,7 +42,9 @@ class Row:
     peak_rss_bytes: Spread
     tensorflow_import_seconds: Spread | None
     first_graph_seconds: Spread | None
+    pairs_per_word: Spread | None
     bytes_per_word: Spread | None
+    loopback_bytes_per_word: Spread | None
     scores: dict[str, MeanSd | None]
     finite: bool
 
@@ -98,7 +100,9 @@ def summarise(label: Mapping[str, Any], runs: Sequence[Run], baseline: Sequence[
         peak_rss_bytes=peak,
         tensorflow_import_seconds=_spread_of(runs, "tensorflow_import_seconds"),
         first_graph_seconds=_spread_of(runs, "first_graph_seconds"),
+        pairs_per_word=_spread_of(runs, "pairs_per_word"),
         bytes_per_word=_spread_of(runs, "bytes_per_word"),
+        loopback_bytes_per_word=_spread_of(runs, "loopback_bytes_per_word"),
         scores={name: mean_and_sd((run["scores"] or {}).get(name) for run in runs) for name in score_names},
         finite=all(run["finite"] for run in runs),
     )
