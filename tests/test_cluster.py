@@ -67,7 +67,8 @@ def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_
 def test_two_workers_side_by_side_learn_what_belongs_together(mode_name: str, overlap: bool) -> None:
     arguments = SMALL | PURE_MODES[mode_name] | {"epochs": 30, "batch_words": 1500, "alpha": 0.05}
     model = TFWord2Vec(two_topics(), **arguments, cluster=shared_cluster(), cluster_overlap=overlap)
-    assert topic_gap(model.wv) > 0.5 * topic_gap(TFWord2Vec(two_topics(), **arguments).wv)
+    least = 1.0 if "skipgram" in mode_name else 0.5 * topic_gap(TFWord2Vec(two_topics(), **arguments).wv)
+    assert topic_gap(model.wv) > least
     assert model.training_report is not None
     assert min(model.training_report["tasks"][f"worker {worker}"]["blocks"] for worker in range(2)) > 10
 
