@@ -29,7 +29,8 @@ class BatchShape:
 
     batch_tokens: int  # tokens whose gradients are computed from the same version of the tables
     run_tokens: int  # B, consecutive tokens that share contexts and negatives
-    shared_negatives: int  # K, negatives drawn for a run
+    shared_negatives: int  # K, negatives that a run is trained with
+    sharing_runs: int = 1  # neighbouring runs of a batch that are trained with the same negatives
 
     def cut(self, tokens: int) -> tuple[int, int]:
         """Return the number of batches and of runs a batch that hold `tokens` with the least padding."""
@@ -95,8 +96,7 @@ class BlockMaker:
         inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)
         candidates = None
         if self.negatives is not None:
-            drawn = self._draw_negatives(self.negatives, rng, batches * runs * self.shape.shared_negatives)
-            candidates = np.concatenate([targets, drawn.reshape(batches, runs, -1)], axis=2)
+            candidates = np.concatenate([targets, self._negatives_of(self.negatives, batches, runs, rng)], axis=2)
         reach = (left + right).reshape(batches, -1)
         return Block(
             left=left,
@@ -111,7 +111,15 @@ class BlockMaker:
             pairs=(reach if self.skip_gram else reach > 0).sum(axis=1, dtype=np.int64),
         )
 
-    def _draw_negatives(self, negatives: NegativeSampler, rng: np.random.Generator, size: int) -> Int32Array:
+    def _negatives_of(
+        self, negatives: NegativeSampler, batches: int, runs: int, rng: np.random.Generator
+    ) -> Int32Array:
+        """Return each run's negatives [S, R, K]."""
+        groups = -(-runs // self.shape.sharing_runs)
+        drawn = self._draw(negatives, rng, batches * groups * self.shape.shared_negatives)
+        return np.repeat(drawn.reshape(batches, groups, -1), self.shape.sharing_runs, axis=1)[:, :runs]
+
+    def _draw(self, negatives: NegativeSampler, rng: np.random.Generator, size: int) -> Int32Array:
         if self.negative_pool is None or size <= self.negative_pool:
             return negatives.draw(rng, size)
         pool = negatives.draw(rng, self.negative_pool)

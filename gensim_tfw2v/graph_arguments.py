@@ -100,9 +100,9 @@ def pair_lookups(
     objective: Objective, window: tf.Tensor, run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
 ) -> Lookups:
     """Return the look-up tables that the objective's graph uses."""
-    masks = positives = totals = tf.zeros([0, 0])
+    masks = weights = tf.zeros([0, 0])
     if not objective.skip_gram:
-        positives, totals = maths.cbow_sampling_weights(run_tokens, shared, negative)
+        weights = maths.cbow_sampling_weights(run_tokens, shared, negative)
     if objective.lookup_weights:
         reach = tf.range(window + 1)
         # [(W + 1)², B]: every (left, right), repeated for every place in a run
@@ -110,9 +110,8 @@ def pair_lookups(
         left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), run_tokens, axis=1) for grid in grids)
         masks = _as_rows(maths.window_mask(left, right, window))
         if objective.skip_gram:
-            weights = maths.skip_gram_sampling_weights(left, right, window, shared, negative)
-            positives, totals = _as_rows(weights[0]), _as_rows(weights[1])
-    return Lookups(masks, positives, totals)
+            weights = _as_rows(maths.skip_gram_sampling_weights(left, right, window, shared, negative))
+    return Lookups(masks, weights)
 
 
 def _as_rows(weights: tf.Tensor) -> tf.Tensor:

@@ -2,14 +2,14 @@
 
 All four modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: mixtures of context rows)
 meet candidate rows Z (negative sampling: target words and shared negatives; hierarchical softmax: tree nodes).
-For every hidden vector and candidate,
+Every pair of a hidden vector and a candidate has
 
-    positives A   how often the pair is to be told "yes"
-    totals    N   how often it is told anything, so N - A times "no"
+    labels  L   what it is to be told: 1 "yes", 0 "no"
+    weights N   how often it is told so
 
 so that with S = H Zt the loss and its negative gradient are
 
-    loss = sum(N * softplus(S) - A * S)        G = A - N * sigmoid(S)        dH = G Z        dZ = Gt H
+    loss = sum(N * (softplus(S) - L * S))        G = N * (L - sigmoid(S))        dH = G Z        dZ = Gt H
 
 A CBOW token without contexts has H = 0, which leaves every row where it is; only the loss has to pass it over.
 
@@ -26,14 +26,14 @@ def scores(hidden: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
     return tf.matmul(hidden, candidates, transpose_b=True)
 
 
-def pull(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor:
+def pull(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return G [R, B, C], the negative gradient of the loss with respect to the scores."""
-    return positives - totals * tf.sigmoid(score)
+    return weights * (labels - tf.sigmoid(score))
 
 
-def loss(score: tf.Tensor, positives: tf.Tensor, totals: tf.Tensor) -> tf.Tensor:
+def loss(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return the negative log likelihood of each hidden vector [R, B]."""
-    return tf.reduce_sum(totals * tf.nn.softplus(score) - positives * score, axis=-1)
+    return tf.reduce_sum(weights * (tf.nn.softplus(score) - labels * score), axis=-1)
 
 
 def back_to_hidden(gradient: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
@@ -61,47 +61,45 @@ def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor) -> tf.Tens
     return tf.cast(inside, tf.float32) * tf.cast(tf.not_equal(distance, 0), tf.float32)
 
 
+def sampling_labels(targets: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+    """Return L [P + K or B + K]: "yes" for the run's targets, "no" for its shared negatives."""
+    return tf.concat([tf.ones([targets]), tf.zeros([shared])], 0)
+
+
 def skip_gram_sampling_weights(
     left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return A and N [..., B, P + K] of skip-gram with `shared` = K negatives a run.
+) -> tf.Tensor:
+    """Return N [..., B, P + K] of skip-gram with `shared` = K negatives a run.
 
     Each pair is owed `negative` draws; the K shared ones stand for them with equal weights.
     """
-    mask = window_mask(left, right, window)
     weight = negative / tf.cast(shared, tf.float32) * tf.cast(left + right, tf.float32)
-    drawn = tf.repeat(weight[..., None], shared, axis=-1)
-    return tf.concat([mask, tf.zeros_like(drawn)], -1), tf.concat([mask, drawn], -1)
+    return tf.concat([window_mask(left, right, window), tf.repeat(weight[..., None], shared, axis=-1)], -1)
 
 
-def cbow_sampling_weights(run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return A and N [B, B + K] of CBOW: the run's words as each other's candidates, only one's own counting."""
-    own = tf.eye(run_tokens)
-    drawn = tf.fill([run_tokens, shared], negative / tf.cast(shared, tf.float32))
-    return tf.concat([own, tf.zeros_like(drawn)], -1), tf.concat([own, drawn], -1)
+def cbow_sampling_weights(run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+    """Return N [B, B + K] of CBOW: the run's words as each other's candidates, only one's own counting."""
+    return tf.concat([tf.eye(run_tokens), tf.fill([run_tokens, shared], negative / tf.cast(shared, tf.float32))], -1)
 
 
-def spare_targets(
-    positives: tf.Tensor, totals: tf.Tensor, candidate_ids: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
-) -> tf.Tensor:
+def spare_targets(weights: tf.Tensor, candidate_ids: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
     """Return N without the draws that hit the very word they are drawn against, as gensim skips them."""
     targets = tf.shape(candidate_ids)[-1] - shared
     target_ids, drawn_ids = candidate_ids[..., :targets], candidate_ids[..., targets:]
     same = tf.cast(tf.equal(target_ids[..., :, None], drawn_ids[..., None, :]), tf.float32)
-    hits = tf.matmul(positives[..., :targets], same) * (negative / tf.cast(shared, tf.float32))
-    return totals - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
+    hits = tf.matmul(weights[..., :targets], same) * (negative / tf.cast(shared, tf.float32))
+    return weights - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
 
 
 def tree_weights(leaves: tf.Tensor, first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return A and N [R, B, C] of leaves [R, B] to predict and tree nodes, given by the leaves below them [R, C].
+    """Return L and N [R, B, C] of leaves [R, B] to predict and tree nodes, given by the leaves below them [R, C].
 
     A path passes the nodes that have its leaf below them; code 0 (gensim's label 1) leads to those before `middle`.
     """
     leaf = leaves[..., :, None]
-    begun = leaf >= first[..., None, :]
-    positives = tf.logical_and(begun, leaf < middle[..., None, :])
-    passed = tf.logical_and(begun, leaf < end[..., None, :])
-    return tf.cast(positives, tf.float32), tf.cast(passed, tf.float32)
+    labels = leaf < middle[..., None, :]
+    passed = tf.logical_and(leaf >= first[..., None, :], leaf < end[..., None, :])
+    return tf.cast(labels, tf.float32), tf.cast(passed, tf.float32)
 
 
 def mix_contexts(

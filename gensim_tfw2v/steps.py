@@ -104,8 +104,7 @@ class Lookups(NamedTuple):
     """Pair weights made once, by (left, right, token of the run); empty where the graph computes them."""
 
     masks: tf.Tensor  # [(W + 1)² * B, P]
-    positives: tf.Tensor  # skip-gram [(W + 1)² * B, C]; CBOW [B, C], the same whatever the window
-    totals: tf.Tensor
+    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C]; CBOW [B, C], the same whatever the window
 
 
 def _int(rank: int) -> tf.TensorSpec:
@@ -125,7 +124,7 @@ SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
     BlockTensors(_int(3), _int(3), _int(3), SEGMENTS, _int(3), SEGMENTS, TREE_RUNS, _int(0)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool)),
-    Lookups(_float(2), _float(2), _float(2)),
+    Lookups(_float(2), _float(2)),
 )
 
 
@@ -206,11 +205,13 @@ class _Step:
         """Return the gradients of `hidden` [R, B, D] and of the output rows of targets and negatives."""
         ids = self.block.candidate_ids[self.batch]
         candidates = _gather(self.tables.outputs, ids)
-        positives, totals = self._sampling_weights(ids)
+        shared = self.rates.shared_negatives
+        labels = maths.sampling_labels(tf.shape(ids)[-1] - shared, shared)
+        weights = self._sampling_weights(ids)
         score = maths.scores(hidden, candidates)
         trained = tf.cast(self.left + self.right > 0, tf.float32)
-        self._measure(lambda: trained * maths.loss(score, positives, totals))
-        gradient = maths.pull(score, positives, totals)
+        self._measure(lambda: trained * maths.loss(score, labels, weights))
+        gradient = maths.pull(score, labels, weights)
         return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
 
     def _descend_tree(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -220,10 +221,10 @@ class _Step:
         placed = tf.gather(flat, runs.hidden[self.batch])
         candidates = _gather(self.tables.nodes, runs.nodes[self.batch])
         bounds = (bound[self.batch] for bound in (runs.first, runs.middle, runs.end))
-        positives, totals = maths.tree_weights(runs.leaves[self.batch], *bounds)
+        labels, weights = maths.tree_weights(runs.leaves[self.batch], *bounds)
         score = maths.scores(placed, candidates)
-        self._measure(lambda: maths.loss(score, positives, totals))
-        gradient = maths.pull(score, positives, totals)
+        self._measure(lambda: maths.loss(score, labels, weights))
+        gradient = maths.pull(score, labels, weights)
         places, owners = _slice(self.batch, runs.splits, runs.places, runs.owners)
         back = updates.sum_segments(_as_rows(maths.back_to_hidden(gradient, candidates)), places, owners)
         # The last hidden vectors may be in no pair.
@@ -264,20 +265,15 @@ class _Step:
         run_tokens = tf.shape(self.left)[-1]
         return (self.left * (self.block.window + 1) + self.right) * run_tokens + tf.range(run_tokens)
 
-    def _sampling_weights(self, ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _sampling_weights(self, ids: tf.Tensor) -> tf.Tensor:
         shared, negative = self.rates.shared_negatives, self.rates.negative
-        if self.objective.lookup_weights and self.objective.skip_gram:
-            codes = self._window_codes()
-            positives, totals = tf.gather(self.lookups.positives, codes), tf.gather(self.lookups.totals, codes)
-        elif self.objective.skip_gram:
-            positives, totals = maths.skip_gram_sampling_weights(
-                self.left, self.right, self.block.window, shared, negative
-            )
-        else:  # the same for every run
-            positives, totals = self.lookups.positives[None], self.lookups.totals[None]
-        if self.objective.spare_targets:
-            totals = maths.spare_targets(positives, totals, ids, shared, negative)
-        return positives, totals
+        if not self.objective.skip_gram:  # the same for every run
+            weights = self.lookups.weights[None]
+        elif self.objective.lookup_weights:
+            weights = tf.gather(self.lookups.weights, self._window_codes())
+        else:
+            weights = maths.skip_gram_sampling_weights(self.left, self.right, self.block.window, shared, negative)
+        return maths.spare_targets(weights, ids, shared, negative) if self.objective.spare_targets else weights
 
 
 def _slice(batch: tf.Tensor, splits: tf.Tensor, *flat: tf.Tensor) -> list[tf.Tensor]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,10 +20,13 @@ _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
 _LEAST_RUN_TOKENS = 16
-_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
+_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 0.75, 1.0  # shared negatives a token that are enough for the usual number
+_CBOW_SHARING_RUNS = 4  # CBOW asks so little of each negative that neighbouring runs can do with the same ones
 _USUAL_NEGATIVE = 5  # of draws a pair
-_SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford twice as many negatives
+_SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford so many times the negatives
+_SKIP_GRAM_SMALL, _CBOW_SMALL = 4, 2
 _MOST_RUN_TOKENS = 512
+_REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
@@ -44,7 +49,8 @@ def choose_batch_shape(
 
     A batch's gradients are all taken at the same version of the tables, so it must not hold the most frequent word
     too many times, nor many times over the vocabulary of a small corpus; beyond that, larger is faster until its rows
-    leave the cache. A run is as long as the window is wide, so that widening it stays cheap.
+    leave the cache. A run is at least as long as the window is wide, so that widening it stays cheap, and what it is
+    compared with fills registers.
 
     Parameters
     ----------
@@ -55,9 +61,11 @@ def choose_batch_shape(
     batch_tokens, shared_negatives : int, optional
         The user's own choice.
     """
-    run_tokens = int(np.clip(_power_of_two_below(2 * window - 1), _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
-    if not negative:  # runs share contexts and negatives, not tree nodes
-        run_tokens = _LEAST_RUN_TOKENS
+    widening = 2 * window if skip_gram else 0  # of what a run's words are compared with
+    run_tokens = _LEAST_RUN_TOKENS
+    if negative:  # runs share contexts and negatives, not tree nodes
+        run_tokens = int(np.clip(2 * window - 1, _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
+        run_tokens = _fill_registers(run_tokens + widening) - widening
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
         least = _LEAST_BATCH_TOKENS
@@ -67,11 +75,22 @@ def choose_batch_shape(
             least = max(least, run_tokens)
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
+    sharing_runs = 1
     if shared_negatives is None:
         a_token = _SKIP_GRAM_NEGATIVES if skip_gram else _CBOW_NEGATIVES
-        a_token *= max(1.0, negative / _USUAL_NEGATIVE) * (2 if len(kept_counts) < _SMALL_VOCABULARY else 1)
-        shared_negatives = max(1, round(run_tokens * a_token))
-    return BatchShape(batch_tokens, run_tokens, shared_negatives)
+        a_token *= max(1.0, negative / _USUAL_NEGATIVE)
+        if len(kept_counts) < _SMALL_VOCABULARY:
+            a_token *= _SKIP_GRAM_SMALL if skip_gram else _CBOW_SMALL
+        elif not skip_gram:
+            sharing_runs = _CBOW_SHARING_RUNS
+        targets = run_tokens + widening
+        wanted = targets + a_token * run_tokens - _REGISTER / 2  # so that filling up rounds to the nearest
+        shared_negatives = _fill_registers(max(wanted, targets + 1)) - targets
+    return BatchShape(batch_tokens, run_tokens, shared_negatives, sharing_runs)
+
+
+def _fill_registers(columns: float) -> int:
+    return _REGISTER * math.ceil(columns / _REGISTER)
 
 
 def _batch_limits(

@@ -89,6 +89,15 @@ def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
     assert many > few
 
 
+@pytest.mark.parametrize("skip_gram", [True, False])
+@pytest.mark.parametrize("window", [1, 2, 3, 5, 8, 10, 20])
+@pytest.mark.parametrize("words", [100, 10**6])
+def test_a_run_is_compared_with_whole_registers_of_words(skip_gram: bool, window: int, words: int) -> None:
+    shape = choose_batch_shape(even_counts(words), 100, window, 5, skip_gram, False)
+    assert (shape.run_tokens + 2 * window * skip_gram) % 16 == 0
+    assert shape.shared_negatives > 0 and shape.shared_negatives % 16 == 0
+
+
 def test_runs_grow_with_the_window() -> None:
     runs = [choose_batch_shape(even_counts(10**6), 100, window, 5, True, False).run_tokens for window in (1, 50, 500)]
     assert runs[0] < runs[1] < runs[2]
