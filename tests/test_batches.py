@@ -145,10 +145,14 @@ def test_cutting_holds_all_tokens_with_less_than_a_run_of_padding_a_batch(tokens
     assert runs_each <= runs
 
 
-@given(ids=st.lists(st.lists(st.integers(-1, 6), min_size=7, max_size=7), min_size=1, max_size=4))
+@given(
+    ids=st.lists(st.lists(st.integers(-1, 6), min_size=7, max_size=7), min_size=1, max_size=4),
+    largest=st.sampled_from([6, 2**28 - 1, 2**28, 2**31 - 1]),  # what seven places leave of 31 bits, and more
+)
 @settings(max_examples=50)
-def test_segments_sum_the_rows_of_equal_ids_and_leave_out_negative_ones(ids: list[list[int]]) -> None:
+def test_segments_sum_the_rows_of_equal_ids_and_leave_out_negative_ones(ids: list[list[int]], largest: int) -> None:
     grid = np.array(ids, np.int32)
+    grid[grid == 6] = largest
     values = np.random.default_rng(0).normal(size=(*grid.shape, 2))
     segments = sort_into_segments(grid)
     for batch, row in enumerate(grid):
