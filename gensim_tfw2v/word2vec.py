@@ -440,7 +440,7 @@ class TFWord2Vec(ServerVectors):
         words = total_words or self.corpus_total_words or 0
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
         return choose_place(
-            cluster, self.workers, words, chosen, pairs_a_word, self.cluster_timeout, self.cluster_overlap
+            cluster, self.workers, words, self.epochs, chosen, pairs_a_word, self.cluster_timeout, self.cluster_overlap
         )
 
     def _source(

@@ -5,16 +5,33 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from gensim_tfw2v.cluster.gradual_start import GradualStart
 
 
-def test_one_block_is_alone_at_first_and_more_join_as_blocks_are_done() -> None:
-    start = GradualStart(most=3)
+@pytest.mark.parametrize("blocks_in_all", [0, 100])
+def test_one_block_is_alone_at_first_and_more_join_as_blocks_are_done(blocks_in_all: int) -> None:
+    assert allowed_one_by_one(GradualStart(3, blocks_in_all), 20) == [1] * 8 + [2] * 8 + [3] * 4
+
+
+def test_the_longer_the_training_the_longer_the_start() -> None:
+    assert allowed_one_by_one(GradualStart(3, 4500), 70) == [1] * 30 + [2] * 30 + [3] * 10
+
+
+def test_sixteen_are_in_flight_after_a_tenth_of_the_training() -> None:
+    allowed = allowed_one_by_one(GradualStart(16, 9000), 901)
+    assert allowed[899] == 15
+    assert allowed[900] == 16
+
+
+def allowed_one_by_one(start: GradualStart, blocks: int) -> list[int]:
+    """Return how many blocks may be in flight when each of these begins."""
     allowed = []
-    for _ in range(40):
+    for _ in range(blocks):
         with start.block() as in_flight:
             allowed.append(in_flight)
-    assert allowed == [1] * 16 + [2] * 16 + [3] * 8
+    return allowed
 
 
 def test_never_more_blocks_are_in_flight_than_allowed_and_a_failed_one_makes_room() -> None:

@@ -6,7 +6,10 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-_BLOCKS_BEFORE_ANOTHER = 16
+# One more block may be in flight after each such part of the training: sixteen after a tenth of it, which leaves
+# them at most 12.7 times the speed of one. A start twice as long scores better, and leaves 11.2 times.
+_PARTS = 150
+_LEAST_BLOCKS = 8  # of such a part
 
 
 class GradualStart:
@@ -14,10 +17,18 @@ class GradualStart:
 
     What is in flight was computed without what is in flight beside it. At first nearly all that can be learnt is in
     those blocks: sixteen that begin with the same random vectors learn hardly more than one.
+
+    Parameters
+    ----------
+    most : int
+        Blocks in flight in the end.
+    blocks_in_all : float
+        Blocks of the whole training, about; 0 if not known.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, blocks_in_all: float = 0.0) -> None:
         self._most = most
+        self._blocks_before_another = max(_LEAST_BLOCKS, blocks_in_all / _PARTS)
         self._done = 0
         self._in_flight = 0
         self._changed = threading.Condition()
@@ -38,4 +49,4 @@ class GradualStart:
                 self._changed.notify_all()
 
     def _limit(self) -> int:
-        return min(self._most, 1 + self._done // _BLOCKS_BEFORE_ANOTHER)
+        return min(self._most, 1 + int(self._done / self._blocks_before_another))

@@ -206,7 +206,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
             shape,
             handles.tables[number],
             staged.block.tables[table],
-            bounded_steps(ends[number] - staged.starts[number], tf.constant(1.0), staged.block.push_bound),
+            bounded_steps(ends[number] - staged.starts[number], tf.constant(1.0), staged.block.push_bounds[table]),
         )
     ]
     with tf.control_dependencies(pushes):

@@ -27,7 +27,8 @@ from gensim_tfw2v.tree import HuffmanTree, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import PreparedBlock
 
-_BATCHES_A_PUSH = 4  # whose bounds all blocks in flight together may move a row by
+# Whose bounds all blocks in flight together may move a row of inputs, outputs and nodes by.
+_BATCHES_A_PUSH = (3.0, 12.0, 3.0)
 
 
 class TableRows(NamedTuple):
@@ -44,7 +45,7 @@ class StagedBlock(NamedTuple):
     rates: Rates
     run_tokens: Any
     tables: tuple[TableRows, TableRows, TableRows]  # inputs, outputs, nodes
-    push_bound: Any  # norm of what is added to a row at most
+    push_bounds: Any  # [3], norm of what is added to a row of each of them at most
     pairs: Any  # [S]
     touched_rows: Any  # [S]
     tokens: Any
@@ -57,7 +58,7 @@ STAGED_BLOCK = StagedBlock(
     rates=SIGNATURE[2],
     run_tokens=tf.TensorSpec([], tf.int32),
     tables=(_ROWS, _ROWS, _ROWS),
-    push_bound=tf.TensorSpec([], tf.float32),
+    push_bounds=tf.TensorSpec([3], tf.float32),
     pairs=tf.TensorSpec([None], tf.int64),
     touched_rows=tf.TensorSpec([None], tf.int64),
     tokens=tf.TensorSpec([], tf.int64),
@@ -150,7 +151,7 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
         tables=(block_inputs, block_outputs, block_nodes),
-        push_bound=np.float32(_push_bound(model.settings, rivals)),
+        push_bounds=_push_bounds(model.settings, rivals),
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
@@ -173,13 +174,15 @@ def _number(ids: Int32Array | None, rows: int, shards: int) -> tuple[Int32Array,
     return numbers, table_rows
 
 
-def _push_bound(settings: StepSettings, rivals: int) -> float:
-    """Return by how much a block may move a row, when `rivals` blocks, this one included, are trained at a time.
+def _push_bounds(settings: StepSettings, rivals: int) -> Float32Array:
+    """Return by how much a block may move a row of each table, when `rivals` blocks are trained at a time, it included.
 
     They all start from about the same rows: what each finds right for a frequent word they all find, and the sum of it
-    all would overshoot. So together they may move a row as far as a few batches of one process could.
+    all would overshoot. So together they may move a row as far as a few batches of one process could. Rows of outputs
+    need more room than those of inputs, which the scores of the vectors are about.
     """
-    return math.inf if rivals == 1 else _BATCHES_A_PUSH * settings.update_bound / rivals
+    share = math.inf if rivals == 1 else settings.update_bound / rivals
+    return np.array([batches * share for batches in _BATCHES_A_PUSH], np.float32)
 
 
 def _ids_of(table_rows: TableRows, shards: int) -> Int32Array:

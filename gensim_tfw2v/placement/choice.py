@@ -31,6 +31,7 @@ def choose_place(
     cluster: Any,
     workers: int,
     total_words: int,
+    epochs: int,
     batch_words: int | None,
     pairs_a_word: int,
     timeout: float,
@@ -44,6 +45,8 @@ def choose_place(
         The model's own argument: threads of this process. On a cluster, 1 has blocks trained one after the other.
     total_words : int
         Raw words of the corpus, 0 if not known.
+    epochs : int
+        Passes over it.
     batch_words : int, optional
         The user's own block size.
     pairs_a_word : int
@@ -71,7 +74,8 @@ def choose_place(
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
 
-        return ClusterPlacement(settings, maker, connection, concurrency, timeout)
+        blocks_in_all = epochs * total_words / block_words
+        return ClusterPlacement(settings, maker, connection, concurrency, timeout, blocks_in_all)
 
     return Place(block_words, max(_LEAST_POOL, block_words // _WORDS_A_POOL_DRAW), make, connection.addresses)
 

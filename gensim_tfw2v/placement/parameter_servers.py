@@ -33,12 +33,20 @@ class ClusterPlacement:
         while it trains; with one, blocks are trained in their order as in one process.
     timeout : float
         Seconds after which a block that its worker has not finished goes to another worker.
+    blocks_in_all : float
+        Blocks of the whole training, about; 0 if not known.
     """
 
     can_fail = True
 
     def __init__(
-        self, settings: StepSettings, maker: BlockMaker, connection: Connection, concurrency: int, timeout: float
+        self,
+        settings: StepSettings,
+        maker: BlockMaker,
+        connection: Connection,
+        concurrency: int,
+        timeout: float,
+        blocks_in_all: float = 0.0,
     ) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.cluster.dispatch import Dispatcher
@@ -52,7 +60,7 @@ class ClusterPlacement:
         self._store: ServerStore | None = None  # of tables that are on the servers before and after training
         self._remote: Any = None
         self._vector_size = 0
-        self._start = GradualStart(concurrency)
+        self._start = GradualStart(concurrency, blocks_in_all)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
 
