@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,6 +124,19 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_model_arguments(parser)
+
+
+def number_from(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
+    """Return a reader of arguments that are a number and not less than this one."""
+
+    def read(text: str) -> float:
+        number = kind(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least:g}")
+        return number
+
+    read.__name__ = "number"  # argparse names it in its complaint
+    return read
 
 
 def usable_cores() -> int:

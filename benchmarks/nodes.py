@@ -8,7 +8,7 @@ import re
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,8 @@ from typing import Any
 
 import node_network
 import pictures
-from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from
+from corpora import cut_corpus
+from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
 from node_cluster import COORDINATOR, NodeCluster, NodeError
 from node_network import Loopback, Network, NetworkError
 from node_quotas import Quotas, find_quotas
@@ -173,27 +174,6 @@ def end_tidily_on_signals() -> None:
         signal.signal(number, interrupt)
 
 
-def cut_corpus(corpus: Path, words: int, path: Path) -> None:
-    """Write the first lines of a corpus that have so many words together."""
-    with corpus.open("rb") as lines, path.open("wb") as cut:
-        for line in lines:
-            cut.write(line)
-            words -= len(line.split())
-            if words <= 0:
-                return
-
-
-def _number(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        number = kind(text)
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{text} is less than {least:g}")
-        return number
-
-    read.__name__ = "number"  # argparse names it in its complaint
-    return read
-
-
 def _rate(text: str) -> str | None:
     if text == "unlimited":
         return None
@@ -207,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Measure training on 1, 2, 4, ... machines that this one emulates. As root on Linux each task has "
         "a network namespace, a processor quota and a limited link; else tasks are plain processes, and it says so."
     )
-    add, count, cores = parser.add_argument, _number(1), _number(0.01, float)
+    add, count, cores = parser.add_argument, number_from(1), number_from(0.01, float)
     add_corpus_argument(parser)
     add_output_arguments(parser, "nodes")
     add("--workers", nargs="+", type=count, default=[1, 2, 4, 8, 16], metavar="N", help="default: 1 2 4 8 16")

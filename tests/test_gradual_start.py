@@ -25,6 +25,18 @@ def test_sixteen_are_in_flight_after_a_twentieth_of_the_training() -> None:
     assert allowed[450] == 16
 
 
+def test_the_start_may_have_other_parts() -> None:
+    assert allowed_one_by_one(GradualStart(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
+
+
+def test_a_block_in_flight_changes_nothing_about_how_many_may_be() -> None:
+    start = GradualStart(2)
+    with start.block():
+        assert start.limit() == 1
+    allowed_one_by_one(start, 7)
+    assert start.limit() == 2
+
+
 def allowed_one_by_one(start: GradualStart, blocks: int) -> list[int]:
     """Return how many blocks may be in flight when each of these begins."""
     allowed = []

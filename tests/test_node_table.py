@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import corpora
 import node_cluster
 import nodes
 import pytest
@@ -116,7 +117,7 @@ def test_an_unlimited_rate_can_be_asked_for() -> None:
 def test_a_corpus_is_cut_at_the_end_of_the_line_that_has_its_last_word(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.txt", tmp_path / "cut.txt"
     whole.write_text("one two\nthree four\nfive\n")
-    nodes.cut_corpus(whole, 3, cut)
+    corpora.cut_corpus(whole, 3, cut)
     assert cut.read_text() == "one two\nthree four\n"
 
 

@@ -24,11 +24,13 @@ class GradualStart:
         Blocks in flight in the end.
     blocks_in_all : float
         Blocks of the whole training, about; 0 if not known.
+    parts : float
+        One more block may be in flight after each such part of the training.
     """
 
-    def __init__(self, most: int, blocks_in_all: float = 0.0) -> None:
+    def __init__(self, most: int, blocks_in_all: float = 0.0, parts: float = _PARTS) -> None:
         self._most = most
-        self._blocks_before_another = max(_LEAST_BLOCKS, blocks_in_all / _PARTS)
+        self._blocks_before_another = max(_LEAST_BLOCKS, blocks_in_all / parts)
         self._done = 0
         self._in_flight = 0
         self._changed = threading.Condition()
@@ -37,9 +39,9 @@ class GradualStart:
     def block(self) -> Iterator[int]:
         """Wait until another block may be in flight, and yield how many may be."""
         with self._changed:
-            self._changed.wait_for(lambda: self._in_flight < self._limit())
+            self._changed.wait_for(lambda: self._in_flight < self.limit())
             self._in_flight += 1
-            limit = self._limit()
+            limit = self.limit()
         try:
             yield limit
         finally:
@@ -48,5 +50,7 @@ class GradualStart:
                 self._done += 1
                 self._changed.notify_all()
 
-    def _limit(self) -> int:
-        return min(self._most, 1 + int(self._done / self._blocks_before_another))
+    def limit(self) -> int:
+        """Return how many blocks may be in flight now."""
+        with self._changed:
+            return min(self._most, 1 + int(self._done / self._blocks_before_another))

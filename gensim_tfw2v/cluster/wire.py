@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import PreparedBlock
 
 # Whose bounds all blocks in flight together may move a row of inputs, outputs and nodes by.
-_BATCHES_A_PUSH = (3.0, 12.0, 3.0)
+BATCHES_A_PUSH = (3.0, 12.0, 3.0)
 
 
 class TableRows(NamedTuple):
@@ -151,7 +152,7 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
         tables=(block_inputs, block_outputs, block_nodes),
-        push_bounds=_push_bounds(model.settings, rivals),
+        push_bounds=push_bounds(model.settings, rivals),
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
@@ -174,7 +175,7 @@ def _number(ids: Int32Array | None, rows: int, shards: int) -> tuple[Int32Array,
     return numbers, table_rows
 
 
-def _push_bounds(settings: StepSettings, rivals: int) -> Float32Array:
+def push_bounds(settings: StepSettings, rivals: int, batches_a_push: Sequence[float] = BATCHES_A_PUSH) -> Float32Array:
     """Return by how much a block may move a row of each table, when `rivals` blocks are trained at a time, it included.
 
     They all start from about the same rows: what each finds right for a frequent word they all find, and the sum of it
@@ -182,7 +183,7 @@ def _push_bounds(settings: StepSettings, rivals: int) -> Float32Array:
     need more room than those of inputs, which the scores of the vectors are about.
     """
     share = math.inf if rivals == 1 else settings.update_bound / rivals
-    return np.array([batches * share for batches in _BATCHES_A_PUSH], np.float32)
+    return np.array([batches * share for batches in batches_a_push], np.float32)
 
 
 def _ids_of(table_rows: TableRows, shards: int) -> Int32Array:

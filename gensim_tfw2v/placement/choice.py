@@ -77,7 +77,12 @@ def choose_place(
         blocks_in_all = epochs * total_words / block_words
         return ClusterPlacement(settings, maker, connection, concurrency, timeout, blocks_in_all)
 
-    return Place(block_words, max(_LEAST_POOL, block_words // _WORDS_A_POOL_DRAW), make, connection.addresses)
+    return Place(block_words, choose_negative_pool(block_words), make, connection.addresses)
+
+
+def choose_negative_pool(block_words: int) -> int:
+    """Return how many draws the negatives of a cluster's block of so many raw words come from."""
+    return max(_LEAST_POOL, block_words // _WORDS_A_POOL_DRAW)
 
 
 def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:

@@ -1,0 +1,169 @@
+"""Scores training with many blocks in flight, emulated in one process: `python benchmarks/stale_blocks.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora import cut_corpus
+from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
+from one_run import is_finite, scores_of
+from reports import MISSING, add_output_arguments, say, start_report
+
+_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "push_batches", "fresh_rows",
+             "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
+_NOTES = (
+    "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
+    "all equally fast. One is at first, and more and more join it.",
+    "bounds: by how much all blocks in flight together may move a row of inputs, outputs and nodes, in multiples "
+    "of what a batch may.",
+    "Scores: percent. Nothing runs side by side here, so that nothing is timed.",
+    "ideal speed: words by the time that they would take if every block in flight were trained as fast as one alone. "
+    "Only the start keeps it from being the number of blocks in flight.",
+)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """How blocks are in flight; None where the package's own rules hold."""
+
+    in_flight: int
+    batch_words: int | None = None
+    push_batches: Sequence[float] | None = None
+    start_share: float | None = None
+    fresh_rows: int = 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Train with each number of blocks in flight and report the scores; the exit status is 0."""
+    arguments = _parser().parse_args(argv)
+    report = start_report("Blocks in flight, emulated in one process", arguments, _SETTINGS, _NOTES)
+    runs: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = arguments.corpus
+        if arguments.words is not None:
+            corpus = str(Path(folder) / "corpus.txt")
+            cut_corpus(Path(arguments.corpus), arguments.words, Path(corpus))
+        job = job_from(arguments, system="tfw2v", corpus=corpus, workers=1)
+        names = {entry.name for entry in dataclasses.fields(Pipeline)}
+        chosen = {name: value for name, value in vars(arguments).items() if name in names}
+        for in_flight in arguments.in_flight:
+            runs.append(measure(job, Pipeline(**{**chosen, "in_flight": in_flight})))
+            say(f"{in_flight} in flight: {runs[-1]['scores']}")
+            page = report.save({"Results": _table(runs)}, {"runs": runs})
+    print(page)
+    return 0
+
+
+def measure(job: Job, pipeline: Pipeline) -> dict[str, Any]:
+    """Return what training with this pipeline came to."""
+    model = train(job, pipeline)
+    alone = pipeline.in_flight == 1
+    return {
+        "in_flight": pipeline.in_flight,
+        "block_words": model.block_words,
+        "bounds": None if alone else list(model.placement.batches_a_push),
+        "scores": scores_of(model.wv),
+        "finite": is_finite(model.wv),
+        "ideal_speed": model.placement.ideal_speed,
+    }
+
+
+def train(job: Job, pipeline: Pipeline) -> Any:
+    """Return the trained model, which also has its `placement` and its `block_words`."""
+    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.placement.choice import Place, choose_negative_pool
+    from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+    from gensim_tfw2v.tuning import choose_block_words
+
+    load_tensorflow()  # with its threads set, before others import it
+    from stale_placement import StalePlacement
+
+    from gensim_tfw2v.cluster.wire import BATCHES_A_PUSH
+
+    class Stale(TFWord2Vec):
+        """Ours, with blocks in flight."""
+
+        placement: Any = None
+        block_words = 0
+
+        def _place(self, cluster: Any, total_words: int | None) -> Place:
+            words, in_flight = total_words or 0, pipeline.in_flight
+            pairs_a_word = job.window + 1 if job.skip_gram and job.hierarchical_softmax else 1
+            self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, pairs_a_word, in_flight)
+
+            def make(*model: Any) -> Any:
+                start = _start(pipeline, job.epochs * words / self.block_words)
+                batches_a_push = pipeline.push_batches or BATCHES_A_PUSH
+                self.placement = StalePlacement(*model, start, batches_a_push, pipeline.fresh_rows)
+                return self.placement
+
+            return Place(self.block_words, choose_negative_pool(self.block_words), make)
+
+    model = Stale(**job.gensim_arguments(), **job.own_arguments(), progress=False)
+    model.build_vocab(corpus_file=job.corpus)
+    model.train(
+        corpus_file=job.corpus,
+        total_examples=model.corpus_count,
+        total_words=model.corpus_total_words,
+        epochs=job.epochs,
+    )
+    return model
+
+
+def _start(pipeline: Pipeline, blocks_in_all: float) -> Any:
+    """Return the rule by which blocks join those in flight."""
+    from gensim_tfw2v.cluster.gradual_start import GradualStart
+
+    joining = pipeline.in_flight - 1
+    if pipeline.start_share is None or not joining:
+        return GradualStart(pipeline.in_flight, blocks_in_all)
+    return GradualStart(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
+
+
+def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
+    names = list(runs[0]["scores"])
+    table = [["in flight", "block words", "bounds", *names, "finite", "ideal speed"]]
+    for run in runs:
+        bounds = MISSING if run["bounds"] is None else ", ".join(f"{bound:g}" for bound in run["bounds"])
+        scores = [MISSING if (score := run["scores"][name]) is None else f"{score:.2f}" for name in names]
+        finite = "yes" if run["finite"] else "**NO**"
+        table.append(
+            [str(run["in_flight"]), f"{run['block_words']:,}", bounds, *scores, finite, f"{run['ideal_speed']:.2f}"]
+        )
+    return table
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Score training with many blocks in flight, as on a cluster of so many workers, emulated in one "
+        "process: each block is trained on the rows as they were when it began."
+    )
+    add, count, share = parser.add_argument, number_from(1), number_from(1e-3, float)
+    add_corpus_argument(parser)
+    add_output_arguments(parser, "stale_blocks")
+    add("--in-flight", nargs="+", type=count, default=[1, 16], metavar="N", help="blocks in the end (default 1 16)")
+    add("--words", type=count, metavar="N", help="of the corpus, from its start (default: all)")
+    add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen by blocks in flight)")
+    tables = ("INPUTS", "OUTPUTS", "NODES")
+    push_help = "batches whose bounds all blocks in flight together may move a row by (default: the package's)"
+    add("--push-batches", nargs=3, type=number_from(0, float), metavar=tables, help=push_help)
+    fresh_help = "the rows of so many frequent words are pulled when a block is trained, and not bounded (default 0)"
+    add("--fresh-rows", type=number_from(0), default=0, metavar="N", help=fresh_help)
+    start_help = "share of the training after which all are in flight, each after eight more blocks at the soonest"
+    add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")
+    add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
+    add("--vector-size", type=count, default=100, metavar="N", help="default: 100")
+    add("--epochs", type=count, default=5, metavar="N", help="passes over the corpus (default 5)")
+    add("--seed", type=int, default=1, metavar="N", help="default: 1")
+    add_model_arguments(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,166 @@
+"""Blocks in flight, emulated one after the other in this process.
+
+A cluster's worker pulls the rows of its block, trains, and adds what they changed by to rows that others have moved
+meanwhile. Here a block's rows are copied when it begins; it is trained and its changes are added when another one needs
+its room: each is as stale as blocks are on workers that are all equally fast.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.cluster import wire
+from gensim_tfw2v.cluster.gradual_start import GradualStart
+from gensim_tfw2v.graph_arguments import lookups_for, objective_of
+from gensim_tfw2v.placement import ModelTables, StepSettings
+from gensim_tfw2v.steps import Tables, block_function
+from gensim_tfw2v.updates import bounded_steps
+from gensim_tfw2v.work import ChunkWork, TrainedChunk, prepare
+
+_DEVICE = "/CPU:0"
+_TABLES = ("inputs", "outputs", "nodes")
+_TABLES_OF_WORDS = 2  # the first so many, whose rows are numbered by frequency
+
+
+class InFlight(NamedTuple):
+    """A block that has begun."""
+
+    staged: wire.StagedBlock
+    starts: dict[int, Any]  # its rows as they were then, by number of the table
+    turn: ExitStack  # to be closed when its changes have been pushed
+
+
+class StalePlacement:
+    """Trains as a cluster does where blocks do not know of the changes of others in flight.
+
+    The pipeline is not emptied between epochs, as a cluster's is.
+
+    Parameters
+    ----------
+    start : GradualStart
+        Says how many blocks may be in flight.
+    batches_a_push : sequence of float
+        Whose bounds all blocks in flight together may move a row of inputs, outputs and nodes by.
+    fresh_rows : int
+        The rows of so many of the most frequent words are pulled when their block is trained, and their changes are
+        not bounded.
+    """
+
+    concurrency = 1
+    can_fail = has_failed = False
+
+    def __init__(
+        self,
+        settings: StepSettings,
+        maker: BlockMaker,
+        start: GradualStart,
+        batches_a_push: Sequence[float],
+        fresh_rows: int,
+    ) -> None:
+        self.batches_a_push = batches_a_push
+        self._settings = settings
+        self._maker = maker
+        self._start = start
+        self._fresh_rows = fresh_rows
+        self._train_block = block_function(objective_of(settings))
+        self._lookups = lookups_for(settings)
+        self._model: Any = None
+        self._tables: dict[int, Any] = {}
+        self._in_flight: deque[InFlight] = deque()
+        self._words = 0
+        self._ideal_time = 0.0  # in words of a worker alone
+
+    @property
+    def ideal_speed(self) -> float:
+        """Words by the time that they take if all blocks in flight are trained as fast as one alone would be."""
+        return self._words / self._ideal_time if self._ideal_time else 1.0
+
+    def load(self, tables: ModelTables) -> None:
+        present = {
+            number: values for number, name in enumerate(_TABLES) if (values := getattr(tables, name)) is not None
+        }
+        with tf.device(_DEVICE):
+            self._tables = {number: tf.Variable(values, trainable=False) for number, values in present.items()}
+        nodes = 0 if tables.nodes is None else len(tables.nodes)
+        locks = np.array(tables.lock_factors, np.float32)
+        self._model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
+
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        """Begin the chunk's block, after those that have to be pushed before it may; its loss is not measured."""
+        while len(self._in_flight) >= self._start.limit():
+            self._finish_oldest()
+        turn = ExitStack()
+        rivals = turn.enter_context(self._start.block())
+        self._words += len(work.ids)
+        self._ideal_time += len(work.ids) / rivals
+        staged = wire.stage(self._model, prepare(self._maker, work), shards=1, rivals=rivals, figures=np.zeros(0))
+        bounds = wire.push_bounds(self._settings, rivals, self.batches_a_push)
+        staged = staged._replace(push_bounds=bounds)
+        starts = {table: self._pull(table, staged.tables[table].rows) for table in self._tables}
+        self._in_flight.append(InFlight(staged, starts, turn))
+        batches = len(staged.pairs)
+        nothing = np.zeros(batches, np.float32)
+        return TrainedChunk(
+            tokens=int(staged.tokens),
+            losses=nothing,
+            bounded_rows=nothing,
+            measured=np.zeros(batches, bool),
+            pairs=staged.pairs,
+            touched_rows=staged.touched_rows,
+            seconds_preparing=0.0,
+            seconds_stepping=0.0,
+        )
+
+    def _finish_oldest(self) -> None:
+        """Train the block that began first, and push."""
+        staged, starts, turn = self._in_flight.popleft()
+        fresh = {table: self._count_fresh(table, staged.tables[table].rows) for table in starts}
+        for table, start in starts.items():
+            now = self._pull(table, staged.tables[table].rows[: fresh[table]])
+            starts[table] = tf.concat([now, start[fresh[table] :]], 0)
+        with tf.device(_DEVICE):
+            own = {table: tf.Variable(start, trainable=False) for table, start in starts.items()}
+            # The first stands in for tables that the objective does not use.
+            handles = Tables(*(own.get(table, own[0]).handle for table in range(len(_TABLES))))
+            arguments = (handles, staged.block, staged.rates, self._lookups)
+            self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
+        for table, start in starts.items():
+            bounds = np.full(len(start), staged.push_bounds[table])
+            bounds[: fresh[table]] = np.inf
+            change = bounded_steps(own[table] - start, tf.constant(1.0), tf.constant(bounds))
+            tf.raw_ops.ResourceScatterAdd(
+                resource=self._tables[table].handle, indices=staged.tables[table].rows, updates=change
+            )
+        turn.close()
+
+    def _pull(self, table: int, rows: Any) -> Any:
+        """Return these rows as they are now."""
+        return tf.raw_ops.ResourceGather(resource=self._tables[table].handle, indices=rows, dtype=tf.float32)
+
+    def _count_fresh(self, table: int, rows: Any) -> int:
+        """Return how many of these rows, the most frequent words' first, are pulled late."""
+        return int(np.searchsorted(rows, self._fresh_rows)) if table < _TABLES_OF_WORDS else 0
+
+    def read_into(self, tables: ModelTables) -> None:
+        """Finish what is in flight, and write the values into these arrays."""
+        while self._in_flight:
+            self._finish_oldest()
+        for table, variable in self._tables.items():
+            np.copyto(getattr(tables, _TABLES[table]), variable.numpy())
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {}
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None
+
+    def close(self) -> None:
+        self._tables.clear()
+        self._in_flight.clear()
