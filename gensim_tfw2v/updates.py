@@ -15,7 +15,7 @@ def sum_segments(gradients: tf.Tensor, order: tf.Tensor, segment: tf.Tensor) -> 
     """Return the sums [U, D] of the rows of `gradients` [N, D] that belong to the same table row.
 
     A gather followed by a sorted segment sum takes about half the time of TensorFlow's fused sparse_segment_sum on
-    rows of this length, and a third of unsorted_segment_sum's (``benchmarks/row_operations.py``).
+    rows of this length, and a third of unsorted_segment_sum's (``benchmarks/operations.py``).
     """
     return tf.math.segment_sum(tf.gather(gradients, order), segment)
 

@@ -204,6 +204,18 @@ def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path:
     assert profile["host_functions"]["batches.subsample"] > 0
 
 
+def test_operations_compares_what_the_step_does_with_other_ways() -> None:
+    done = run_command("operations.py", "--rounds", 1, "--vector-size", 20)
+    assert done.returncode == 0, done.stderr
+    used = [line for line in done.stdout.splitlines() if "(used)" in line]
+    assert [kind for kind in ("sum", "length", "write", "products") if any(kind in line for line in used)] == [
+        "sum",
+        "length",
+        "write",
+        "products",
+    ]
+
+
 def test_host_time_of_a_function_is_without_other_functions_of_the_package() -> None:
     outer, inner, numpys = ("/p/a.py", 1, "outer"), ("/p/b.py", 1, "inner"), ("numpy", 1, "sort")
     stats = {
