@@ -18,6 +18,7 @@ FIXED: dict[str, Any] = {
 }  # fmt: skip
 # gensim reads the sigmoid off a table whose index (83 steps a unit for a table of 83.3) leaves it up to this far off.
 SIGMOID_TABLE_ERROR = 0.012
+_SEEDS = 400  # a mean over so many trainings stands for what is expected
 
 
 def trained(word2vec_class: type[Word2Vec], alpha: float, **arguments: Any) -> tuple[Word2Vec, np.ndarray, np.ndarray]:
@@ -79,7 +80,7 @@ def test_expected_negative_steps_are_gensims() -> None:
     means = []
     for word2vec_class in (TFWord2Vec, Word2Vec):
         moved = []
-        for seed in range(150):
+        for seed in range(_SEEDS):
             settings = FIXED | {"hs": 0, "negative": 5, "sg": 1, "seed": seed, "alpha": 1e-3, "min_alpha": 1e-3}
             model = word2vec_class(**settings | ({"update_bound": 1e3} if word2vec_class is TFWord2Vec else {}))
             model.build_vocab(common_texts)
@@ -87,5 +88,6 @@ def test_expected_negative_steps_are_gensims() -> None:
             model.train(common_texts, total_examples=model.corpus_count, epochs=1)
             moved.append(model.syn1neg.mean(axis=1) / 1e-3)
         means.append(np.mean(moved, axis=0))
-    np.testing.assert_allclose(means[0], means[1], atol=0.35)
+    # The means are some 0.07 off for want of seeds, and 0.1 for gensim's table: at 0 it reads 0.494 for the sigmoid.
+    np.testing.assert_allclose(means[0], means[1], atol=0.3)
     assert np.abs(means[1]).max() > 1.0, "the test would pass whatever happened"
