@@ -33,7 +33,7 @@ class InFlight(NamedTuple):
     """A block that has begun."""
 
     staged: wire.StagedBlock
-    starts: dict[int, Any]  # its rows as they were then, by number of the table
+    start: Any  # its rows [U, D] as they were then
     turn: ExitStack  # to be closed when its changes have been pushed
 
 
@@ -103,8 +103,7 @@ class StalePlacement:
         staged = wire.stage(self._model, prepare(self._maker, work), shards=1, rivals=rivals, figures=np.zeros(0))
         bounds = wire.push_bounds(self._settings, rivals, self.batches_a_push)
         staged = staged._replace(push_bounds=bounds)
-        starts = {table: self._pull(table, staged.tables[table].rows) for table in self._tables}
-        self._in_flight.append(InFlight(staged, starts, turn))
+        self._in_flight.append(InFlight(staged, self._pull(staged), turn))
         batches = len(staged.pairs)
         nothing = np.zeros(batches, np.float32)
         return TrainedChunk(
@@ -120,33 +119,39 @@ class StalePlacement:
 
     def _finish_oldest(self) -> None:
         """Train the block that began first, and push."""
-        staged, starts, turn = self._in_flight.popleft()
-        fresh = {table: self._count_fresh(table, staged.tables[table].rows) for table in starts}
-        for table, start in starts.items():
-            now = self._pull(table, staged.tables[table].rows[: fresh[table]])
-            starts[table] = tf.concat([now, start[fresh[table] :]], 0)
+        staged, start, turn = self._in_flight.popleft()
+        is_fresh = np.concatenate([self._is_fresh(table, rows) for table, rows in self._rows_of(staged)])
+        if is_fresh.any():
+            start = tf.where(is_fresh[:, None], self._pull(staged), start)
         with tf.device(_DEVICE):
-            own = {table: tf.Variable(start, trainable=False) for table, start in starts.items()}
-            # The first stands in for tables that the objective does not use.
-            handles = Tables(*(own.get(table, own[0]).handle for table in range(len(_TABLES))))
-            arguments = (handles, staged.block, staged.rates, self._lookups)
+            own = tf.Variable(start, trainable=False)
+            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
-        for table, start in starts.items():
-            bounds = np.full(len(start), staged.push_bounds[table])
-            bounds[: fresh[table]] = np.inf
-            change = bounded_steps(own[table] - start, tf.constant(1.0), tf.constant(bounds))
-            tf.raw_ops.ResourceScatterAdd(
-                resource=self._tables[table].handle, indices=staged.tables[table].rows, updates=change
-            )
+        bounds = np.where(is_fresh, np.float32(np.inf), np.repeat(staged.push_bounds, staged.rows.counts[0]))
+        change = bounded_steps(own - start, tf.constant(1.0), tf.constant(bounds))
+        first = 0
+        for table, rows in self._rows_of(staged):
+            of_table = change[first : first + len(rows)]
+            tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=of_table)
+            first += len(rows)
         turn.close()
 
-    def _pull(self, table: int, rows: Any) -> Any:
-        """Return these rows as they are now."""
-        return tf.raw_ops.ResourceGather(resource=self._tables[table].handle, indices=rows, dtype=tf.float32)
+    def _rows_of(self, staged: wire.StagedBlock) -> list[tuple[int, Any]]:
+        """Return the rows that a block touches of each table, in the order in which the block has them."""
+        of_tables = np.split(staged.rows.numbers, np.cumsum(staged.rows.counts[0])[:-1])
+        return [(table, of_tables[table]) for table in self._tables]
 
-    def _count_fresh(self, table: int, rows: Any) -> int:
-        """Return how many of these rows, the most frequent words' first, are pulled late."""
-        return int(np.searchsorted(rows, self._fresh_rows)) if table < _TABLES_OF_WORDS else 0
+    def _pull(self, staged: wire.StagedBlock) -> Any:
+        """Return a block's rows [U, D] as they are now."""
+        found = [
+            tf.raw_ops.ResourceGather(resource=self._tables[table].handle, indices=rows, dtype=tf.float32)
+            for table, rows in self._rows_of(staged)
+        ]
+        return tf.concat(found, 0)
+
+    def _is_fresh(self, table: int, rows: Any) -> Any:
+        """Return which of a table's rows are those of frequent words that are pulled late."""
+        return (rows < self._fresh_rows) & (table < _TABLES_OF_WORDS)
 
     def read_into(self, tables: ModelTables) -> None:
         """Finish what is in flight, and write the values into these arrays."""

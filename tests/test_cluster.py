@@ -112,12 +112,27 @@ def test_the_report_tells_what_went_over_the_wire() -> None:
     model = TFWord2Vec(SENTENCES, **SMALL, workers=1, cluster=shared_cluster())
     report = model.training_report
     assert report is not None
-    # One chunk an epoch: rows of both tables there and back with their numbers, ids, and a length a sentence.
+    # One chunk an epoch: rows of both tables there and back with their numbers, ids, a length a sentence, and a head
+    # of 7 numbers, 2 rates and 7 seeds.
     rows = 2 * len(model.wv) * 2 * (4 * 8 + 4)
-    assert report["bytes"] == 3 * (rows + 4 * 600 + 4 * 150)
+    assert report["bytes"] == 3 * (rows + 4 * 600 + 4 * 150 + 4 * 7 + 8 * 2 + 8 * 7)
     assert report["raw_words"] == 1800
     assert report["staleness"]["max"] == 0
     assert report["tasks"]["ps 1"]["memory_bytes"] > 0
+
+
+def test_a_worker_that_has_forgotten_a_model_is_told_of_it_again() -> None:
+    class TrainOthers(CallbackAny2Vec):
+        def on_epoch_end(self, model: TFWord2Vec) -> None:
+            for window in range(1, 7):  # more models than a worker remembers
+                TFWord2Vec(SENTENCES, **SMALL | {"epochs": 1}, window=window, cluster=shared_cluster(1, 1))
+
+    arguments = SMALL | {"epochs": 2, "workers": 1, "window": 7}
+    local, remote = (
+        TFWord2Vec(SENTENCES, **arguments, cluster=cluster, callbacks=callbacks)
+        for cluster, callbacks in ((None, ()), (shared_cluster(1, 1), [TrainOthers()]))
+    )
+    np.testing.assert_allclose(remote.wv.vectors, local.wv.vectors, atol=1e-5)
 
 
 def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end() -> None:

@@ -20,6 +20,7 @@ from gensim_tfw2v.cluster.graphs import Handles, Request, Staged, WorkerGraphs
 from gensim_tfw2v.cluster.health import answers, silent_of
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
 from gensim_tfw2v.cluster.servers import Servers
+from gensim_tfw2v.cluster.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,17 @@ class _Job:
     handed_out: float = 0.0  # when it got it
 
     def sent_bytes(self) -> int:
-        return int(self.request.ids.nbytes + self.request.lengths.nbytes + self.request.span.nbytes)
+        return int(self.request.assignment.nbytes)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is on the servers for a training."""
+
+    name: str
+    handles: Handles
+    model: Any  # handle of what workers have to know of the model
+    probe: Callable[[], None]  # raises an error if a server has lost its tables
 
 
 class Dispatcher:
@@ -59,11 +70,9 @@ class Dispatcher:
         self._last_report = time.monotonic()
         self.servers = Servers(connection, 2 * timeout)
 
-    def begin(
-        self, graphs: WorkerGraphs, handles: Handles, probe: Callable[[], None], measurement: RunMeasurement
-    ) -> None:
-        """Use these graphs and tables from now on; `probe` raises an error if a server has lost its tables."""
-        self._graphs, self._handles, self._probe, self._measurement = graphs, handles, probe, measurement
+    def begin(self, graphs: WorkerGraphs, run: Run, measurement: RunMeasurement) -> None:
+        """Use these graphs and tables from now on."""
+        self._graphs, self._run, self._measurement = graphs, run, measurement
         if not self._threads:
             self._threads = [
                 threading.Thread(target=self._serve, args=(worker,), name=f"tfw2v-cluster-{worker}", daemon=True)
@@ -130,6 +139,7 @@ class Dispatcher:
 
     def _serve_jobs(self, worker: int) -> None:
         staged: tuple[_Job, Staged] | None = None
+        known_model: str | None = None
         waited = 0.0
         while True:
             following, seconds = self._next_job(worker, may_wait=staged is None)
@@ -139,10 +149,13 @@ class Dispatcher:
             jobs = [job for job in (staged and staged[0], following) if job is not None]
             try:
                 with self._connection.turns.at(worker):
+                    if following is not None and following.request.model != known_model:
+                        self._introduce(worker, following.request.model)
+                        known_model = following.request.model
                     staged = self._advance(worker, staged, following, waited)
                 waited = 0.0
             except Exception as error:
-                staged = None
+                staged = known_model = None
                 if not self._recover(worker, jobs, error):
                     return
 
@@ -165,11 +178,17 @@ class Dispatcher:
                 return job, time.monotonic() - began
         return None, time.monotonic() - began
 
+    def _introduce(self, worker: int, model: str) -> None:
+        """Tell a worker of the model, which it fetches from the first server."""
+        name = python_ops.local(model)
+        with self._tf.device(device("worker", worker)):
+            self._graphs.introduce(name, self._run.model).numpy()
+
     def _advance(
         self, worker: int, staged: tuple[_Job, Staged] | None, following: _Job | None, waited: float
     ) -> tuple[_Job, Staged] | None:
         """Finish the staged block and stage the following one; return the latter."""
-        tf, graphs, handles = self._tf, self._graphs, self._handles
+        tf, graphs, handles = self._tf, self._graphs, self._run.handles
         request = None if following is None else Request(*map(python_ops.local, following.request))
         with tf.device(device("worker", worker)):
             if following is not None and not self._overlap:
@@ -196,16 +215,20 @@ class Dispatcher:
         """Return whether the worker is of use again, after an error from which it can come back."""
         if python_ops.is_missing_function(error):
             error = ClusterError(f"{self._name(worker)} was not started by `tfw2v server`")
-        elif said := python_ops.said_by_task(error):
+        elif (said := python_ops.said_by_task(error)) == UNKNOWN_MODEL:
+            for job in jobs:
+                self._hand_back(job)
+            return True
+        elif said:
             error = ClusterError(f"{self._name(worker)}: {said}")
         elif isinstance(error, self._tf.errors.OpError):
             try:
-                self._probe()
+                self._run.probe()
             except self._tf.errors.OpError as server_error:
                 self.servers.lose(brief(server_error))
                 return False
             is_lost = self._is_lost(worker, error)
-            if is_lost or self._is_of_earlier_training(jobs, error):
+            if is_lost or self._is_of_earlier_training(error):
                 for job in jobs:
                     self._hand_back(job)
                 return not is_lost or self._await_return(worker, error)
@@ -223,16 +246,15 @@ class Dispatcher:
             or not answers(self._connection.addresses["worker"][worker])
         )
 
-    def _is_of_earlier_training(self, jobs: list[_Job], error: Exception) -> bool:
+    def _is_of_earlier_training(self, error: Exception) -> bool:
         """Return whether it is another training's tables that are missing.
 
         A worker that was stopped and goes on finds the tables freed for which it was called, and TensorFlow tells that
         to whoever calls it next.
         """
         errors = self._tf.errors
-        return isinstance(error, (errors.NotFoundError, errors.FailedPreconditionError)) and not any(
-            f"{job.request.run}/" in str(error) for job in jobs
-        )
+        is_missing = isinstance(error, (errors.NotFoundError, errors.FailedPreconditionError))
+        return is_missing and f"{self._run.name}/" not in str(error)
 
     def _await_return(self, worker: int, error: Exception) -> bool:
         """Return True once the worker can be called again, False if training is over before."""

@@ -3,6 +3,9 @@
 They are traced once for an objective and a cluster: tables are handed over as handles of the servers' variables. A
 worker does both in a single call, as each call costs every task milliseconds; one that is a block ahead finishes one
 block and stages the next side by side.
+
+Each edge from one task's device to another's is a message, control dependencies included. So what happens on a server
+depends on nothing but what is sent there anyway, and a worker waits for nothing but what it needs anyway.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ import tensorflow as tf
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import check_for_new_graphs, device
 from gensim_tfw2v.cluster.task_figures import NAMES
-from gensim_tfw2v.cluster.task_functions import KNOWS_MODEL, MAKE_BLOCK, TOUCH_RUN
-from gensim_tfw2v.cluster.wire import STAGED_BLOCK, StagedBlock
+from gensim_tfw2v.cluster.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
+from gensim_tfw2v.cluster.wire import STAGED_BLOCK, BlockRows, StagedBlock
 from gensim_tfw2v.graph_arguments import pair_lookups
 from gensim_tfw2v.steps import Figures, Objective, Tables, block_function
 from gensim_tfw2v.updates import bounded_steps
@@ -48,29 +51,22 @@ class Handles(NamedTuple):
     """Resource handles on the servers."""
 
     tables: tuple[tuple[Any, ...], ...]  # shards of each table in use
-    model: Any  # bytes of a `WorkerModel`, on the first server
     version: Any  # blocks pushed so far, on the first server
 
 
 class Request(NamedTuple):
     """A chunk on its way to a worker."""
 
-    run: Any  # names the tables
-    model: Any  # names the model
-    ids: Any
-    lengths: Any
-    entropy: Any
-    rates: Any  # [2], first and last
-    flags: Any  # [3], exact_loss, shards, rivals
-    span: Any  # of an encoded corpus, which the worker reads; empty if ids are sent
+    model: Any  # its name
+    assignment: Any  # a `wire.Assignment` as an array
 
 
 class Staged(NamedTuple):
     """A block that waits on its worker with the rows it needs."""
 
     block: StagedBlock
-    run: Any
-    starts: tuple[Any, ...]  # rows [U, D] of each table in use
+    run: Any  # [1], key of the run that it is for
+    start: Any  # its rows [U, D]
     version: Any  # when the rows were pulled
     seconds: Any  # [2], of making the block and of pulling
 
@@ -79,16 +75,8 @@ def _spec(shape: list[int | None], dtype: Any) -> tf.TensorSpec:
     return tf.TensorSpec(shape, dtype)
 
 
-REQUEST = Request(
-    _spec([], tf.string),
-    _spec([], tf.string),
-    _spec([None], tf.int32),
-    _spec([None], tf.int32),
-    _spec([None], tf.int64),
-    _spec([2], tf.float64),
-    _spec([3], tf.int32),
-    _spec([None], tf.int64),
-)
+REQUEST = Request(_spec([], tf.string), _spec([None], tf.int32))
+_TABLES = 3
 # A finished block's report begins with these numbers, then figures of each server, and of each batch
 # its loss, bounded rows, whether it was measured, pairs and touched rows.
 REPORT_HEAD = (
@@ -98,8 +86,9 @@ REPORT_HEAD = (
 
 
 class WorkerGraphs(NamedTuple):
-    """Concrete functions: the first without overlap, the others with it."""
+    """Concrete functions: the second without overlap, the others with it."""
 
+    introduce: Any  # (name, handle of a `WorkerModel`'s bytes on the first server) → True
     train: Any = None  # (handles, request) → report
     stage: Any = None  # (handles, request) → staged
     finish: Any = None  # (handles, staged) → report
@@ -113,14 +102,19 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     # A trace of its own: the servers of a new connection are not told of functions that an older one knew.
     train_block = block_function.__wrapped__(shape.objective)
     handle = _spec([], tf.resource)
-    handles = Handles(tuple((handle,) * shape.shards for _ in shape.tables()), handle, handle)
+    handles = Handles(tuple((handle,) * shape.shards for _ in shape.tables()), handle)
     staged = Staged(
         STAGED_BLOCK,
-        REQUEST.run,
-        tuple(_spec([None, None], tf.float32) for _ in shape.tables()),
-        _spec([], tf.int64),
+        _spec([1], tf.int32),
+        _spec([None, None], tf.float32),
+        _spec([], tf.float64),
         _spec([2], tf.float64),
     )
+
+    def introduce(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
+        with tf.device(device("ps", 0)):
+            found = tf.raw_ops.ReadVariableOp(resource=model, dtype=tf.uint8)
+        return python_ops.call(INTRODUCE, [name, found], [tf.bool])[0]
 
     def stage(handles: Handles, request: Request) -> Staged:
         return _stage(shape, handles, request)
@@ -138,9 +132,11 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     def concrete(function: Any, *signature: Any) -> Any:
         return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
+    introduction = concrete(introduce, REQUEST.model, handle)
     if not shape.overlap:
-        return WorkerGraphs(train=concrete(train, handles, REQUEST))
+        return WorkerGraphs(introduction, train=concrete(train, handles, REQUEST))
     return WorkerGraphs(
+        introduction,
         stage=concrete(stage, handles, REQUEST),
         finish=concrete(finish, handles, staged),
         finish_and_stage=concrete(finish_and_stage, handles, staged, REQUEST),
@@ -150,77 +146,79 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
 def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     began = tf.timestamp()
     with tf.control_dependencies([began]):
-        block = _make_block(handles, request)
+        block = _make_block(request)
     with tf.control_dependencies([block.tokens]):
         made = tf.timestamp()
-    with tf.control_dependencies([made]), tf.device(device("ps", 0)):
-        version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
-    starts = tuple(
-        _pull(shape, shards, block.tables[table].rows, block.tables[table].counts)
-        for table, shards in zip(shape.tables(), handles.tables, strict=True)
-    )
-    with tf.control_dependencies(starts):
+    run = request.assignment[:1]
+    start, version = _pull(shape, handles, block.rows, _messages(shape, run, block.rows))
+    with tf.control_dependencies([start]):
         pulled = tf.timestamp()
-    return Staged(block, tf.identity(request.run), starts, version, tf.stack([made - began, pulled - made]))
+    return Staged(block, run, start, version, tf.stack([made - began, pulled - made]))
 
 
-def _make_block(handles: Handles, request: Request) -> StagedBlock:
-    """Return the block as the worker's Python makes it, which is told of the model if it does not know it yet."""
-    (known,) = python_ops.call(KNOWS_MODEL, [request.model], [tf.bool])
-    known.set_shape([])
-
-    def ask() -> tf.Tensor:
-        with tf.device(device("ps", 0)):
-            return tf.raw_ops.ReadVariableOp(resource=handles.model, dtype=tf.uint8)
-
-    model = tf.cond(known, lambda: tf.zeros([0], tf.uint8), ask)
+def _make_block(request: Request) -> StagedBlock:
+    """Return the block as the worker's Python makes it."""
     specs = tf.nest.flatten(STAGED_BLOCK)
-    arguments = [request.model, model, *request[2:]]
-    found = python_ops.call(MAKE_BLOCK, arguments, [spec.dtype for spec in specs])
+    found = python_ops.call(MAKE_BLOCK, request, [spec.dtype for spec in specs])
     for tensor, spec in zip(found, specs, strict=True):
         tensor.set_shape(spec.shape)
     block: StagedBlock = tf.nest.pack_sequence_as(STAGED_BLOCK, found)
     return block
 
 
-def _pull(shape: GraphShape, shards: Sequence[Any], rows: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Return the rows [U, D] of a table, those of its first shard first."""
+def _messages(shape: GraphShape, run: tf.Tensor, rows: BlockRows) -> list[tf.Tensor]:
+    """Return what each shard is told, in one array: the run's key, how many rows of each table, and which."""
+    numbers = tf.split(rows.numbers, tf.reduce_sum(rows.counts, 1), num=shape.shards)
+    return [tf.concat([run, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards)]
+
+
+def _rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
+    """Return the rows that a shard is told of, for each table in use."""
+    head = 1 + _TABLES
+    of_tables = tf.split(message[head:], message[1:head], num=_TABLES)
+    return [of_tables[table] for table in shape.tables()]
+
+
+def _pull(
+    shape: GraphShape, handles: Handles, rows: BlockRows, messages: Sequence[tf.Tensor]
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the rows [U, D], and how many blocks had been pushed when they were read."""
     pulled = []
-    for shard, wanted in enumerate(tf.split(rows, counts, num=shape.shards)):
+    version = tf.constant(0.0, tf.float64)
+    for shard, message in enumerate(messages):
         with tf.device(shape.device_of(shard)):
-            pulled.append(tf.raw_ops.ResourceGather(resource=shards[shard], indices=wanted, dtype=tf.float32))
-    return tf.concat(pulled, 0)
+            wanted = _rows_of_tables(shape, message)
+            if shard == 0:
+                with tf.control_dependencies(wanted):
+                    version = tf.cast(tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64), tf.float64)
+            found = [
+                tf.raw_ops.ResourceGather(resource=table[shard], indices=numbers, dtype=tf.float32)
+                for table, numbers in zip(handles.tables, wanted, strict=True)
+            ]
+            pulled.append(tf.concat(found, 0))
+    return tf.concat(pulled, 0), version
 
 
 def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
-    with tf.control_dependencies(staged.starts):
+    rows = staged.block.rows
+    with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        figures, ends = _train(shape, train_block, staged)
-    with tf.control_dependencies([*figures, *ends]):
+        figures, end = _train(shape, train_block, staged)
+    bounds = tf.repeat(tf.tile(staged.block.push_bounds, [shape.shards]), tf.reshape(rows.counts, [-1]))
+    change = bounded_steps(end - staged.start, tf.constant(1.0), bounds)
+    with tf.control_dependencies([*figures, change]):
         trained = tf.timestamp()
-    pushes = [
-        push
-        for number, table in enumerate(shape.tables())
-        for push in _push(
-            shape,
-            handles.tables[number],
-            staged.block.tables[table],
-            bounded_steps(ends[number] - staged.starts[number], tf.constant(1.0), staged.block.push_bounds[table]),
-        )
-    ]
-    with tf.control_dependencies(pushes):
+    servers = _push(shape, handles, rows, _messages(shape, staged.run, rows), change)
+    with tf.control_dependencies([servers]):
         pushed = tf.timestamp()
-    version, servers = _count(shape, handles, staged, pushes)
-    return _report(staged, figures, version, servers, tf.stack([trained - began, pushed - trained]))
+    return _report(staged, figures, servers, tf.stack([trained - began, pushed - trained]))
 
 
-def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[Figures, list[tf.Tensor]]:
+def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[Figures, tf.Tensor]:
     """Return the figures of a block's batches and the rows as they are after them."""
     block = staged.block
-    variables = [_private_variable(start) for start in staged.starts]
-    own = dict(zip(shape.tables(), variables, strict=True))
-    tables = Tables(*(own.get(table, variables[0]) for table in range(3)))  # the first stands in for unused ones
+    own = _private_variable(staged.start)
     lookups = pair_lookups(
         shape.objective,
         block.block.window,
@@ -228,13 +226,13 @@ def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[Figures
         block.rates.shared_negatives,
         block.rates.negative,
     )
-    figures = train_block(tables, block.block, block.rates, lookups)
+    figures = train_block(Tables(own, own, own), block.block, block.rates, lookups)
     with tf.control_dependencies(list(figures)):
-        ends = [tf.raw_ops.ReadVariableOp(resource=variable, dtype=tf.float32) for variable in variables]
-    with tf.control_dependencies(ends):
-        freed = [tf.raw_ops.DestroyResourceOp(resource=variable) for variable in variables]
-    with tf.control_dependencies(freed):
-        return Figures(*map(tf.identity, figures)), [tf.identity(end) for end in ends]
+        end = tf.raw_ops.ReadVariableOp(resource=own, dtype=tf.float32)
+    with tf.control_dependencies([end]):
+        freed = tf.raw_ops.DestroyResourceOp(resource=own)
+    with tf.control_dependencies([freed]):
+        return Figures(*map(tf.identity, figures)), tf.identity(end)
 
 
 def _private_variable(value: tf.Tensor) -> tf.Tensor:
@@ -246,49 +244,52 @@ def _private_variable(value: tf.Tensor) -> tf.Tensor:
         return tf.identity(handle)
 
 
-def _push(shape: GraphShape, shards: Sequence[Any], rows: Any, change: tf.Tensor) -> list[tf.Operation]:
-    """Add the changes of a table's rows to what the servers have by now."""
-    pushes = []
-    rows_of_shards, change_of_shards = (
-        tf.split(tensor, rows.counts, num=shape.shards) for tensor in (rows.rows, change)
-    )
-    for shard, (indices, updates) in enumerate(zip(rows_of_shards, change_of_shards, strict=True)):
-        with tf.device(shape.device_of(shard)):
-            pushes.append(tf.raw_ops.ResourceScatterAdd(resource=shards[shard], indices=indices, updates=updates))
-    return pushes
-
-
-def _count(shape: GraphShape, handles: Handles, staged: Staged, pushes: list[Any]) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Return how many blocks were pushed before this one, and what each server says of itself."""
-    figures = []
-    with tf.control_dependencies(pushes):
-        for server in range(shape.servers):
-            with tf.device(device("ps", server)):
-                (found,) = python_ops.call(TOUCH_RUN, [staged.run], [tf.float64])
-            found.set_shape([len(NAMES)])
-            figures.append(found)
-        with tf.device(device("ps", 0)):
-            version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
-            with tf.control_dependencies([version]):
-                counted = tf.raw_ops.AssignAddVariableOp(resource=handles.version, value=tf.constant(1, tf.int64))
-    with tf.control_dependencies([counted]):
-        return tf.identity(version), figures
-
-
-def _report(
-    staged: Staged, figures: Figures, version: tf.Tensor, servers: list[tf.Tensor], seconds: tf.Tensor
+def _push(
+    shape: GraphShape, handles: Handles, rows: BlockRows, messages: Sequence[tf.Tensor], change: tf.Tensor
 ) -> tf.Tensor:
+    """Add the changes [U, D] to what the servers have by now, and return what each server says of itself.
+
+    That is how many blocks were pushed before this one, 0 but on the first server, and the server's figures.
+    """
+    pushes: list[list[tf.Operation]] = [[] for _ in range(shape.servers)]
+    changes = tf.split(change, tf.reduce_sum(rows.counts, 1), num=shape.shards)
+    for shard, (message, updates) in enumerate(zip(messages, changes, strict=True)):
+        with tf.device(shape.device_of(shard)):
+            wanted = _rows_of_tables(shape, message)
+            of_tables = tf.split(updates, [tf.size(numbers) for numbers in wanted], num=len(wanted))
+            pushes[shard % shape.servers] += [
+                tf.raw_ops.ResourceScatterAdd(resource=table[shard], indices=numbers, updates=part)
+                for table, numbers, part in zip(handles.tables, wanted, of_tables, strict=True)
+            ]
+    said = []
+    for server in range(shape.servers):
+        with tf.device(device("ps", server)), tf.control_dependencies(pushes[server]):
+            version = tf.constant(0, tf.int64)
+            if server == 0:
+                version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
+            (figures,) = python_ops.call(TOUCH_RUN, [messages[server][0]], [tf.float64])
+            figures.set_shape([len(NAMES)])
+            counted = []
+            if server == 0:
+                with tf.control_dependencies([version]):
+                    one = tf.constant(1, tf.int64)
+                    counted = [tf.raw_ops.AssignAddVariableOp(resource=handles.version, value=one)]
+            with tf.control_dependencies(counted):
+                said.append(tf.concat([[tf.cast(version, tf.float64)], figures], 0))
+    return tf.stack(said)
+
+
+def _report(staged: Staged, figures: Figures, servers: tf.Tensor, seconds: tf.Tensor) -> tf.Tensor:
     """Return all that the coordinator wants to know in one tensor, so that one answer brings it."""
     block = staged.block
-    head = [block.tokens, version - staged.version]
-    rows = [tf.size(table.rows) for table in block.tables]
+    staleness = servers[0, 0] - staged.version
     parts = [
-        tf.stack([tf.cast(number, tf.float64) for number in head]),
+        tf.stack([tf.cast(block.tokens, tf.float64), staleness]),
         staged.seconds,
         seconds,
-        tf.stack([tf.cast(number, tf.float64) for number in rows]),
+        tf.cast(tf.reduce_sum(block.rows.counts, 0), tf.float64),
         block.figures,
-        *servers,
+        tf.reshape(servers[:, 1:], [-1]),
         *(tf.cast(values, tf.float64) for values in (*figures, block.rates.measured, block.pairs, block.touched_rows)),
     ]
     return tf.concat(parts, 0)

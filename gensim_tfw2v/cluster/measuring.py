@@ -18,6 +18,7 @@ from gensim_tfw2v.work import TrainedChunk
 _STAGES = ("make", "pull", "compute", "push")
 _TABLES = ("input", "output", "node")
 _INDEX_BYTES = 4
+_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes
 _CPU = NAMES.index("cpu_seconds")  # grows as long as a process lives
 
 
@@ -102,11 +103,10 @@ class _Task:
 class RunMeasurement:
     """Adds up block reports; safe to use from several threads."""
 
-    def __init__(self, workers: int, servers: int, vector_size: int, tables: int) -> None:
+    def __init__(self, workers: int, servers: int, vector_size: int) -> None:
         self._workers = [_Task() for _ in range(workers)]
         self._servers = [_Task() for _ in range(servers)]
         self._vector_size = vector_size
-        self._messages = tables * servers
         self._seconds = dict.fromkeys(_STAGES, 0.0)
         self._staleness: list[int] = []
         self._bytes = 0
@@ -122,7 +122,7 @@ class RunMeasurement:
             task.blocks += 1
             task.received_bytes += row_bytes + sent_bytes
             task.sent_bytes += row_bytes
-            task.messages += 2 * self._messages + 1
+            task.messages += _MESSAGES_TO_A_SERVER * len(self._servers) + 1
             task.waited_seconds += waited
             task.staleness += int(block.head["staleness"])
             task.see(np.array([block.head[name] for name in NAMES]))
@@ -131,7 +131,7 @@ class RunMeasurement:
                 server.blocks += 1
                 server.received_bytes += row_bytes // len(self._servers)
                 server.sent_bytes += row_bytes // len(self._servers)
-                server.messages += 2 * self._messages // len(self._servers)
+                server.messages += _MESSAGES_TO_A_SERVER
             for stage in _STAGES:
                 self._seconds[stage] += block.head[f"{stage}_seconds"]
             self._staleness.append(int(block.head["staleness"]))

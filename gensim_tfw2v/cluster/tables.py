@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.health import is_running
 from gensim_tfw2v.cluster.initial_rows import initial_rows
-from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN
+from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN, key_of
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
 
@@ -156,7 +156,7 @@ class ServerTables:
     def touch(self) -> None:
         """Tell every server that the tables are still wanted."""
         for server in range(self._connection.servers):
-            _call(server, TOUCH_RUN, self.name, output=self._tf.float64)
+            _call(server, TOUCH_RUN, np.int32(key_of(self.name)), output=self._tf.float64)
 
     def probe(self) -> None:
         """Raise an error of TensorFlow's if a server is gone or has lost its part of a table."""
@@ -221,7 +221,7 @@ def free_run(connection: Connection, run: str, names: list[str]) -> None:
         _call(server, CLOSE_RUN, run)
 
 
-def _call(server: int, function: str, *arguments: str, output: Any = None) -> None:
+def _call(server: int, function: str, *arguments: Any, output: Any = None) -> None:
     tf = load_tensorflow()
     sent = [python_ops.local(argument) for argument in arguments]
     with tf.device(device("ps", server)):

@@ -7,6 +7,7 @@ import os
 import platform
 import threading
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,15 +19,16 @@ import gensim_tfw2v
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.cluster.python_ops import register
 from gensim_tfw2v.cluster.task_figures import own_figures
-from gensim_tfw2v.shards import EncodedCorpusError, Span
+from gensim_tfw2v.shards import EncodedCorpusError
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 DESCRIBE = "gensim_tfw2v.describe"
-KNOWS_MODEL = "gensim_tfw2v.knows_model"
+INTRODUCE = "gensim_tfw2v.introduce"
 MAKE_BLOCK = "gensim_tfw2v.make_block"
 OPEN_RUN = "gensim_tfw2v.open_run"
 TOUCH_RUN = "gensim_tfw2v.touch_run"
 CLOSE_RUN = "gensim_tfw2v.close_run"
+UNKNOWN_MODEL = "the model has not been introduced"
 _MODELS_KEPT = 4
 
 
@@ -35,6 +37,7 @@ class _Run:
     """Tables that a coordinator has made on this server."""
 
     tables: list[str]
+    key: int
     touched: float = field(default_factory=time.monotonic)
 
 
@@ -65,21 +68,28 @@ class Task:
             }
         ).encode()
 
-    def knows_model(self, name: bytes) -> np.bool_:
-        """Return whether blocks of this model can be made without being told of it."""
-        return np.bool_(_text(name) in self._models)
+    def introduce(self, name: bytes, model: Any) -> np.bool_:
+        """Take note of a model, whose blocks can be made here from now on."""
+        from gensim_tfw2v.cluster.wire import WorkerModel
 
-    def make_block(self, name: bytes, model: Any, *chunk: Any) -> Any:
-        """Return the arrays of the block that a chunk makes; `chunk` is a `graphs.Request` from its ids on."""
+        known = WorkerModel.from_bytes(model.tobytes())
+        with self._lock:
+            self._models[_text(name)] = known
+            self._models.move_to_end(_text(name))
+            while len(self._models) > _MODELS_KEPT:
+                self._models.popitem(last=False)
+        return np.bool_(True)
+
+    def make_block(self, name: bytes, assignment: Any) -> Any:
+        """Return the arrays of the block that an assignment makes."""
         from gensim_tfw2v.cluster import wire
-        from gensim_tfw2v.work import ChunkWork, prepare
+        from gensim_tfw2v.work import prepare
 
-        ids, lengths, entropy, rates, flags, bounds = chunk
-        exact_loss, shards, rivals = flags.tolist()
-        first_rate, last_rate = rates.tolist()
-        span = Span(*bounds.tolist()) if bounds.size else None
-        known = self._model(_text(name), model)
-        work = ChunkWork(ids, lengths, tuple(entropy.tolist()), first_rate, last_rate, bool(exact_loss), span)
+        with self._lock:
+            known = self._models.get(_text(name))
+        if known is None:
+            raise TaskError(UNKNOWN_MODEL)
+        _, shards, rivals, work = wire.Assignment.from_array(assignment)
         try:
             prepared = prepare(known.maker, work)
         except (OSError, EncodedCorpusError) as error:
@@ -88,29 +98,18 @@ class Task:
         self._blocks += 1
         return load_tensorflow().nest.flatten(staged)
 
-    def _model(self, name: str, data: Any) -> Any:
-        from gensim_tfw2v.cluster.wire import WorkerModel
-
-        with self._lock:
-            if name not in self._models:
-                self._models[name] = WorkerModel.from_bytes(data.tobytes())
-                while len(self._models) > _MODELS_KEPT:
-                    self._models.popitem(last=False)
-            self._models.move_to_end(name)
-            return self._models[name]
-
     def open_run(self, name: bytes, tables: bytes) -> np.bool_:
         """Take note of the tables that a run is going to make here."""
         with self._lock:
-            self._runs[_text(name)] = _Run(json.loads(_text(tables)))
+            self._runs[_text(name)] = _Run(json.loads(_text(tables)), key_of(_text(name)))
         return np.bool_(True)
 
-    def touch_run(self, name: bytes) -> Any:
-        """Take note that a run is alive, and return this task's figures."""
+    def touch_run(self, key: Any) -> Any:
+        """Take note that the run with this key is alive, and return this task's figures."""
         with self._lock:
-            run = self._runs.get(_text(name))
-            if run is not None:
-                run.touched = time.monotonic()
+            for run in self._runs.values():
+                if run.key == key:
+                    run.touched = time.monotonic()
         return own_figures()
 
     def close_run(self, name: bytes) -> np.bool_:
@@ -120,12 +119,17 @@ class Task:
         return np.bool_(True)
 
 
+def key_of(run: str) -> int:
+    """Return the number that stands for a run's name in messages; another run with the same one would do no harm."""
+    return zlib.crc32(run.encode()) >> 1  # 31 bits
+
+
 def register_functions() -> None:
     """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
     task = Task()
     functions: dict[str, Callable[..., Any]] = {
         DESCRIBE: task.describe,
-        KNOWS_MODEL: task.knows_model,
+        INTRODUCE: task.introduce,
         MAKE_BLOCK: task.make_block,
         OPEN_RUN: task.open_run,
         TOUCH_RUN: task.touch_run,

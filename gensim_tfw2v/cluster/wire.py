@@ -1,8 +1,10 @@
 """What goes between tasks: a model's settings as bytes, and a worker's block as arrays with rows numbered anew.
 
-A worker trains on copies of the rows that its block touches. The rows of each table are numbered 0, 1, 2, ... in the
-order in which the shards send them: all rows of shard 0, then of shard 1, and so on. Row r of a table is row r // S of
-shard r % S, so that frequent words, which have the smallest ids, are spread over all servers.
+A worker trains on copies of the rows that its block touches, all in one matrix, in the order in which the shards send
+them: from shard 0 rows of inputs, then of outputs, then of nodes, from shard 1 likewise, and so on. Row r of a table is
+row r // S of shard r % S, so that frequent words, which have the smallest ids, are spread over all servers.
+
+Every message costs both of its ends as much as some hundred rows, so that whatever has the same way goes as one.
 """
 
 from __future__ import annotations
@@ -22,21 +24,22 @@ from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
-from gensim_tfw2v.shards import ShardReader
+from gensim_tfw2v.shards import ShardReader, Span
 from gensim_tfw2v.steps import SIGNATURE, BlockTensors, Rates
 from gensim_tfw2v.tree import HuffmanTree, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
-from gensim_tfw2v.work import PreparedBlock
+from gensim_tfw2v.work import ChunkWork, PreparedBlock
 
 # Whose bounds all blocks in flight together may move a row of inputs, outputs and nodes by.
 BATCHES_A_PUSH = (3.0, 12.0, 3.0)
+_HEAD = 7  # numbers at the beginning of an assignment
 
 
-class TableRows(NamedTuple):
-    """The rows of one table that a block touches; empty if it touches none."""
+class BlockRows(NamedTuple):
+    """The rows that a block touches, in the order of the worker's matrix."""
 
-    rows: Any  # [U], within their shards
-    counts: Any  # [S], how many of them each shard has
+    numbers: Any  # [U], within their shards
+    counts: Any  # [S, 3], how many each shard has of inputs, outputs, nodes
 
 
 class StagedBlock(NamedTuple):
@@ -45,7 +48,7 @@ class StagedBlock(NamedTuple):
     block: BlockTensors
     rates: Rates
     run_tokens: Any
-    tables: tuple[TableRows, TableRows, TableRows]  # inputs, outputs, nodes
+    rows: BlockRows
     push_bounds: Any  # [3], norm of what is added to a row of each of them at most
     pairs: Any  # [S]
     touched_rows: Any  # [S]
@@ -53,12 +56,11 @@ class StagedBlock(NamedTuple):
     figures: Any  # of the worker
 
 
-_ROWS = TableRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.int32))
 STAGED_BLOCK = StagedBlock(
     block=SIGNATURE[1],
     rates=SIGNATURE[2],
     run_tokens=tf.TensorSpec([], tf.int32),
-    tables=(_ROWS, _ROWS, _ROWS),
+    rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
     push_bounds=tf.TensorSpec([3], tf.float32),
     pairs=tf.TensorSpec([None], tf.int64),
     touched_rows=tf.TensorSpec([None], tf.int64),
@@ -123,6 +125,45 @@ class WorkerModel:
         return cls(settings, maker, plain["words"], plain["nodes"], arrays["lock_factors"])
 
 
+class Assignment(NamedTuple):
+    """A chunk with what a worker has to know besides its model."""
+
+    run: int  # whose tables it is for
+    shards: int
+    rivals: int
+    work: ChunkWork
+
+    def to_array(self) -> Int32Array:
+        """Return all of it as one array, the run first."""
+        work = self.work
+        span = np.array(work.span or (), np.int64)
+        entropy = np.array(work.entropy, np.int64)
+        sizes = [len(span), len(entropy), len(work.sentence_lengths)]
+        head = [self.run, self.shards, self.rivals, work.exact_loss, *sizes]
+        rates = np.array([work.first_rate, work.last_rate])
+        wide = [numbers.view(np.int32) for numbers in (rates, span, entropy)]
+        parts = [np.array(head, np.int32), *wide, work.sentence_lengths, work.ids]
+        return np.concatenate(parts, dtype=np.int32)
+
+    @classmethod
+    def from_array(cls, numbers: Int32Array) -> Assignment:
+        """Return what `to_array` wrote down."""
+        run, shards, rivals, exact_loss, spans, entropies, sentences = numbers[:_HEAD].tolist()
+        sizes = [_HEAD, 2 * 2, 2 * spans, 2 * entropies, sentences]
+        _, rates, span, entropy, lengths, ids = np.split(numbers, np.cumsum(sizes))
+        first_rate, last_rate = rates.view(np.float64).tolist()
+        work = ChunkWork(
+            ids=ids,
+            sentence_lengths=lengths,
+            entropy=tuple(entropy.view(np.int64).tolist()),
+            first_rate=first_rate,
+            last_rate=last_rate,
+            exact_loss=bool(exact_loss),
+            span=Span(*span.view(np.int64).tolist()) if spans else None,
+        )
+        return cls(run, shards, rivals, work)
+
+
 def name_of(data: bytes) -> str:
     """Return a name that no other model's bytes have."""
     return hashlib.sha256(data).hexdigest()
@@ -133,9 +174,10 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
     if prepared is None:
         return _empty(shards, figures)
     block = prepared.block
-    inputs, block_inputs = _number(block.input_ids, model.words, shards)
-    outputs, block_outputs = _number(block.candidate_ids, model.words, shards)
-    nodes, block_nodes = _number(None if block.tree_runs is None else block.tree_runs.nodes, model.nodes, shards)
+    tree_nodes = None if block.tree_runs is None else block.tree_runs.nodes
+    (inputs, outputs, nodes), rows = _number(
+        [(block.input_ids, model.words), (block.candidate_ids, model.words), (tree_nodes, model.nodes)], shards
+    )
     own = replace(
         block,
         input_ids=inputs[block.input_ids],
@@ -146,12 +188,14 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
     )
     locks = model.lock_factors
     if len(locks) > 1:
-        locks = locks[_ids_of(block_inputs, shards) % len(locks)]
+        words = np.unique(block.input_ids)
+        locks = np.ones(len(rows.numbers), np.float32)
+        locks[inputs[words]] = model.lock_factors[words % len(model.lock_factors)]
     return StagedBlock(
         block=block_tensors(own),
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
-        tables=(block_inputs, block_outputs, block_nodes),
+        rows=rows,
         push_bounds=push_bounds(model.settings, rivals),
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
@@ -160,19 +204,35 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
     )
 
 
-def _number(ids: Int32Array | None, rows: int, shards: int) -> tuple[Int32Array, TableRows]:
-    """Return the new number of each row of a table, 0 for those not among `ids`, and the rows that are among them."""
+def _number(tables: Sequence[tuple[Int32Array | None, int]], shards: int) -> tuple[list[Int32Array], BlockRows]:
+    """Return for each table where its rows are in the worker's matrix, 0 for those not wanted, and what is in that.
+
+    Parameters
+    ----------
+    tables : sequence of (ndarray, int)
+        The ids that a block has of each table, None if it uses none, and the table's rows.
+    """
+    wanted = [_in_shards(ids, size, shards) for ids, size in tables]
+    counts = np.array([[len(of_shards[shard]) for of_shards in wanted] for shard in range(shards)], np.int32)
+    starts = (np.cumsum(counts) - counts.reshape(-1)).reshape(counts.shape)
+    places = []
+    for table, (of_shards, (_, size)) in enumerate(zip(wanted, tables, strict=True)):
+        place = np.zeros(size, np.int32)
+        for shard, numbers in enumerate(of_shards):
+            first = starts[shard, table]
+            place[shard::shards][numbers] = np.arange(first, first + len(numbers), dtype=np.int32)
+        places.append(place)
+    numbers = np.concatenate([of_shards[shard] for shard in range(shards) for of_shards in wanted])
+    return places, BlockRows(numbers, counts)
+
+
+def _in_shards(ids: Int32Array | None, size: int, shards: int) -> list[Int32Array]:
+    """Return the distinct ids as numbers within their shards, for each shard."""
     if ids is None:
-        return np.zeros(0, np.int32), _no_rows(shards)
-    is_used = np.zeros(rows, bool)
-    is_used[ids.reshape(-1)] = True
-    of_shards = [np.flatnonzero(is_used[shard::shards]).astype(np.int32) for shard in range(shards)]
-    counts = np.array([len(of_shard) for of_shard in of_shards], np.int32)
-    table_rows = TableRows(np.concatenate(of_shards), counts)
-    found = _ids_of(table_rows, shards)
-    numbers = np.zeros(rows, np.int32)
-    numbers[found] = np.arange(len(found), dtype=np.int32)
-    return numbers, table_rows
+        return [np.zeros(0, np.int32)] * shards
+    is_wanted = np.zeros(size, bool)
+    is_wanted[ids.reshape(-1)] = True
+    return [np.flatnonzero(is_wanted[shard::shards]).astype(np.int32) for shard in range(shards)]
 
 
 def push_bounds(settings: StepSettings, rivals: int, batches_a_push: Sequence[float] = BATCHES_A_PUSH) -> Float32Array:
@@ -186,23 +246,12 @@ def push_bounds(settings: StepSettings, rivals: int, batches_a_push: Sequence[fl
     return np.array([batches * share for batches in batches_a_push], np.float32)
 
 
-def _ids_of(table_rows: TableRows, shards: int) -> Int32Array:
-    ids: Int32Array = table_rows.rows * np.int32(shards) + np.repeat(
-        np.arange(shards, dtype=np.int32), table_rows.counts
-    )
-    return ids
-
-
 def _renumbered(segments: Segments | None, numbers: Int32Array) -> Any:
     return None if segments is None else replace(segments, unique=numbers[segments.unique])
 
 
 def _renumbered_runs(runs: TreeRuns, numbers: Int32Array) -> TreeRuns:
     return replace(runs, nodes=numbers[runs.nodes], node_segments=_renumbered(runs.node_segments, numbers))
-
-
-def _no_rows(shards: int) -> TableRows:
-    return TableRows(np.zeros(0, np.int32), np.zeros(shards, np.int32))
 
 
 def _empty(shards: int, figures: Any) -> StagedBlock:
@@ -216,7 +265,7 @@ def _empty(shards: int, figures: Any) -> StagedBlock:
     block: StagedBlock = empty._replace(
         rates=rates_of_nothing,
         run_tokens=np.int32(1),
-        tables=(_no_rows(shards),) * 3,
+        rows=BlockRows(np.zeros(0, np.int32), np.zeros((shards, 3), np.int32)),
         figures=figures,
     )
     return block

@@ -101,19 +101,20 @@ class ClusterPlacement:
 
     def _prepare(self, model_name: str, model: Any) -> None:
         """Get ready what is sent with every chunk."""
+        from gensim_tfw2v.cluster.dispatch import Run
         from gensim_tfw2v.cluster.graphs import GraphShape, Handles, worker_graphs
+        from gensim_tfw2v.cluster.task_functions import key_of
         from gensim_tfw2v.graph_arguments import objective_of
 
         servers = self._connection.servers
         objective = objective_of(self._settings)
         shape = GraphShape(objective, self._tables.shards, servers, self._connection.number, self._overlap)
-        handles = Handles(
-            tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables()), model, self._version
-        )
+        tables = tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables())
+        run = Run(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
         if self.measurement is None:
-            self.measurement = RunMeasurement(self._connection.workers, servers, self._vector_size, len(shape.tables()))
-        self._dispatcher.begin(worker_graphs(shape), handles, self._tables.probe, self.measurement)
-        self._remote = (self._tables.name, model_name)
+            self.measurement = RunMeasurement(self._connection.workers, servers, self._vector_size)
+        self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
+        self._remote = (key_of(self._tables.name), model_name)
 
     def train_chunk(self, work: ChunkWork) -> TrainedChunk:
         with self._start.block() as in_flight:
@@ -122,18 +123,10 @@ class ClusterPlacement:
 
     def _request(self, work: ChunkWork, in_flight: int) -> Any:
         from gensim_tfw2v.cluster.graphs import Request
+        from gensim_tfw2v.cluster.wire import Assignment
 
         run, model = self._remote
-        return Request(
-            run,
-            model,
-            np.ascontiguousarray(work.ids, np.int32),
-            np.ascontiguousarray(work.sentence_lengths, np.int32),
-            np.array(work.entropy, np.int64),
-            np.array([work.first_rate, work.last_rate]),
-            np.array([int(work.exact_loss), self._tables.shards, in_flight], np.int32),
-            np.array(work.span or (), np.int64),
-        )
+        return Request(model, Assignment(run, self._tables.shards, in_flight, work).to_array())
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:

@@ -1,0 +1,63 @@
+"""What goes between the tasks of a cluster arrives as what was sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_placement import SETTINGS, WORDS, maker_from, work_on
+
+from gensim_tfw2v.cluster.wire import Assignment, WorkerModel, stage
+from gensim_tfw2v.shards import Span
+from gensim_tfw2v.work import ChunkWork, prepare
+
+NONE = np.zeros(0, np.int32)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        work_on(3, seed=2**40, rate=0.1, last_rate=1 / 3, exact_loss=False),
+        ChunkWork(NONE, NONE, (1, 2**63 - 1), 0.025, 0.0, True, Span(1, 2**40, 2**41, 5, 6)),
+    ],
+    ids=["ids", "span of an encoded corpus"],
+)
+def test_an_assignment_is_read_as_it_was_written(work: ChunkWork) -> None:
+    found = Assignment.from_array(Assignment(7, 3, 16, work).to_array())
+    assert found[:3] == (7, 3, 16)
+    np.testing.assert_array_equal(found.work.ids, work.ids)
+    np.testing.assert_array_equal(found.work.sentence_lengths, work.sentence_lengths)
+    for name in ("entropy", "first_rate", "last_rate", "exact_loss", "span"):
+        assert getattr(found.work, name) == getattr(work, name), name
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(shards: int) -> None:
+    maker = maker_from(0)
+    prepared = prepare(maker, work_on(2))
+    assert prepared is not None
+    locks = np.linspace(0, 1, 5, dtype=np.float32)  # of word w: locks[w % 5]
+    staged = stage(WorkerModel(SETTINGS, maker, WORDS, 0, locks), prepared, shards, 1, np.zeros(0))
+    tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
+    matrix = sent_by_shards(staged.rows, tables, shards)
+    block = prepared.block
+    np.testing.assert_array_equal(matrix[staged.block.input_ids], tables[0][block.input_ids])
+    np.testing.assert_array_equal(matrix[staged.block.input_segments.unique], tables[0][block.input_segments.unique])
+    assert block.candidate_ids is not None
+    np.testing.assert_array_equal(matrix[staged.block.candidate_ids], tables[1][block.candidate_ids])
+    assert len(matrix) == len(np.unique(block.input_ids)) + len(np.unique(block.candidate_ids))
+    np.testing.assert_array_equal(staged.rates.lock_factors[staged.block.input_ids], locks[block.input_ids % 5])
+
+
+def sent_by_shards(rows: Any, tables: list[np.ndarray], shards: int) -> np.ndarray:
+    """Return the rows that the shards send, shard by shard and table by table."""
+    numbers = iter(rows.numbers.tolist())
+    sent = [
+        tables[table][shard::shards][next(numbers)]
+        for shard in range(shards)
+        for table in range(3)
+        for _ in range(rows.counts[shard, table])
+    ]
+    assert not list(numbers)
+    return np.array(sent)
