@@ -20,11 +20,11 @@ _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
 _LEAST_RUN_TOKENS = 16
-_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 0.75, 1.0  # shared negatives a token that are enough for the usual number
+_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
 _CBOW_SHARING_RUNS = 4  # CBOW asks so little of each negative that neighbouring runs can do with the same ones
 _USUAL_NEGATIVE = 5  # of draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford so many times the negatives
-_SKIP_GRAM_SMALL, _CBOW_SMALL = 4, 2
+_SMALL_NEGATIVES = 2
 _MOST_RUN_TOKENS = 512
 _REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
@@ -64,8 +64,7 @@ def choose_batch_shape(
     widening = 2 * window if skip_gram else 0  # of what a run's words are compared with
     run_tokens = _LEAST_RUN_TOKENS
     if negative:  # runs share contexts and negatives, not tree nodes
-        run_tokens = int(np.clip(2 * window - 1, _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS))
-        run_tokens = _fill_registers(run_tokens + widening) - widening
+        run_tokens = _fill_registers(int(np.clip(2 * window - 1, _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS)))
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
         least = _LEAST_BATCH_TOKENS
@@ -80,7 +79,7 @@ def choose_batch_shape(
         a_token = _SKIP_GRAM_NEGATIVES if skip_gram else _CBOW_NEGATIVES
         a_token *= max(1.0, negative / _USUAL_NEGATIVE)
         if len(kept_counts) < _SMALL_VOCABULARY:
-            a_token *= _SKIP_GRAM_SMALL if skip_gram else _CBOW_SMALL
+            a_token *= _SMALL_NEGATIVES
         elif not skip_gram:
             sharing_runs = _CBOW_SHARING_RUNS
         targets = run_tokens + widening
