@@ -4,7 +4,7 @@ A worker trains on copies of the rows that its block touches, all in one matrix,
 them: from shard 0 rows of inputs, then of outputs, then of nodes, from shard 1 likewise, and so on. Row r of a table is
 row r // S of shard r % S, so that frequent words, which have the smallest ids, are spread over all servers.
 
-Every message costs both of its ends as much as some hundred rows, so that whatever has the same way goes as one.
+Every message costs both of its ends processor time, so that whatever has the same way goes as one.
 """
 
 from __future__ import annotations
