@@ -65,7 +65,7 @@ class Staged(NamedTuple):
     """A block that waits on its worker with the rows it needs."""
 
     block: StagedBlock
-    run: Any  # [1], key of the run that it is for
+    messages: tuple[Any, ...]  # what each shard is told of its rows
     start: Any  # its rows [U, D]
     version: Any  # when the rows were pulled
     seconds: Any  # [2], of making the block and of pulling
@@ -105,7 +105,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     handles = Handles(tuple((handle,) * shape.shards for _ in shape.tables()), handle)
     staged = Staged(
         STAGED_BLOCK,
-        _spec([1], tf.int32),
+        tuple(_spec([None], tf.int32) for _ in range(shape.shards)),
         _spec([None, None], tf.float32),
         _spec([], tf.float64),
         _spec([2], tf.float64),
@@ -149,11 +149,11 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
         block = _make_block(request)
     with tf.control_dependencies([block.tokens]):
         made = tf.timestamp()
-    run = request.assignment[:1]
-    start, version = _pull(shape, handles, block.rows, _messages(shape, run, block.rows))
+    messages = _messages(shape, request.assignment[:1], block.rows)
+    start, version = _pull(shape, handles, messages)
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
-    return Staged(block, run, start, version, tf.stack([made - began, pulled - made]))
+    return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
 
 
 def _make_block(request: Request) -> StagedBlock:
@@ -166,10 +166,10 @@ def _make_block(request: Request) -> StagedBlock:
     return block
 
 
-def _messages(shape: GraphShape, run: tf.Tensor, rows: BlockRows) -> list[tf.Tensor]:
+def _messages(shape: GraphShape, run: tf.Tensor, rows: BlockRows) -> tuple[tf.Tensor, ...]:
     """Return what each shard is told, in one array: the run's key, how many rows of each table, and which."""
     numbers = tf.split(rows.numbers, tf.reduce_sum(rows.counts, 1), num=shape.shards)
-    return [tf.concat([run, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards)]
+    return tuple(tf.concat([run, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards))
 
 
 def _rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
@@ -179,9 +179,7 @@ def _rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
     return [of_tables[table] for table in shape.tables()]
 
 
-def _pull(
-    shape: GraphShape, handles: Handles, rows: BlockRows, messages: Sequence[tf.Tensor]
-) -> tuple[tf.Tensor, tf.Tensor]:
+def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the rows [U, D], and how many blocks had been pushed when they were read."""
     pulled = []
     version = tf.constant(0.0, tf.float64)
@@ -209,7 +207,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
     change = bounded_steps(end - staged.start, tf.constant(1.0), bounds)
     with tf.control_dependencies([*figures, change]):
         trained = tf.timestamp()
-    servers = _push(shape, handles, rows, _messages(shape, staged.run, rows), change)
+    servers = _push(shape, handles, rows, staged.messages, change)
     with tf.control_dependencies([servers]):
         pushed = tf.timestamp()
     return _report(staged, figures, servers, tf.stack([trained - began, pushed - trained]))
