@@ -25,12 +25,23 @@ def load_tensorflow() -> Any:
     if "tensorflow" in sys.modules:
         import tensorflow as tf
     else:
+        _choose_allocator()
         with _quiet_start():
             import tensorflow as tf
 
             _set_threads(tf)
             tf.constant(0)  # looks for devices now, while complaints about missing GPUs are held back
     return tf
+
+
+def _choose_allocator() -> None:
+    """Make TensorFlow take memory from the C library, unless the user has said otherwise.
+
+    oneDNN's allocator has one pool for all threads: what one step frees, a step on another core gets next, and has to
+    fetch from that core's cache to write over it. Where the cores have no cache in common, two steps side by side then
+    take twice their time (``benchmarks/allocators.py``). The C library keeps apart what different threads freed.
+    """
+    os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
 
 
 def _set_threads(tf: Any) -> None:

@@ -1,0 +1,40 @@
+"""What TensorFlow is told before it is imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+ALLOCATOR = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
+LOAD = """
+import os, psutil
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+
+tf = load_tensorflow()
+"""
+MEGABYTES_KEPT = """
+def held():
+    return psutil.Process().memory_info().rss / 1e6
+
+before = held()
+tensor = tf.fill([64, 1024, 1024], 1.0)
+assert held() - before > 200
+del tensor
+print(held() - before)
+"""
+
+
+def printed_by(program: str, **environment: str) -> str:
+    """Return what a program prints in a process of its own, in whose environment nobody has chosen an allocator."""
+    others = {name: value for name, value in os.environ.items() if name != ALLOCATOR}
+    command = [sys.executable, "-c", LOAD + program]
+    return subprocess.run(command, env=others | environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_memory_of_tensors_that_are_gone_is_not_kept_in_a_pool_of_all_threads() -> None:
+    assert float(printed_by(MEGABYTES_KEPT)) < 50  # of 268
+
+
+def test_the_users_choice_of_an_allocator_stands() -> None:
+    assert printed_by(f"print(os.environ['{ALLOCATOR}'])", **{ALLOCATOR: "0"}).strip() == "0"
