@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     maker, placement, chunks = prepare(job, arguments.blocks)
     host, blocks = profile_host(maker, chunks)
     tokens = sum(block.tokens for block in blocks)
-    make_seconds = _seconds_of(lambda: [_make(maker, chunk) for chunk in chunks])
+    make_seconds = _seconds_of(lambda: [make_block(maker, chunk) for chunk in chunks])
     run_seconds, by_name, by_type = profile_graph(placement, blocks, job.alpha)
     totals = {
         "host: making blocks": make_seconds,
@@ -76,9 +76,9 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:
     """Return the seconds of each function of the package that makes blocks, and the blocks."""
-    _make(maker, chunks[0])
+    make_block(maker, chunks[0])
     profile = cProfile.Profile()
-    blocks = profile.runcall(lambda: [_make(maker, chunk) for chunk in chunks])
+    blocks = profile.runcall(lambda: [make_block(maker, chunk) for chunk in chunks])
     return own_seconds(pstats.Stats(profile).stats), [block for block in blocks if block is not None]  # type: ignore[attr-defined]
 
 
@@ -144,7 +144,8 @@ def read_operations(folder: Path) -> tuple[Seconds, Seconds]:
     return dict(by_name), dict(by_type)
 
 
-def _make(maker: Any, chunk: Any) -> Any:
+def make_block(maker: Any, chunk: Any) -> Any:
+    """Return the block of a chunk, with random numbers of its own."""
     import numpy as np
 
     return maker.make(chunk.ids, chunk.sentence_lengths, np.random.Generator(np.random.SFC64(chunk.number)))

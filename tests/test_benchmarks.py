@@ -18,7 +18,7 @@ import summaries
 import sweep
 import systems
 from gensim_systems import BlockTimes
-from jobs import MODES, Job
+from jobs import MODES, Job, usable_cores
 from reports import markdown_table
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -202,6 +202,16 @@ def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path:
     profile = json.loads((tmp_path / "profile.json").read_text())["ns_per_token"]
     assert any("MatMul" in operation for operation in profile["operations_by_type"])
     assert profile["host_functions"]["batches.subsample"] > 0
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="compares two cores")
+def test_allocators_reports_both_and_the_way_between_the_cores(tmp_path: Path) -> None:
+    small = ("--blocks", 1, "--rounds", 1, "--vector-size", 10, "--output", tmp_path)
+    done = run_command("allocators.py", corpus_in(tmp_path), *small)
+    assert done.returncode == 0, done.stderr
+    (only,) = json.loads((tmp_path / "allocators.json").read_text())["rounds"]
+    assert len(only) == 2
+    assert all(measured["ns_per_token"] > 0 and measured["handover_ns"] > 0 for measured in only.values())
 
 
 def test_operations_compares_what_the_step_does_with_other_ways() -> None:
