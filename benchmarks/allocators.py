@@ -6,6 +6,7 @@ Beside each it tells how far apart the cores are: how long a number that one has
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import statistics
@@ -24,11 +25,13 @@ from reports import add_output_arguments, start_report
 _ALLOCATORS = {"the C library's (default)": "1", "oneDNN's, one pool for all threads": "0"}
 _VARIABLE = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
 _HANDOVERS = 20_000
+_NEAR, _FAR = 1.25, 1.5  # of the shortest handover: up to the one, and from the other on
 _NOTES = (
     "Each allocator has a process; they take turns. ns/token: processor nanoseconds for each token that subsampling "
     "keeps, of blocks that two threads train at the same time on the same tables. Blocks are made beforehand.",
     "handover: nanoseconds from one core to the other and what Python adds, the mean of before and after; the machine "
     "may move its cores at any time, also in between.",
+    f"near and far: rounds whose handovers all took up to {_NEAR} times, and from {_FAR} times, the shortest.",
 )
 
 
@@ -46,6 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     finally:
         for stepper in steppers.values():
             stepper.kill()
+            stepper.wait()
     print(report.save({"Results": _summary(rounds), "Every round": _all(rounds)}, {"rounds": rounds}))
     return 0
 
@@ -151,10 +155,19 @@ def _hand_over(name: str, core: int, number: int) -> float:
 
 
 def _summary(rounds: list[dict[str, dict[str, float]]]) -> list[list[str]]:
-    rows = [["allocator", "ns/token, median", "smallest", "largest"]]
-    for name in _ALLOCATORS:
-        values = [measured[name]["ns_per_token"] for measured in rounds]
-        rows.append([name, *(f"{value:.0f}" for value in (statistics.median(values), min(values), max(values)))])
+    """Return the nanoseconds of all rounds, and of those in which the cores were near or far for both allocators."""
+    least = min(measured["handover_ns"] for one in rounds for measured in one.values())
+
+    def all_between(low: float, high: float) -> list[dict[str, dict[str, float]]]:
+        return [one for one in rounds if all(low <= each["handover_ns"] / least <= high for each in one.values())]
+
+    kinds = {"all": rounds, "near": all_between(1.0, _NEAR), "far": all_between(_FAR, math.inf)}
+    rows = [["cores", "rounds", "allocator", "ns/token, median", "smallest", "largest"]]
+    for kind, chosen in kinds.items():
+        for name in _ALLOCATORS if chosen else ():
+            values = [one[name]["ns_per_token"] for one in chosen]
+            shown = (f"{value:.0f}" for value in (statistics.median(values), min(values), max(values)))
+            rows.append([kind, str(len(chosen)), name, *shown])
     return rows
 
 
