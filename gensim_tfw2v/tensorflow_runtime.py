@@ -27,7 +27,8 @@ def load_tensorflow() -> Any:
     else:
         _choose_allocator()
         with _quiet_start():
-            import tensorflow as tf
+            with _keras_left_for_later():
+                import tensorflow as tf
 
             _set_threads(tf)
             tf.constant(0)  # looks for devices now, while complaints about missing GPUs are held back
@@ -42,6 +43,24 @@ def _choose_allocator() -> None:
     take twice their time (``benchmarks/allocators.py``). The C library keeps apart what different threads freed.
     """
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
+
+
+@contextlib.contextmanager
+def _keras_left_for_later() -> Iterator[None]:
+    """Keep ``import tensorflow`` from importing all of Keras, which is nothing to this package.
+
+    TensorFlow imports Keras' optimizers last of all, and does without them where there is no Keras; with them come
+    whichever of scikit-learn, matplotlib and pandas are installed. ``tf.keras`` imports Keras when it is first used.
+    """
+    name = "keras.src.optimizers"
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # importing it now fails as if it were not there
+    try:
+        yield
+    finally:
+        del sys.modules[name]
 
 
 def _set_threads(tf: Any) -> None:

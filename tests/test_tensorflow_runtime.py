@@ -38,3 +38,19 @@ def test_memory_of_tensors_that_are_gone_is_not_kept_in_a_pool_of_all_threads() 
 
 def test_the_users_choice_of_an_allocator_stands() -> None:
     assert printed_by(f"print(os.environ['{ALLOCATOR}'])", **{ALLOCATOR: "0"}).strip() == "0"
+
+
+def test_keras_is_imported_when_it_is_used_and_not_before() -> None:
+    program = """
+import sys
+print("keras" in sys.modules)
+from tensorflow.keras.optimizers import SGD
+print(tf.keras.layers.Dense.__name__, SGD.__name__)
+"""
+    assert printed_by(program).split() == ["False", "Dense", "SGD"]
+
+
+def test_what_imports_keras_itself_gets_all_of_it() -> None:
+    program = "import keras\n" + LOAD + "print(tf.keras.optimizers.SGD is keras.optimizers.SGD)"
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "True"
