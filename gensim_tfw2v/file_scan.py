@@ -17,6 +17,7 @@ from gensim_tfw2v.tokenizer import Part
 
 ScanProgress = Callable[[int, int, int], None]
 FileState = tuple[int, int, int, int]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -27,7 +28,7 @@ class FileScan:
     state: FileState
     words: list[str]
     """Distinct words in the order of their first appearance."""
-    counts: npt.NDArray[np.int64]
+    counts: Counts
     """How often each of `words` appears."""
     total_words: int
     sentence_count: int
@@ -100,10 +101,15 @@ def counted_sentences(
 ) -> Generator[Sentences, None, None]:
     """Yield runs of a file's sentences as numbers of a vocabulary, which takes up and counts their words."""
     lines = _LineJoiner()
+    tallies: dict[int, _Tally] = {}
     with closing(_numbered_parts(os.path.abspath(path), workers, part_bytes, vocabulary.number)) as parts:
-        for numbers, part in parts:
-            vocabulary.count(numbers, part.ids)
+        for reader, numbers, part in parts:
+            if part.new_numbering and reader in tallies:
+                tallies.pop(reader).hand_to(vocabulary)
+            tallies.setdefault(reader, _Tally()).add(numbers, part.ids)
             yield lines.join(numbers[part.ids], part.line_lengths)
+    for tally in tallies.values():
+        tally.hand_to(vocabulary)
     rest = lines.rest()
     if rest.ids.size:
         yield rest
@@ -119,21 +125,21 @@ def file_sentences(
     """Yield runs of a file's sentences, each word as the number that ``number`` gives for it."""
     lines = _LineJoiner()
     with closing(_numbered_parts(os.path.abspath(path), workers, part_bytes, number)) as parts:
-        for numbers, part in parts:
+        for _, numbers, part in parts:
             yield lines.join(numbers[part.ids], part.line_lengths)
     yield lines.rest()
 
 
 def _numbered_parts(
     path: str, workers: int, part_bytes: int, number: Callable[[str], int]
-) -> Generator[tuple[Ids, Part], None, None]:
-    """Yield the file's parts in order, each with the table that turns its reader's numbers into ours."""
+) -> Generator[tuple[int, Ids, Part], None, None]:
+    """Yield the file's parts in order, each with its reader and the table that turns that one's numbers into ours."""
     tables: dict[int, Ids] = {}
     with closing(file_parts(path, workers, part_bytes)) as parts:
         for reader, part in parts:
             new = np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
             tables[reader] = new if part.new_numbering else np.concatenate([tables[reader], new])
-            yield tables[reader], part
+            yield reader, tables[reader], part
 
 
 class RawVocabulary:
@@ -143,23 +149,47 @@ class RawVocabulary:
         self._numbers: defaultdict[str, int] = defaultdict()
         self._numbers.default_factory = self._numbers.__len__
         self.number = self._numbers.__getitem__
-        self._counts = np.zeros(1024, dtype=np.int64)
+        self._counts: Counts = np.empty(0, dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def count(self, numbers: Ids, ids: Ids) -> None:
-        """Add the words of one part."""
-        if len(self) > self._counts.size:
-            grown = np.zeros(max(len(self), 2 * self._counts.size), dtype=np.int64)
-            grown[: self._counts.size] = self._counts
-            self._counts = grown
-        # A reader's numbering holds each word once, so that no place in the sum below is met twice.
-        self._counts[numbers] += np.bincount(ids, minlength=numbers.size)
+    def add(self, numbers: Ids, counts: Counts) -> None:
+        """Count words, each of which has one place in `numbers`."""
+        self._counts = _lengthened(self._counts, len(self))
+        self._counts[numbers] += counts
 
-    def words_and_counts(self) -> tuple[list[str], npt.NDArray[np.int64]]:
+    def words_and_counts(self) -> tuple[list[str], Counts]:
         """Return the words and how often each appeared."""
-        return list(self._numbers), self._counts[: len(self)].copy()
+        return list(self._numbers), _lengthened(self._counts, len(self))[: len(self)].copy()
+
+
+class _Tally:
+    """How often each word came in one reader's numbering: counted there, a word's place need not be looked up."""
+
+    def __init__(self) -> None:
+        self._numbers: Ids = np.empty(0, dtype=np.int32)
+        self._counts: Counts = np.empty(0, dtype=np.int64)
+
+    def add(self, numbers: Ids, ids: Ids) -> None:
+        """Add the words of one part; `numbers` goes on where that of the part before it ended."""
+        self._numbers = numbers
+        self._counts = _lengthened(self._counts, numbers.size)
+        counts = np.bincount(ids)
+        self._counts[: counts.size] += counts
+
+    def hand_to(self, vocabulary: RawVocabulary) -> None:
+        """Add everything to a vocabulary."""
+        vocabulary.add(self._numbers, self._counts[: self._numbers.size])
+
+
+def _lengthened(counts: Counts, size: int) -> Counts:
+    """Return `counts` with zeros after them, so that there are at least `size` places."""
+    if size <= counts.size:
+        return counts
+    grown = np.zeros(max(size, 2 * counts.size), dtype=np.int64)
+    grown[: counts.size] = counts
+    return grown
 
 
 class _LineJoiner:

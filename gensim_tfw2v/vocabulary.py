@@ -19,12 +19,19 @@ _SAMPLE_INT_RANGE = 2.0**32  # gensim keeps a word when its `sample_int` is not 
 
 def word_counts(keyed_vectors: Any) -> npt.NDArray[np.int64]:
     """Return the count of every word, in id order."""
-    return np.asarray(keyed_vectors.expandos["count"][: len(keyed_vectors)], dtype=np.int64)
+    return np.asarray(keyed_vectors.expandos.get("count", [])[: len(keyed_vectors)], dtype=np.int64)
 
 
 def ids_by_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the ids of all words, the most frequent first."""
     return np.argsort(-counts, kind="stable")
+
+
+def cumulative_table(counts: npt.NDArray[np.int64], exponent: float, domain: int) -> npt.NDArray[np.uint32]:
+    """Return the running sum of ``counts ** exponent``, scaled to end with `domain`: gensim's table to the last bit."""
+    cumulative = np.cumsum([count**exponent for count in counts])
+    table: npt.NDArray[np.uint32] = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
+    return table
 
 
 def keep_probabilities(keyed_vectors: Any, sample: float) -> Float32Array | None:

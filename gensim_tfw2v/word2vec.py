@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import pairwise
 from timeit import default_timer
 from typing import Any
 
@@ -19,6 +20,7 @@ from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source,
 from gensim_tfw2v.current_model import CurrentModel, check_tables
 from gensim_tfw2v.encoded_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.file_scan import FileScan, scan_file
+from gensim_tfw2v.huffman import huffman_codes
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
@@ -41,7 +43,7 @@ from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.tuning import choose_batch_shape, negatives_hit_targets
-from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.vocabulary import NegativeSampler, cumulative_table, keep_probabilities, kept_counts, word_counts
 
 logger = logging.getLogger(__name__)
 
@@ -242,6 +244,20 @@ class TFWord2Vec(ServerVectors):
             scan.sentence_count,
         )
         return scan.total_words, scan.sentence_count
+
+    def make_cum_table(self, domain: int = 2**31 - 1) -> None:
+        """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
+        self.cum_table = cumulative_table(word_counts(self.wv), float(self.ns_exponent), domain)
+
+    def create_binary_tree(self) -> None:
+        """Set each word's ``code`` and ``point``, as gensim's loop over all words would."""
+        logger.info("constructing a huffman tree from %i words", len(self.wv))
+        ways = huffman_codes(word_counts(self.wv))
+        for name, values in (("code", ways.codes), ("point", ways.points)):
+            self.wv.allocate_vecattrs(attrs=[name], types=[object])
+            for word, (start, stop) in enumerate(pairwise(ways.offsets.tolist())):
+                self.wv.expandos[name][word] = values[start:stop]
+        logger.info("built huffman tree with maximum node depth %i", np.diff(ways.offsets).max(initial=0))
 
     def _check_corpus_sanity(
         self,

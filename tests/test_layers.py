@@ -12,7 +12,17 @@ import gensim_tfw2v
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 # Each layer may import from earlier ones and from its own.
 LAYERS = [
-    ["settings", "tensorflow_runtime", "tokenizer", "encoded", "vocabulary", "segments", "progress", "scores"],
+    [
+        "settings",
+        "tensorflow_runtime",
+        "tokenizer",
+        "encoded",
+        "vocabulary",
+        "huffman",
+        "segments",
+        "progress",
+        "scores",
+    ],
     ["file_formats", "shards"],
     ["vector_files"],
     ["cluster", "cluster.errors", "cluster.task_figures"],

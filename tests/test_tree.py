@@ -8,6 +8,7 @@ from gensim.models.word2vec import Word2Vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, arrange_pairs
 
 Path = set[tuple[int, int]]  # of (node, code)
@@ -46,6 +47,25 @@ def test_the_leaves_below_nodes_tell_every_path_that_gensim_stored(frequencies: 
     for word in range(len(frequencies)):
         bounds = [array[inner] for array in (tree.first, tree.middle, tree.end)]
         assert passed(int(tree.leaf[word]), inner, bounds) == gensim_path(model, word)
+
+
+@given(st.lists(st.integers(1, 12) | st.integers(1, 10**9), max_size=60))
+def test_codes_are_those_that_gensim_makes_also_where_counts_are_equal(frequencies: list[int]) -> None:
+    words = {f"w{i}": frequency for i, frequency in enumerate(frequencies)}
+    ours, theirs = TFWord2Vec(hs=1, negative=0, min_count=1), Word2Vec(hs=1, negative=0, min_count=1)
+    for model in (ours, theirs):
+        model.build_vocab_from_freq(dict(words))
+    for name in ("code", "point"):
+        for word in words:
+            mine, gensims = ours.wv.get_vecattr(word, name), theirs.wv.get_vecattr(word, name)
+            np.testing.assert_array_equal(mine, gensims)
+            assert len(words) == 1 or mine.dtype == gensims.dtype
+
+
+def test_a_larger_vocabulary_gets_a_tree_of_all_its_words() -> None:
+    model = TFWord2Vec([["a", "b", "b"]], hs=1, negative=0, min_count=1, epochs=1)
+    model.build_vocab([["c", "c", "c", "d", "a"]], update=True)
+    assert len({tuple(model.wv.get_vecattr(word, "code").tolist()) for word in "abcd"}) == 4
 
 
 def test_a_word_without_a_path_has_no_leaf() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
@@ -29,6 +32,19 @@ def test_keep_probabilities_follow_the_word2vec_formula() -> None:
 @pytest.mark.parametrize("sample", [0, 10**9])
 def test_no_subsampling_means_no_table(sample: float) -> None:
     assert keep_probabilities(vocabulary_of(COUNTS, sample=sample).wv, sample) is None
+
+
+@given(
+    counts=st.lists(st.integers(1, 10**9), max_size=50),
+    exponent=st.sampled_from([0.75, 0.0, 1.0, -0.5]),
+)
+def test_the_table_of_negatives_is_gensims_to_the_last_bit(counts: list[int], exponent: float) -> None:
+    frequencies = {f"w{i}": count for i, count in enumerate(counts)}
+    ours = TFWord2Vec(min_count=1, ns_exponent=exponent)
+    ours.build_vocab_from_freq(dict(frequencies))
+    theirs = vocabulary_of(frequencies, ns_exponent=exponent)
+    assert ours.cum_table.dtype == theirs.cum_table.dtype
+    np.testing.assert_array_equal(ours.cum_table, theirs.cum_table)
 
 
 @pytest.mark.parametrize("exponent", [0.75, 0.0, 1.0, -0.5])
