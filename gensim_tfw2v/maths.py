@@ -102,16 +102,13 @@ def tree_weights(leaves: tf.Tensor, first: tf.Tensor, middle: tf.Tensor, end: tf
     return tf.cast(labels, tf.float32), tf.cast(passed, tf.float32)
 
 
-def mix_contexts(
-    mask: tf.Tensor, wide: tf.Tensor, left: tf.Tensor, right: tf.Tensor, mean: bool
-) -> tuple[tf.Tensor, tf.Tensor]:
+def mix_contexts(mask: tf.Tensor, wide: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
     """Return CBOW's hidden vectors [R, B, D] and the weights [R, B, P] that carry their error back.
 
     As in gensim, `mean` averages the contexts and gives each the whole error; otherwise contexts are summed and the
-    error is shared out.
+    error is shared out. `shares` [R, B, 1] are one by the number of each token's contexts.
     """
-    share = tf.math.reciprocal(tf.maximum(tf.cast(left + right, tf.float32), 1.0))[..., None]
-    shared_mask = mask * share
+    shared_mask = mask * shares
     forward, backward = (shared_mask, mask) if mean else (mask, shared_mask)
     return tf.matmul(forward, wide), backward
 

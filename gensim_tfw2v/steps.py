@@ -39,12 +39,6 @@ class Segments(NamedTuple):
     unique: tf.Tensor
     unique_splits: tf.Tensor
 
-    def of_batch(self, batch: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Return order, segment and distinct ids of one batch."""
-        order, segment = _slice(batch, self.splits, self.order, self.segment)
-        (rows,) = _slice(batch, self.unique_splits, self.unique)
-        return order, segment, rows
-
 
 class TreeRuns(NamedTuple):
     """The tensors of `gensim_tfw2v.tree.TreeRuns`."""
@@ -107,6 +101,60 @@ class Lookups(NamedTuple):
     weights: tf.Tensor  # skip-gram [(W + 1)² * B, C]; CBOW [B, C], the same whatever the window
 
 
+class _OncePerBlock(NamedTuple):
+    """What no batch needs to work out again: an operation takes its half microsecond however little it does."""
+
+    rows: tf.Tensor  # [2], the shape that makes rows of vectors
+    reach: tf.Tensor  # [S, R, B], contexts of each token
+    window_codes: tf.Tensor  # [S, R, B], row of the look-up tables for each token's windows and place in its run
+    context_shares: tf.Tensor  # [S, R, B, 1], one by the contexts of each token
+    labels: tf.Tensor  # [C] of negative sampling
+    lock_factors: tf.Tensor  # by distinct input row, as `Segments.unique`
+
+    @classmethod
+    def of(cls, tables: Tables, block: BlockTensors, rates: Rates) -> _OncePerBlock:
+        """Add the operations to the graph."""
+        reach = block.left + block.right
+        run_tokens = tf.shape(block.left)[-1]
+        codes = (block.left * (block.window + 1) + block.right) * run_tokens + tf.range(run_tokens)
+        rows = block.input_segments.unique
+        return cls(
+            rows=tf.stack([-1, tf.raw_ops.VariableShape(input=tables.inputs)[1]]),
+            reach=reach,
+            window_codes=codes,
+            context_shares=tf.math.reciprocal(tf.maximum(tf.cast(reach, tf.float32), 1.0))[..., None],
+            labels=maths.sampling_labels(
+                tf.shape(block.candidate_ids)[-1] - rates.shared_negatives, rates.shared_negatives
+            ),
+            lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
+        )
+
+
+class _BatchPlace:
+    """Where in the arrays of a block one batch is."""
+
+    def __init__(self, batch: tf.Tensor) -> None:
+        # The bounds of all slices, made once: indexing in Python's way makes its own for each.
+        self._begin = tf.expand_dims(batch, 0)
+        self._end = self._begin + 1
+        self._after = self._begin + 2
+
+    def of(self, values: tf.Tensor) -> tf.Tensor:
+        """Return what an array by batch holds for this one."""
+        return tf.raw_ops.StridedSlice(
+            input=values, begin=self._begin, end=self._end, strides=_EVERY, shrink_axis_mask=1
+        )
+
+    def slice(self, splits: tf.Tensor, *flat: tf.Tensor) -> list[tf.Tensor]:
+        """Return the parts of flat arrays that stand between this batch's split and the next."""
+        start = tf.raw_ops.StridedSlice(input=splits, begin=self._begin, end=self._end, strides=_EVERY)
+        stop = tf.raw_ops.StridedSlice(input=splits, begin=self._end, end=self._after, strides=_EVERY)
+        return [tf.raw_ops.StridedSlice(input=values, begin=start, end=stop, strides=_EVERY) for values in flat]
+
+
+_EVERY = [1]
+
+
 def _int(rank: int) -> tf.TensorSpec:
     return tf.TensorSpec([None] * rank, tf.int32)
 
@@ -134,10 +182,11 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
 
     def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> Figures:
         batches = tf.shape(block.left)[0]
+        once = _OncePerBlock.of(tables, block, rates)
         bounded_rows = [tf.TensorArray(tf.float32, size=batches, element_shape=[])] if objective.count_bounded else []
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
-            step = _Step(objective, tables, block, rates, lookups, batch)
+            step = _Step(objective, tables, block, rates, lookups, once, batch)
             batch_loss = step.run()
             figures = [batch_loss, *([tf.add_n(step.bounded_rows)] if objective.count_bounded else [])]
             with tf.control_dependencies([batch_loss]):
@@ -164,24 +213,25 @@ class _Step:
         block: BlockTensors,
         rates: Rates,
         lookups: Lookups,
+        once: _OncePerBlock,
         batch: tf.Tensor,
     ) -> None:
         self.objective, self.tables, self.block, self.rates, self.lookups = objective, tables, block, rates, lookups
-        self.batch = batch
-        self.left, self.right = block.left[batch], block.right[batch]
-        self.learning_rate = rates.learning_rates[batch]
+        self.once = once
+        self.batch = _BatchPlace(batch)
+        self.learning_rate = self.batch.of(rates.learning_rates)
+        self.measured = self.batch.of(rates.measured)
         self.losses: list[tf.Tensor] = []
         self.bounded_rows: list[tf.Tensor] = []
 
     def run(self) -> tf.Tensor:
         """Add the batch's operations to the graph and return its loss, known once every row is written."""
-        rows = _gather(self.tables.inputs, self.block.input_ids[self.batch])
+        rows = _gather(self.tables.inputs, self.batch.of(self.block.input_ids))
         if self.objective.skip_gram:
             hidden = rows
         else:
-            hidden, backward = maths.mix_contexts(
-                self._mask(), rows, self.left, self.right, self.objective.mean_context
-            )
+            shares = self.batch.of(self.once.context_shares)
+            hidden, backward = maths.mix_contexts(self._mask(), rows, shares, self.objective.mean_context)
         hidden_gradients = []
         pending = []
         if self.objective.negative_sampling:
@@ -203,51 +253,50 @@ class _Step:
 
     def _sample_negatives(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the gradients of `hidden` [R, B, D] and of the output rows of targets and negatives."""
-        ids = self.block.candidate_ids[self.batch]
+        ids = self.batch.of(self.block.candidate_ids)
         candidates = _gather(self.tables.outputs, ids)
-        shared = self.rates.shared_negatives
-        labels = maths.sampling_labels(tf.shape(ids)[-1] - shared, shared)
+        labels = self.once.labels
         weights = self._sampling_weights(ids)
         score = maths.scores(hidden, candidates)
-        trained = tf.cast(self.left + self.right > 0, tf.float32)
-        self._measure(lambda: trained * maths.loss(score, labels, weights))
+        reach = self.batch.of(self.once.reach)
+        self._measure(lambda: tf.cast(reach > 0, tf.float32) * maths.loss(score, labels, weights))
         gradient = maths.pull(score, labels, weights)
         return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
 
     def _descend_tree(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the gradients of `hidden` [R, B, D] and of the rows of the nodes on the way to their targets."""
         runs = self.block.tree_runs
-        flat = _as_rows(hidden)
-        placed = tf.gather(flat, runs.hidden[self.batch])
-        candidates = _gather(self.tables.nodes, runs.nodes[self.batch])
-        bounds = (bound[self.batch] for bound in (runs.first, runs.middle, runs.end))
-        labels, weights = maths.tree_weights(runs.leaves[self.batch], *bounds)
+        flat = self._as_rows(hidden)
+        placed = tf.gather(flat, self.batch.of(runs.hidden))
+        candidates = _gather(self.tables.nodes, self.batch.of(runs.nodes))
+        labels, weights = maths.tree_weights(*map(self.batch.of, (runs.leaves, runs.first, runs.middle, runs.end)))
         score = maths.scores(placed, candidates)
         self._measure(lambda: maths.loss(score, labels, weights))
         gradient = maths.pull(score, labels, weights)
-        places, owners = _slice(self.batch, runs.splits, runs.places, runs.owners)
-        back = updates.sum_segments(_as_rows(maths.back_to_hidden(gradient, candidates)), places, owners)
+        places, owners = self.batch.slice(runs.splits, runs.places, runs.owners)
+        back = updates.sum_segments(self._as_rows(maths.back_to_hidden(gradient, candidates)), places, owners)
         # The last hidden vectors may be in no pair.
         back = tf.pad(back, [[0, tf.shape(flat)[0] - tf.shape(back)[0]], [0, 0]])
         return tf.reshape(back, tf.shape(hidden)), maths.back_to_candidates(gradient, placed)
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add to the batch's loss, if it is one whose loss is wanted."""
-        measured = self.rates.measured[self.batch]
-        self.losses.append(tf.cond(measured, lambda: tf.reduce_sum(losses()), lambda: tf.constant(0.0)))
+        self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.constant(0.0)))
 
     def _write(self, table: tf.Tensor, gradients: tf.Tensor, segments: Segments) -> tf.Operation:
         """Move each row the batch touched by one bounded step."""
-        order, segment, rows = segments.of_batch(self.batch)
-        factors = None
+        order, segment = self.batch.slice(segments.splits, segments.order, segments.segment)
+        factors = []
         if table is self.tables.inputs:
-            factors = tf.gather(self.rates.lock_factors, rows % tf.size(self.rates.lock_factors))
-        total = updates.sum_segments(_as_rows(gradients), order, segment)
-        steps = updates.bounded_steps(total, self.learning_rate, self.rates.bound, factors)
+            rows, *factors = self.batch.slice(segments.unique_splits, segments.unique, self.once.lock_factors)
+        else:
+            (rows,) = self.batch.slice(segments.unique_splits, segments.unique)
+        total = updates.sum_segments(self._as_rows(gradients), order, segment)
+        steps = updates.bounded_steps(total, self.learning_rate, self.rates.bound, *factors)
         if self.objective.count_bounded:
             self.bounded_rows.append(
                 tf.cond(
-                    self.rates.measured[self.batch],
+                    self.measured,
                     lambda: updates.count_bounded(total, self.learning_rate, self.rates.bound),
                     lambda: tf.constant(0.0),
                 )
@@ -257,33 +306,26 @@ class _Step:
 
     def _mask(self) -> tf.Tensor:
         if self.objective.lookup_weights:
-            return tf.gather(self.lookups.masks, self._window_codes())
-        return maths.window_mask(self.left, self.right, self.block.window)
+            return tf.gather(self.lookups.masks, self.batch.of(self.once.window_codes))
+        return maths.window_mask(*self._windows(), self.block.window)
 
-    def _window_codes(self) -> tf.Tensor:
-        """Return the row of the look-up tables [R, B] for each token's windows and place in its run."""
-        run_tokens = tf.shape(self.left)[-1]
-        return (self.left * (self.block.window + 1) + self.right) * run_tokens + tf.range(run_tokens)
+    def _windows(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return how many contexts each token has on its left and on its right [R, B]."""
+        return self.batch.of(self.block.left), self.batch.of(self.block.right)
 
     def _sampling_weights(self, ids: tf.Tensor) -> tf.Tensor:
         shared, negative = self.rates.shared_negatives, self.rates.negative
         if not self.objective.skip_gram:  # the same for every run
             weights = self.lookups.weights[None]
         elif self.objective.lookup_weights:
-            weights = tf.gather(self.lookups.weights, self._window_codes())
+            weights = tf.gather(self.lookups.weights, self.batch.of(self.once.window_codes))
         else:
-            weights = maths.skip_gram_sampling_weights(self.left, self.right, self.block.window, shared, negative)
+            weights = maths.skip_gram_sampling_weights(*self._windows(), self.block.window, shared, negative)
         return maths.spare_targets(weights, ids, shared, negative) if self.objective.spare_targets else weights
 
-
-def _slice(batch: tf.Tensor, splits: tf.Tensor, *flat: tf.Tensor) -> list[tf.Tensor]:
-    """Return the part of each of these that belongs to a batch."""
-    return [values[splits[batch] : splits[batch + 1]] for values in flat]
-
-
-def _as_rows(vectors: tf.Tensor) -> tf.Tensor:
-    """Return vectors [..., D] as [rows, D]."""
-    return tf.reshape(vectors, [-1, tf.shape(vectors)[-1]])
+    def _as_rows(self, vectors: tf.Tensor) -> tf.Tensor:
+        """Return vectors [..., D] as [rows, D]."""
+        return tf.reshape(vectors, self.once.rows)
 
 
 def _gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:

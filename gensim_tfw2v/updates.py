@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-_TINY = 1e-20  # keeps the norm of an all-zero gradient from dividing by zero
-
 
 def sum_segments(gradients: tf.Tensor, order: tf.Tensor, segment: tf.Tensor) -> tf.Tensor:
     """Return the sums [U, D] of the rows of `gradients` [N, D] that belong to the same table row.
@@ -27,10 +25,11 @@ def bounded_steps(
 
     `factors` [U] scale the finished steps.
     """
-    rate = tf.minimum(learning_rate, bound / (_lengths(gradients) + _TINY))
+    # A row that asks for no step at all stays where it is, whatever the rate.
+    rate = tf.minimum(learning_rate, tf.math.divide_no_nan(bound, _lengths(gradients)))
     if factors is not None:
         rate *= factors
-    return gradients * rate[:, None]
+    return gradients * tf.expand_dims(rate, 1)
 
 
 def count_bounded(gradients: tf.Tensor, learning_rate: tf.Tensor, bound: tf.Tensor) -> tf.Tensor:
