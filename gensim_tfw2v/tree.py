@@ -111,66 +111,81 @@ def arrange_pairs(
     hidden: Int64Array, words: Int32Array, batches: int, batch_tokens: int, tree: HuffmanTree, shape: RunShape
 ) -> TreeRuns:
     """Return pairs of hidden vectors (positions in the block, ascending) and words to predict, arranged in runs."""
-    pairs = np.flatnonzero(tree.leaf[words] >= 0)
-    hidden, words = hidden[pairs], words[pairs]
-    batch = (hidden // batch_tokens).astype(np.int32)
-    splits = np.searchsorted(batch, np.arange(batches + 1)).astype(np.int32)
-    order = _sort(batch, tree.leaf[words])
-    batch, words = batch[order], words[order]
-    new_nodes = _count_new_nodes(batch, words, tree)
+    leaves = tree.leaf[words]
+    if leaves.min(initial=0) < 0:  # words without a path
+        pairs = np.flatnonzero(leaves >= 0)
+        hidden, words, leaves = hidden[pairs], words[pairs], leaves[pairs]
+    splits = np.searchsorted(hidden, np.arange(batches + 1) * batch_tokens).astype(np.int32)
+    batch = np.repeat(np.arange(batches), np.diff(splits))
+    owners = (hidden - batch * batch_tokens).astype(np.int32)
+    order, leaves = _sort(splits, leaves)
+    words = words[order]
+    new_nodes = _count_new_nodes(splits, words, leaves, tree)
     starts, stops = _cut_into_runs(splits, new_nodes, tree.path_lengths()[words], shape)
 
     # Runs are numbered within their batch; a run's first pair brings its whole path.
     run_batch = batch[starts]
     run_number = np.arange(len(starts)) - np.searchsorted(run_batch, np.arange(batches))[run_batch]
     runs = int(run_number.max(initial=0)) + 1
-    run_of = np.repeat(np.arange(len(starts)), stops - starts)
-    place = run_number[run_of] * shape.places + np.arange(len(words)) - starts[run_of]
-    grid = np.zeros((batches, runs * shape.places), dtype=np.int32)
-    leaves = np.full_like(grid, -1)
-    grid[batch, place] = hidden[order] % batch_tokens
-    leaves[batch, place] = tree.leaf[words]
+    pairs_of_run = stops - starts
+    place = np.arange(len(words)) + np.repeat(run_number * shape.places - starts, pairs_of_run)
     place_of_pair = np.empty(len(words), dtype=np.int32)
     place_of_pair[order] = place
+    place += batch * (runs * shape.places)  # now in the block
+    grid = (batches, runs, shape.places)
 
     new_nodes[starts] = tree.path_lengths()[words[starts]]
-    nodes = _collect_nodes(new_nodes, words, run_of, tree, (run_batch, run_number), (batches, runs))
+    run_place = run_batch * runs + run_number
+    nodes = _collect_nodes(new_nodes, words, np.repeat(run_place, pairs_of_run), tree, (batches, runs))
     used = np.maximum(nodes, 0)
     return TreeRuns(
-        hidden=grid.reshape(batches, runs, -1),
-        leaves=leaves.reshape(batches, runs, -1),
+        hidden=_spread(grid, place, owners[order], unused=0),
+        leaves=_spread(grid, place, leaves, unused=-1),
         nodes=used,
         first=tree.first[used],
         middle=np.where(nodes < 0, 0, tree.middle[used]),
         end=np.where(nodes < 0, 0, tree.end[used]),
         node_segments=sort_into_segments(nodes.reshape(batches, -1)),
         places=place_of_pair,
-        owners=(hidden % batch_tokens).astype(np.int32),
+        owners=owners,
         splits=splits,
     )
 
 
-def _sort(batch: Int32Array, leaves: Int32Array) -> Int64Array:
-    """Return the order of batches, and within a batch of leaves."""
-    position_bits, leaf_bits = (int(n).bit_length() for n in (len(batch), leaves.max(initial=0)))
-    if position_bits + leaf_bits + int(batch.max(initial=0)).bit_length() > 63:
-        raise OverflowError(
-            f"{len(batch)} pairs of {int(batch[-1]) + 1} batches are too many for a block; use smaller blocks"
-        )
-    # Sorting (batch, leaf, position) packed in one integer is several times faster than an argsort.
-    keys = (((batch.astype(np.int64) << leaf_bits) | leaves) << position_bits) | np.arange(len(batch))
-    keys.sort()
-    return keys & ((1 << position_bits) - 1)
+def _spread(grid: tuple[int, int, int], places: Int64Array, values: Int32Array, unused: int) -> Int32Array:
+    """Return an array of this shape with values at some places of it and `unused` at all others."""
+    spread = np.full(grid, unused, dtype=np.int32)
+    spread.reshape(-1)[places] = values
+    return spread
 
 
-def _count_new_nodes(batch: Int32Array, words: Int32Array, tree: HuffmanTree) -> Int64Array:
+def _sort(splits: Int32Array, leaves: Int32Array) -> tuple[Int64Array, Int32Array]:
+    """Return the order that sorts each batch's pairs by leaf, and the leaves in that order."""
+    counts = np.diff(splits)
+    width = int(counts.max(initial=0))
+    used = np.arange(width) < counts[:, None]
+    begins = np.repeat(splits[:-1], counts)
+    # Sorting (leaf, position) packed in one integer is several times faster than an argsort, more so in 32 bits.
+    position_bits, leaf_bits = width.bit_length(), int(leaves.max(initial=0)).bit_length()
+    key_type = np.int32 if leaf_bits + position_bits < 32 else np.int64
+    keys = np.full(used.shape, np.iinfo(key_type).max, dtype=key_type)
+    positions = np.arange(len(leaves), dtype=np.int32) - begins
+    keys[used] = (leaves.astype(key_type) << key_type(position_bits)) | positions
+    keys.sort(axis=1)
+    packed = keys[used]
+    order = (packed & key_type((1 << position_bits) - 1)).astype(np.int64) + begins
+    return order, (packed >> key_type(position_bits)).astype(np.int32)
+
+
+def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree) -> Int64Array:
     """Return how many nodes of each pair's path the pair before it in its batch does not pass."""
     changes = np.ones(len(words), dtype=bool)
-    begins = changes.copy()
-    np.not_equal(batch[1:], batch[:-1], out=begins[1:])
-    np.logical_or(words[1:] != words[:-1], begins[1:], out=changes[1:])
+    np.not_equal(words[1:], words[:-1], out=changes[1:])
+    begins = splits[:-1][np.diff(splits) > 0]
+    changes[begins] = True
     at = np.flatnonzero(changes)
-    before = np.where(begins[at], -1, tree.leaf[words[at - 1]])
+    before = leaves[at - 1]
+    before[np.searchsorted(at, begins)] = -1
     new_nodes = np.zeros(len(words), dtype=np.int64)
     new_nodes[at] = tree.path_lengths()[words[at]] - tree.count_shared(words[at], before)
     return new_nodes
@@ -196,33 +211,31 @@ def _cut_into_runs(
 
 
 def _collect_nodes(
-    new_nodes: Int64Array,
-    words: Int32Array,
-    run_of: Int64Array,
-    tree: HuffmanTree,
-    numbers: tuple[Int32Array, Int64Array],
-    shape: tuple[int, int],
+    new_nodes: Int64Array, words: Int32Array, run_of: Int64Array, tree: HuffmanTree, grid: tuple[int, int]
 ) -> Int32Array:
     """Return the nodes of each run [S, R, U], each once, unused places -1.
 
     Parameters
     ----------
     new_nodes, words, run_of : ndarray
-        For each pair: how many nodes it brings to its run, its word, and its run.
-    numbers : (ndarray, ndarray)
-        For each run: its batch, and its number within that.
+        For each pair: how many nodes it brings to its run, its word, and its run, counted through the whole block.
+    grid : (int, int)
+        Batches, and runs in each.
     """
     bring = np.flatnonzero(new_nodes)
     counts = new_nodes[bring]
-    entries = np.arange(counts.sum())
     starts = _starts(counts)
+    entries = np.arange(starts[-1])
     # What a pair brings is the end of its path.
     source = entries + np.repeat(tree.offsets[words[bring] + 1] - starts[1:], counts)
-    run = np.repeat(run_of[bring], counts)
-    column = entries - np.searchsorted(run, np.arange(len(numbers[0])))[run]
-    nodes = np.full((*shape, int(column.max(initial=0)) + 1), -1, dtype=np.int32)
-    nodes[numbers[0][run], numbers[1][run], column] = tree.nodes[source]
-    return nodes
+    first_entry = np.zeros(grid[0] * grid[1], dtype=np.int64)
+    run = run_of[bring]
+    first_pairs = np.flatnonzero(np.diff(run, prepend=-1))
+    first_entry[run[first_pairs]] = starts[first_pairs]
+    run = np.repeat(run, counts)
+    column = entries - first_entry[run]
+    columns = int(column.max(initial=0)) + 1
+    return _spread((*grid, columns), run * columns + column, tree.nodes[source], unused=-1)
 
 
 def _starts(lengths: Int64Array) -> Int64Array:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, arrange_pairs
+from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, _sort, arrange_pairs
 
 Path = set[tuple[int, int]]  # of (node, code)
 
@@ -136,10 +136,14 @@ def test_runs_keep_to_their_shape(pairs: list[tuple[int, int]], shape: RunShape)
     assert runs.nodes.shape[2] <= max(1, shape.most_nodes(lengths))
 
 
-def test_more_pairs_than_a_sorting_key_can_tell_apart_are_refused() -> None:
-    from gensim_tfw2v.tree import _sort
-
-    batch = np.array([2**31 - 1], np.int32)
-    leaves = np.array([2**31 - 1], np.int32)
-    with pytest.raises(OverflowError, match="use smaller blocks"):
-        _sort(np.repeat(batch, 2), np.repeat(leaves, 2))
+@pytest.mark.parametrize("most", [50, 2**31 - 1], ids=["packed in 32 bits", "packed in 64 bits"])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_pairs_are_sorted_by_leaf_within_their_batch(most: int, data: st.DataObject) -> None:
+    batches = data.draw(st.lists(st.lists(st.integers(0, most), max_size=20), min_size=1, max_size=4))
+    leaves = np.array([leaf for batch in batches for leaf in batch], dtype=np.int32)
+    batch = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
+    splits = np.cumsum([0] + [len(batch) for batch in batches]).astype(np.int32)
+    order, sorted_leaves = _sort(splits, leaves)
+    assert order.tolist() == np.lexsort((leaves, batch)).tolist()
+    assert sorted_leaves.tolist() == leaves[order].tolist()
