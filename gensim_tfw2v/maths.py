@@ -61,9 +61,9 @@ def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor) -> tf.Tens
     return tf.cast(inside, tf.float32) * tf.cast(tf.not_equal(distance, 0), tf.float32)
 
 
-def sampling_labels(targets: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-    """Return L [P + K or B + K]: "yes" for the run's targets, "no" for its shared negatives."""
-    return tf.concat([tf.ones([targets]), tf.zeros([shared])], 0)
+def sampling_labels(candidates: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+    """Return L [P + K or B + K]: "yes" for the run's targets, "no" for its `shared` = K negatives, the last."""
+    return tf.cast(tf.range(candidates) < candidates - shared, tf.float32)
 
 
 def skip_gram_sampling_weights(

@@ -123,9 +123,7 @@ class _OncePerBlock(NamedTuple):
             reach=reach,
             window_codes=codes,
             context_shares=tf.math.reciprocal(tf.maximum(tf.cast(reach, tf.float32), 1.0))[..., None],
-            labels=maths.sampling_labels(
-                tf.shape(block.candidate_ids)[-1] - rates.shared_negatives, rates.shared_negatives
-            ),
+            labels=maths.sampling_labels(tf.shape(block.candidate_ids)[-1], rates.shared_negatives),
             lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
         )
 

@@ -67,6 +67,15 @@ class NegativeSampler:
         and the sorted look-up stays in the cache.
         """
         uniform = (np.arange(size) + rng.random(size)) * (float(self.cumulative[-1]) / size)
-        drawn = np.searchsorted(self.cumulative, uniform.astype(np.uint32), side="left").astype(np.int32)
+        drawn = self._look_up(uniform.astype(np.uint32))
         rng.shuffle(drawn)
         return drawn
+
+    def _look_up(self, ascending: npt.NDArray[np.uint32]) -> Int32Array:
+        """Return the word at each of these places of the table."""
+        words = len(self.cumulative)
+        if len(ascending) < words:
+            return np.searchsorted(self.cumulative, ascending, side="left").astype(np.int32)
+        # It is quicker to look up where each word ends.
+        ends = np.searchsorted(ascending, self.cumulative, side="right")
+        return np.repeat(np.arange(words, dtype=np.int32), np.diff(ends, prepend=0))

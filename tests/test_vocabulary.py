@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
@@ -55,6 +57,15 @@ def test_negatives_are_drawn_as_often_as_gensim_wants(exponent: float) -> None:
     drawn = sampler.draw(np.random.default_rng(0), 100_000)
     assert drawn.dtype == np.int32
     np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 100_000, sampler.shares(), atol=5e-3)
+
+
+@pytest.mark.parametrize("draws", [3, 5, 400])
+def test_a_draw_is_the_word_that_gensims_bisection_finds(draws: int) -> None:
+    table = vocabulary_of(COUNTS).cum_table
+    uniform = (np.arange(draws) + np.random.default_rng(7).random(draws)) * (float(table[-1]) / draws)
+    expected = [bisect_left(table.tolist(), int(place)) for place in uniform]
+    drawn = NegativeSampler(table).draw(np.random.default_rng(7), draws)
+    assert sorted(drawn.tolist()) == expected
 
 
 def test_negatives_come_in_random_order() -> None:
