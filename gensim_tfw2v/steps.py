@@ -102,7 +102,7 @@ class Lookups(NamedTuple):
 
 
 class _OncePerBlock(NamedTuple):
-    """What no batch needs to work out again: an operation takes its half microsecond however little it does."""
+    """What is the same for every batch: an operation takes its time however little it does."""
 
     rows: tf.Tensor  # [2], the shape that makes rows of vectors
     reach: tf.Tensor  # [S, R, B], contexts of each token
@@ -128,6 +128,9 @@ class _OncePerBlock(NamedTuple):
         )
 
 
+_EVERY = [1]  # stride of a slice
+
+
 class _BatchPlace:
     """Where in the arrays of a block one batch is."""
 
@@ -148,9 +151,6 @@ class _BatchPlace:
         start = tf.raw_ops.StridedSlice(input=splits, begin=self._begin, end=self._end, strides=_EVERY)
         stop = tf.raw_ops.StridedSlice(input=splits, begin=self._end, end=self._after, strides=_EVERY)
         return [tf.raw_ops.StridedSlice(input=values, begin=start, end=stop, strides=_EVERY) for values in flat]
-
-
-_EVERY = [1]
 
 
 def _int(rank: int) -> tf.TensorSpec:
