@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gensim_tfw2v.segments import starts_of
+
 Int64Array = npt.NDArray[np.int64]
 
 
@@ -40,7 +42,7 @@ def huffman_codes(counts: Int64Array) -> HuffmanCodes:
     lengths = np.zeros(len(counts), dtype=np.int64)
     for words, _, _ in levels:
         lengths[words] += 1
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    offsets = starts_of(lengths)
     codes, points = np.empty(offsets[-1], np.uint8), np.empty(offsets[-1], np.uint32)
     for level, (words, above, taken) in enumerate(levels):
         places = offsets[words + 1] - 1 - level

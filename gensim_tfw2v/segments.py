@@ -27,18 +27,11 @@ class Segments:
 
 def sort_into_segments(ids: Int32Array) -> Segments:
     """Return the segments of `ids` [batches, positions], each batch on its own; negative ids are left out."""
-    batches, positions = ids.shape
-    # Sorting (id, position) packed in one integer is several times faster than an argsort, and twice as fast if small.
-    position_bits, id_bits = (int(number).bit_length() for number in (positions - 1, ids.max(initial=0)))
-    key_type = np.int32 if id_bits + position_bits < 32 else np.int64
-    keys = (ids.astype(key_type) << key_type(position_bits)) | np.arange(positions, dtype=key_type)
-    keys.sort(axis=1)
-    sorted_ids = (keys >> key_type(position_bits)).astype(np.int32, copy=False)
-    is_first = np.ones((batches, positions), dtype=bool)
+    sorted_ids, order = sort_rows(ids)
+    is_first = np.ones(ids.shape, dtype=bool)
     np.not_equal(sorted_ids[:, 1:], sorted_ids[:, :-1], out=is_first[:, 1:])
     used = sorted_ids >= 0
     is_first &= used
-    order = (keys & key_type((1 << position_bits) - 1)).astype(np.int32, copy=False)
     segment = np.cumsum(is_first, axis=1, dtype=np.int32) - np.int32(1)
     return Segments(
         order=order[used],
@@ -49,5 +42,22 @@ def sort_into_segments(ids: Int32Array) -> Segments:
     )
 
 
+def sort_rows(values: Int32Array) -> tuple[Int32Array, Int32Array]:
+    """Return each row of `values` [batches, positions] sorted, and where in its row each value stood; ties in order."""
+    # Sorting (value, position) packed in one integer is several times faster than an argsort, more so if small.
+    positions = values.shape[1]
+    position_bits, value_bits = (int(number).bit_length() for number in (max(positions - 1, 0), values.max(initial=0)))
+    key_type = np.int32 if value_bits + position_bits < 32 else np.int64
+    keys = (values.astype(key_type) << key_type(position_bits)) | np.arange(positions, dtype=key_type)
+    keys.sort(axis=1)
+    order = (keys & key_type((1 << position_bits) - 1)).astype(np.int32, copy=False)
+    return (keys >> key_type(position_bits)).astype(np.int32, copy=False), order
+
+
+def starts_of(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Return where pieces of these lengths start, and where the last one stops."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
 def _splits(counts: npt.NDArray[np.integer]) -> Int32Array:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return starts_of(counts).astype(np.int32)

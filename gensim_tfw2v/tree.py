@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.segments import Segments, sort_into_segments
+from gensim_tfw2v.segments import Segments, sort_into_segments, sort_rows, starts_of
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
@@ -46,13 +46,13 @@ class HuffmanTree:
             [np.zeros(0, np.int64), *map(_as_path, keyed_vectors.expandos.get("code", [None] * size)[:size])]
         )
         lengths = np.array([len(point) for point in points], dtype=np.int64)
-        offsets = _starts(lengths)
+        offsets = starts_of(lengths)
         nodes = np.concatenate([np.zeros(0, np.int64), *points]).astype(np.int32)
         below = np.bincount(nodes, minlength=size)
         below_left = np.bincount(nodes[codes == 0], minlength=size)
         # Each turn to the right passes all leaves on the left of it.
         passed = np.where(codes == 1, below_left[nodes], 0)
-        passed_before = _starts(passed)
+        passed_before = starts_of(passed)
         first = np.zeros(size, dtype=np.int64)
         first[nodes] = passed_before[:-1] - np.repeat(passed_before[offsets[:-1]], lengths)
         leaf = np.where(lengths > 0, passed_before[offsets[1:]] - passed_before[offsets[:-1]], -1)
@@ -162,19 +162,11 @@ def _spread(grid: tuple[int, int, int], places: Int64Array, values: Int32Array, 
 def _sort(splits: Int32Array, leaves: Int32Array) -> tuple[Int64Array, Int32Array]:
     """Return the order that sorts each batch's pairs by leaf, and the leaves in that order."""
     counts = np.diff(splits)
-    width = int(counts.max(initial=0))
-    used = np.arange(width) < counts[:, None]
-    begins = np.repeat(splits[:-1], counts)
-    # Sorting (leaf, position) packed in one integer is several times faster than an argsort, more so in 32 bits.
-    position_bits, leaf_bits = width.bit_length(), int(leaves.max(initial=0)).bit_length()
-    key_type = np.int32 if leaf_bits + position_bits < 32 else np.int64
-    keys = np.full(used.shape, np.iinfo(key_type).max, dtype=key_type)
-    positions = np.arange(len(leaves), dtype=np.int32) - begins
-    keys[used] = (leaves.astype(key_type) << key_type(position_bits)) | positions
-    keys.sort(axis=1)
-    packed = keys[used]
-    order = (packed & key_type((1 << position_bits) - 1)).astype(np.int64) + begins
-    return order, (packed >> key_type(position_bits)).astype(np.int32)
+    grid = np.full((len(counts), int(counts.max(initial=0))), -1, dtype=np.int32)
+    grid[np.arange(grid.shape[1]) < counts[:, None]] = leaves
+    grid, order = sort_rows(grid)
+    used = grid >= 0
+    return order[used].astype(np.int64) + np.repeat(splits[:-1], counts), grid[used]
 
 
 def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree) -> Int64Array:
@@ -224,7 +216,7 @@ def _collect_nodes(
     """
     bring = np.flatnonzero(new_nodes)
     counts = new_nodes[bring]
-    starts = _starts(counts)
+    starts = starts_of(counts)
     entries = np.arange(starts[-1])
     # What a pair brings is the end of its path.
     source = entries + np.repeat(tree.offsets[words[bring] + 1] - starts[1:], counts)
@@ -236,11 +228,6 @@ def _collect_nodes(
     column = entries - first_entry[run]
     columns = int(column.max(initial=0)) + 1
     return _spread((*grid, columns), run * columns + column, tree.nodes[source], unused=-1)
-
-
-def _starts(lengths: Int64Array) -> Int64Array:
-    """Return where pieces of these lengths start, and where the last one stops."""
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
 
 
 def _as_path(values: Any) -> Int64Array:
