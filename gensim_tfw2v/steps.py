@@ -256,8 +256,9 @@ class _Step:
         labels = self.once.labels
         weights = self._sampling_weights(ids)
         score = maths.scores(hidden, candidates)
-        reach = self.batch.of(self.once.reach)
-        self._measure(lambda: tf.cast(reach > 0, tf.float32) * maths.loss(score, labels, weights))
+        self._measure(
+            lambda: tf.cast(self.batch.of(self.once.reach) > 0, tf.float32) * maths.loss(score, labels, weights)
+        )
         gradient = maths.pull(score, labels, weights)
         return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
 
