@@ -19,7 +19,7 @@ from typing import Any
 
 from checkout import use_checkout
 from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from
-from profile_step import make_block, prepare
+from profile_step import make_block, prepare, with_rate
 from reports import add_output_arguments, start_report
 
 _ALLOCATORS = {"the C library's (default)": "1", "oneDNN's, one pool for all threads": "0"}
@@ -73,15 +73,8 @@ def _answer(stepper: subprocess.Popen[str]) -> float:
 def _serve(job: Job, blocks: int) -> None:
     """Answer each line of the standard input with nanoseconds a token."""
     use_checkout()
-    import numpy as np
-
-    from gensim_tfw2v.work import PreparedBlock
-
     maker, placement, chunks = prepare(job, blocks)
-    prepared = []
-    for block in (make_block(maker, chunk) for chunk in chunks):
-        batches = len(block.pairs)
-        prepared.append(PreparedBlock(block, np.full(batches, job.alpha, np.float32), np.zeros(batches, bool)))
+    prepared = [with_rate(make_block(maker, chunk), job.alpha, measure_every=0) for chunk in chunks]
     tokens = sum(each.block.tokens for each in prepared)
 
     def step(own: list[Any]) -> None:

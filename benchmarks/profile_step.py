@@ -104,20 +104,14 @@ def own_seconds(stats: Mapping[tuple[str, int, str], Any], package: str = _PACKA
 
 def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tuple[float, Seconds, Seconds]:
     """Return the seconds of running the blocks unprofiled, and of each operation by its name and by its type."""
-    import numpy as np
     from tensorflow import profiler
-
-    from gensim_tfw2v.work import PreparedBlock
 
     def run() -> None:
         for block in blocks:
-            batches = len(block.pairs)
-            measured = np.arange(batches) % 16 == 0
-            placement.train_prepared(PreparedBlock(block, np.full(batches, learning_rate, np.float32), measured))
+            placement.train_prepared(with_rate(block, learning_rate, measure_every=16))
 
     for block in blocks[:_WARM_UP_BLOCKS]:
-        batches = len(block.pairs)
-        placement.train_prepared(PreparedBlock(block, np.zeros(batches, np.float32), np.ones(batches, bool)))
+        placement.train_prepared(with_rate(block, 0.0, measure_every=1))
     run_seconds = _seconds_of(run)
     with tempfile.TemporaryDirectory() as folder:
         profiler.experimental.start(folder)
@@ -149,6 +143,19 @@ def make_block(maker: Any, chunk: Any) -> Any:
     import numpy as np
 
     return maker.make(chunk.ids, chunk.sentence_lengths, np.random.Generator(np.random.SFC64(chunk.number)))
+
+
+def with_rate(block: Any, learning_rate: float, measure_every: int) -> Any:
+    """Return a block ready to be trained at one learning rate, every so many batches measured (0: none)."""
+    import numpy as np
+
+    from gensim_tfw2v.work import PreparedBlock
+
+    batches = len(block.pairs)
+    measured = np.zeros(batches, bool)
+    if measure_every:
+        measured[::measure_every] = True
+    return PreparedBlock(block, np.full(batches, learning_rate, np.float32), measured)
 
 
 def _seconds_of(work: Callable[[], object]) -> float:
