@@ -34,6 +34,7 @@ class Job:
     batch_tokens: int | None = None
     shared_negatives: int | None = None
     update_bound: float | None = None
+    cluster_dtype: str | None = None  # of rows on their way, where a cluster trains
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
 
@@ -55,8 +56,8 @@ class Job:
         }
 
     def own_arguments(self) -> dict[str, Any]:
-        """Return what only our constructor is given: the tuning that this job sets."""
-        return {name: value for name in TUNING if (value := getattr(self, name)) is not None}
+        """Return what only our constructor is given, as far as this job sets it."""
+        return {name: value for name in _OWN_NAMES if (value := getattr(self, name)) is not None}
 
     def to_arguments(self) -> list[str]:
         """Return the arguments of `one_run.py` that stand for this job."""
@@ -75,6 +76,7 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "shared_negatives", "update_bound")
+_OWN_NAMES = (*TUNING, "cluster_dtype")
 
 
 @dataclass
@@ -124,6 +126,12 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_model_arguments(parser)
+
+
+def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the settings of training on a cluster."""
+    types = ("bfloat16", "float32")
+    parser.add_argument("--cluster-dtype", choices=types, help="what a cluster's rows travel as (default: ours)")
 
 
 def number_from(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:

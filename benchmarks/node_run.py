@@ -29,7 +29,7 @@ def main() -> int:
     request = json.loads(sys.stdin.readline())
     cluster, job = request["cluster"], Job(**request["job"])
     own_block = {} if request["batch_words"] is None else {"batch_words": request["batch_words"]}
-    model = TFWord2Vec(**job.gensim_arguments(), **own_block, cluster=cluster)
+    model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), **own_block, cluster=cluster)
     model.build_vocab(corpus_file=job.corpus)
     warm_up(model, job.corpus, len(cluster["worker"]))
     _say_and_wait("warm")

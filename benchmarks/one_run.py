@@ -12,7 +12,15 @@ from typing import Any
 
 import systems
 from checkout import use_checkout
-from jobs import MODES, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
+from jobs import (
+    MODES,
+    Job,
+    add_cluster_arguments,
+    add_corpus_argument,
+    add_training_arguments,
+    job_from,
+    usable_cores,
+)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -73,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-tokens", type=int, metavar="N", help="tfw2v only, like the next two; default: chosen")
     add("--shared-negatives", type=int, metavar="N")
     add("--update-bound", type=float, metavar="X")
+    add_cluster_arguments(parser)
     add("--curve", action="store_true", help="score after every epoch as well; the time of that is not counted")
     return parser
 

@@ -33,6 +33,18 @@ class _Rule:
             raise ValueError(message)
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """Which words an argument may be."""
+
+    words: tuple[str, ...]
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ValueError if `value` is none of them."""
+        if not (isinstance(value, str) and value in self.words):
+            raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
+
+
 def _whole_at_least(least: int, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
     wanted = f"a whole number of at least {least}"
     return _Rule(wanted, lambda value: value == int(value) >= least if math.isfinite(value) else False, read, or_none)
@@ -42,11 +54,13 @@ def _not_negative(wanted: str, read: Callable[[Any], Any] | None = None, or_none
     return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, read, or_none)
 
 
+CLUSTER_DTYPES = ("bfloat16", "float32")  # TensorFlow's names
+CLUSTER_DTYPE = "float32"
 _FINITE = "a finite number"
 _RATE = "a finite number of at least 0"
 
 # Arguments that gensim itself checks are not repeated here.
-_RULES: dict[str, _Rule] = {
+_RULES: dict[str, _Rule | _Choice] = {
     "vector_size": _whole_at_least(1, int),
     "window": _whole_at_least(1, int),
     "workers": _whole_at_least(1, int),
@@ -69,12 +83,14 @@ _RULES: dict[str, _Rule] = {
     "cache_memory": _whole_at_least(0),
     "cache_disk": _whole_at_least(0),
     "cluster_timeout": _Rule("a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0),
+    "cluster_dtype": _Choice(CLUSTER_DTYPES),
 }
 
 # What of a model training reads, and a user may have changed since it was made.
 TRAINING_ARGUMENTS = (
     "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
     "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout",
+    "cluster_dtype",
 )  # fmt: skip
 
 

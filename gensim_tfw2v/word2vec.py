@@ -26,7 +26,7 @@ from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.placement import StepSettings
-from gensim_tfw2v.placement.choice import Place, choose_place
+from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
 from gensim_tfw2v.progress import (
     ProgressObserver,
     ScanBar,
@@ -37,7 +37,7 @@ from gensim_tfw2v.progress import (
     wants_bar,
 )
 from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors
-from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
+from gensim_tfw2v.settings import CLUSTER_DTYPE, TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
@@ -87,6 +87,9 @@ class TFWord2Vec(ServerVectors):
     cluster_overlap : bool, optional
         Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
         By default only where the corpus has hundreds of blocks for every worker.
+    cluster_dtype : {"bfloat16", "float32"}, optional
+        Numbers that rows and their changes travel as between servers and workers; both compute with float32. The
+        shorter ones take half the bytes, the longer ones give the vectors of local training.
     vectors_on_servers : bool, optional
         Have the vectors on the cluster's parameter servers only, so that they may be larger than this process's
         memory: they are made there, stay there after training, and `export_vectors()` writes them to a file.
@@ -149,6 +152,7 @@ class TFWord2Vec(ServerVectors):
         cluster: Any = None,
         cluster_timeout: float = CLUSTER_TIMEOUT,
         cluster_overlap: bool | None = None,
+        cluster_dtype: str = CLUSTER_DTYPE,
         vectors_on_servers: bool = False,
     ) -> None:
         check_arguments(locals())
@@ -167,6 +171,7 @@ class TFWord2Vec(ServerVectors):
         self.cluster = cluster
         self.cluster_timeout = cluster_timeout
         self.cluster_overlap = cluster_overlap
+        self.cluster_dtype = cluster_dtype
         self.vectors_on_servers = vectors_on_servers
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
@@ -455,9 +460,8 @@ class TFWord2Vec(ServerVectors):
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
         words = total_words or self.corpus_total_words or 0
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
-        return choose_place(
-            cluster, self.workers, words, self.epochs, chosen, pairs_a_word, self.cluster_timeout, self.cluster_overlap
-        )
+        options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
+        return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, options)
 
     def _source(
         self,

@@ -26,11 +26,13 @@ def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
     return _running.enter_context(local_cluster(ps, workers))
 
 
-def _on_cluster(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
-    return ClusterPlacement(settings, maker, connect(shared_cluster()), workers, timeout=60.0)
+def on_cluster(settings: StepSettings, maker: BlockMaker, workers: int, row_type: str = "float32") -> Placement:
+    """Return a placement on two servers and two workers."""
+    return ClusterPlacement(settings, maker, connect(shared_cluster()), workers, timeout=60.0, row_type=row_type)
 
 
 PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
     "local": LocalPlacement,
-    "cluster": _on_cluster,
+    "cluster": on_cluster,
+    "cluster with bfloat16": functools.partial(on_cluster, row_type="bfloat16"),
 }

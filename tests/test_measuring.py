@@ -22,7 +22,7 @@ def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockRepo
 
 def measured(*blocks: tuple[int, BlockReport]) -> dict[str, dict[str, float]]:
     """Return the tasks' figures after blocks of these workers."""
-    measurement = RunMeasurement(workers=2, servers=1, vector_size=8)
+    measurement = RunMeasurement(workers=2, servers=1, vector_bytes=32)
     for worker, report in blocks:
         measurement.add(worker, report, sent_bytes=0, waited=0.0)
     return measurement.tasks()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
-from placements import PLACEMENTS
+from placements import PLACEMENTS, on_cluster
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
+from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.vocabulary import NegativeSampler
 from gensim_tfw2v.work import ChunkWork, prepare
 
@@ -202,6 +204,34 @@ def test_locked_rows_do_not_move(make_placement: Callable[..., Placement]) -> No
     moved = (read(placement).inputs != random_tables().inputs).any(axis=1)
     assert not moved[0::2].any()
     assert moved[1:10:2].all()
+
+
+def test_rows_that_travel_as_bfloat16_are_rounded_on_the_way_and_nowhere_else() -> None:
+    def rounded(values: np.ndarray) -> np.ndarray:
+        """Return the nearest numbers of eight significant bits."""
+        fraction, exponent = np.frexp(values)
+        return np.ldexp(np.round(fraction * 2**8) / 2**8, exponent).astype(np.float32)
+
+    before, seen, after = random_tables(), random_tables(), random_tables()
+    local, remote = LocalPlacement(SETTINGS, maker_from(0), 1), on_cluster(SETTINGS, maker_from(0), 1, "bfloat16")
+    with closing(local), closing(remote):
+        for table in ("inputs", "outputs"):
+            setattr(seen, table, rounded(getattr(before, table)))
+        local.load(seen)
+        remote.load(before)
+        for placement in (local, remote):
+            placement.train_chunk(work_on(0))
+        local.read_into(after)
+        for table in ("inputs", "outputs"):
+            start, change = getattr(before, table), getattr(after, table) - getattr(seen, table)
+            assert np.abs(change).max() > 1e-3
+            # Changes that local and remote training round apart may fall to different sides: 2**-8 of them.
+            np.testing.assert_allclose(
+                getattr(read(remote), table), start + rounded(change), rtol=1e-6, atol=2**-8 * np.abs(change).max()
+            )
+            np.testing.assert_array_less(
+                np.abs(getattr(read(remote), table) - start - rounded(change)).mean(), 1e-3 * np.abs(change).mean()
+            )
 
 
 def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> None:

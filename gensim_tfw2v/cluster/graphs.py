@@ -36,6 +36,7 @@ class GraphShape:
     servers: int
     connection: int  # its number: a new one knows none of the old one's functions
     overlap: bool  # workers stage their next block while they finish one
+    row_type: str  # of numbers on their way between tasks, as TensorFlow names it
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
@@ -193,8 +194,8 @@ def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) ->
                 tf.raw_ops.ResourceGather(resource=table[shard], indices=numbers, dtype=tf.float32)
                 for table, numbers in zip(handles.tables, wanted, strict=True)
             ]
-            pulled.append(tf.concat(found, 0))
-    return tf.concat(pulled, 0), version
+            pulled.append(tf.cast(tf.concat(found, 0), shape.row_type))
+    return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
 
 def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
@@ -250,11 +251,12 @@ def _push(
     That is how many blocks were pushed before this one, 0 but on the first server, and the server's figures.
     """
     pushes: list[list[tf.Operation]] = [[] for _ in range(shape.servers)]
-    changes = tf.split(change, tf.reduce_sum(rows.counts, 1), num=shape.shards)
+    changes = tf.split(tf.cast(change, shape.row_type), tf.reduce_sum(rows.counts, 1), num=shape.shards)
     for shard, (message, updates) in enumerate(zip(messages, changes, strict=True)):
         with tf.device(shape.device_of(shard)):
             wanted = _rows_of_tables(shape, message)
-            of_tables = tf.split(updates, [tf.size(numbers) for numbers in wanted], num=len(wanted))
+            sizes = [tf.size(numbers) for numbers in wanted]
+            of_tables = tf.split(tf.cast(updates, tf.float32), sizes, num=len(wanted))
             pushes[shard % shape.servers] += [
                 tf.raw_ops.ResourceScatterAdd(resource=table[shard], indices=numbers, updates=part)
                 for table, numbers, part in zip(handles.tables, wanted, of_tables, strict=True)

@@ -49,10 +49,9 @@ class BlockReport:
         )
         return cls(trained, named, figures.reshape(servers, -1))
 
-    def row_bytes(self, vector_size: int) -> int:
-        """Return the bytes of the rows and row numbers that this block pulled, and of those it pushed."""
-        rows = sum(self.head[f"{table}_rows"] for table in _TABLES)
-        return int(rows) * (4 * vector_size + _INDEX_BYTES)
+    def rows(self) -> int:
+        """Return how many rows this block pulled, and pushed."""
+        return int(sum(self.head[f"{table}_rows"] for table in _TABLES))
 
 
 @dataclass
@@ -101,12 +100,20 @@ class _Task:
 
 
 class RunMeasurement:
-    """Adds up block reports; safe to use from several threads."""
+    """Adds up block reports; safe to use from several threads.
 
-    def __init__(self, workers: int, servers: int, vector_size: int) -> None:
+    Parameters
+    ----------
+    workers, servers : int
+        Tasks of the cluster.
+    vector_bytes : int
+        What a row takes on its way.
+    """
+
+    def __init__(self, workers: int, servers: int, vector_bytes: int) -> None:
         self._workers = [_Task() for _ in range(workers)]
         self._servers = [_Task() for _ in range(servers)]
-        self._vector_size = vector_size
+        self._row_bytes = vector_bytes + _INDEX_BYTES
         self._seconds = dict.fromkeys(_STAGES, 0.0)
         self._staleness: list[int] = []
         self._bytes = 0
@@ -116,7 +123,7 @@ class RunMeasurement:
 
     def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
         """Count one block, for which the coordinator sent `sent_bytes` after the worker had `waited` seconds."""
-        row_bytes = block.row_bytes(self._vector_size)
+        row_bytes = block.rows() * self._row_bytes
         with self._lock:
             task = self._workers[worker]
             task.blocks += 1

@@ -15,6 +15,7 @@ from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.file_formats import FORMATS
 from gensim_tfw2v.observe.options import PROJECTOR_CHOICES, TensorBoardLog
+from gensim_tfw2v.settings import CLUSTER_DTYPE, CLUSTER_DTYPES
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
 _LOG_OPTIONS = {
@@ -285,6 +286,12 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="pull the rows of a worker's next block while it trains (default: with very many blocks only)",
+    )
+    add(
+        "--cluster-dtype",
+        choices=CLUSTER_DTYPES,
+        default=CLUSTER_DTYPE,
+        help="numbers that rows travel as; the shorter ones take half the bytes (default: %(default)s)",
     )
     add(
         "--vectors-on-servers",

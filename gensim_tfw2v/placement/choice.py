@@ -18,6 +18,15 @@ _WORDS_A_POOL_DRAW, _LEAST_POOL = 5, 8192
 
 
 @dataclass(frozen=True)
+class ClusterOptions:
+    """How a cluster is to be used, as the model's arguments of these names say."""
+
+    timeout: float
+    overlap: bool | None
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Place:
     """Where training is to run."""
 
@@ -34,8 +43,7 @@ def choose_place(
     epochs: int,
     batch_words: int | None,
     pairs_a_word: int,
-    timeout: float,
-    overlap: bool | None,
+    options: ClusterOptions,
 ) -> Place:
     """Return this process for `cluster` None, or else the cluster, to which it connects.
 
@@ -51,8 +59,6 @@ def choose_place(
         The user's own block size.
     pairs_a_word : int
         Pairs that a block spells out for each of its words, about.
-    overlap : bool, optional
-        The user's own choice of whether a cluster's workers pull their next block's rows while they train.
     """
     if cluster is None:
         threads = min(workers, usable_cores())
@@ -65,6 +71,7 @@ def choose_place(
         return choose_block_words(total_words, in_flight, batch_words, pairs_a_word, in_flight)
 
     concurrency = 1 if workers == 1 else connection.workers
+    overlap = options.overlap
     if overlap is None:
         overlap = workers > 1 and blocks_overlap(total_words, block_words_of(concurrency), connection.workers)
     if overlap:
@@ -75,7 +82,7 @@ def choose_place(
         from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
 
         blocks_in_all = epochs * total_words / block_words
-        return ClusterPlacement(settings, maker, connection, concurrency, timeout, blocks_in_all)
+        return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, blocks_in_all, options.dtype)
 
     return Place(block_words, choose_negative_pool(block_words), make, connection.addresses)
 

@@ -35,6 +35,8 @@ class ClusterPlacement:
         Seconds after which a block that its worker has not finished goes to another worker.
     blocks_in_all : float
         Blocks of the whole training, about; 0 if not known.
+    row_type : str
+        TensorFlow's name of the numbers that rows and their changes travel as.
     """
 
     can_fail = True
@@ -47,6 +49,7 @@ class ClusterPlacement:
         concurrency: int,
         timeout: float,
         blocks_in_all: float = 0.0,
+        row_type: str = "float32",
     ) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.cluster.dispatch import Dispatcher
@@ -60,6 +63,7 @@ class ClusterPlacement:
         self._store: ServerStore | None = None  # of tables that are on the servers before and after training
         self._remote: Any = None
         self._vector_size = 0
+        self._row_type = row_type
         self._start = GradualStart(concurrency, blocks_in_all)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
@@ -108,11 +112,14 @@ class ClusterPlacement:
 
         servers = self._connection.servers
         objective = objective_of(self._settings)
-        shape = GraphShape(objective, self._tables.shards, servers, self._connection.number, self._overlap)
+        shape = GraphShape(
+            objective, self._tables.shards, servers, self._connection.number, self._overlap, self._row_type
+        )
         tables = tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables())
         run = Run(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
         if self.measurement is None:
-            self.measurement = RunMeasurement(self._connection.workers, servers, self._vector_size)
+            vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
+            self.measurement = RunMeasurement(self._connection.workers, servers, vector_bytes)
         self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
         self._remote = (key_of(self._tables.name), model_name)
 
