@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 from gensim.models.word2vec import Word2Vec
 
-from gensim_tfw2v.settings import CLUSTER_DTYPE
-
 CACHE_MEMORY = 2**28
 CLUSTER_TIMEOUT = 120.0
 # This class's own arguments, as models have them that were saved without.
@@ -23,7 +21,7 @@ OWN_DEFAULTS: dict[str, Any] = {
     "cluster": None,
     "cluster_timeout": CLUSTER_TIMEOUT,
     "cluster_overlap": None,
-    "cluster_dtype": CLUSTER_DTYPE,
+    "cluster_dtype": None,
     "vectors_on_servers": False,
     "training_report": None,
 }

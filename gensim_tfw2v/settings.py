@@ -35,13 +35,13 @@ class _Rule:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which words an argument may be."""
+    """Which words an optional argument may be."""
 
     words: tuple[str, ...]
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError if `value` is none of them."""
-        if not (isinstance(value, str) and value in self.words):
+        """Raise ValueError if `value` is none of them, nor None."""
+        if not (value is None or (isinstance(value, str) and value in self.words)):
             raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
 
 
@@ -55,7 +55,6 @@ def _not_negative(wanted: str, read: Callable[[Any], Any] | None = None, or_none
 
 
 CLUSTER_DTYPES = ("bfloat16", "float32")  # TensorFlow's names
-CLUSTER_DTYPE = "float32"
 _FINITE = "a finite number"
 _RATE = "a finite number of at least 0"
 

@@ -37,7 +37,7 @@ from gensim_tfw2v.progress import (
     wants_bar,
 )
 from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors
-from gensim_tfw2v.settings import CLUSTER_DTYPE, TRAINING_ARGUMENTS, check_arguments
+from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
@@ -88,8 +88,8 @@ class TFWord2Vec(ServerVectors):
         Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
         By default only where the corpus has hundreds of blocks for every worker.
     cluster_dtype : {"bfloat16", "float32"}, optional
-        Numbers that rows and their changes travel as between servers and workers; both compute with float32. The
-        shorter ones take half the bytes, the longer ones give the vectors of local training.
+        Numbers that rows and their changes travel as; all tasks compute with float32. By default the shorter ones,
+        but "float32" with ``workers=1``, which gives the vectors of local training.
     vectors_on_servers : bool, optional
         Have the vectors on the cluster's parameter servers only, so that they may be larger than this process's
         memory: they are made there, stay there after training, and `export_vectors()` writes them to a file.
@@ -152,7 +152,7 @@ class TFWord2Vec(ServerVectors):
         cluster: Any = None,
         cluster_timeout: float = CLUSTER_TIMEOUT,
         cluster_overlap: bool | None = None,
-        cluster_dtype: str = CLUSTER_DTYPE,
+        cluster_dtype: str | None = None,
         vectors_on_servers: bool = False,
     ) -> None:
         check_arguments(locals())

@@ -108,13 +108,23 @@ def test_a_model_trained_on_a_cluster_is_saved_and_copied_without_it(tmp_path: P
         assert other.cluster is None
 
 
-def test_the_report_tells_what_went_over_the_wire() -> None:
-    model = TFWord2Vec(SENTENCES, **SMALL, workers=1, cluster=shared_cluster())
+@pytest.mark.parametrize(
+    ("chosen", "number_bytes"),
+    [
+        ({"workers": 1}, 4),
+        ({"workers": 2}, 2),
+        ({"workers": 1, "cluster_dtype": "bfloat16"}, 2),
+        ({"workers": 2, "cluster_dtype": "float32"}, 4),
+    ],
+    ids=["in-turn", "side-by-side", "in-turn-and-short", "side-by-side-and-long"],
+)
+def test_the_report_tells_what_went_over_the_wire(chosen: dict[str, Any], number_bytes: int) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL, **chosen, cluster=shared_cluster())
     report = model.training_report
     assert report is not None
     # One chunk an epoch: rows of both tables there and back with their numbers, ids, a length a sentence, and a head
     # of 7 numbers, 2 rates and 7 seeds.
-    rows = 2 * len(model.wv) * 2 * (4 * 8 + 4)
+    rows = 2 * len(model.wv) * 2 * (number_bytes * 8 + 4)
     assert report["bytes"] == 3 * (rows + 4 * 600 + 4 * 150 + 4 * 7 + 8 * 2 + 8 * 7)
     assert report["raw_words"] == 1800
     assert report["staleness"]["max"] == 0

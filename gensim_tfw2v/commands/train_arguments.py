@@ -15,7 +15,7 @@ from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.file_formats import FORMATS
 from gensim_tfw2v.observe.options import PROJECTOR_CHOICES, TensorBoardLog
-from gensim_tfw2v.settings import CLUSTER_DTYPE, CLUSTER_DTYPES
+from gensim_tfw2v.settings import CLUSTER_DTYPES
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
 _LOG_OPTIONS = {
@@ -290,8 +290,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     add(
         "--cluster-dtype",
         choices=CLUSTER_DTYPES,
-        default=CLUSTER_DTYPE,
-        help="numbers that rows travel as; the shorter ones take half the bytes (default: %(default)s)",
+        help="numbers that rows travel as (default: bfloat16, with --workers 1 float32)",
     )
     add(
         "--vectors-on-servers",

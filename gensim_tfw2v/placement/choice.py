@@ -23,7 +23,7 @@ class ClusterOptions:
 
     timeout: float
     overlap: bool | None
-    dtype: str
+    dtype: str | None
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,14 @@ def choose_place(
     if overlap:
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
+    # What blocks in flight do not know of each other is far more than rounding; one after the other, they can be exact.
+    row_type = options.dtype or ("float32" if workers == 1 else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
 
         blocks_in_all = epochs * total_words / block_words
-        return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, blocks_in_all, options.dtype)
+        return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, blocks_in_all, row_type)
 
     return Place(block_words, choose_negative_pool(block_words), make, connection.addresses)
 
