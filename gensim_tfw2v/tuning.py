@@ -30,7 +30,7 @@ _REGISTER = 16  # float32: oneDNN's small products are a third slower when their
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
-_MOST_BLOCK_PAIRS = 1_000_000  # of which each takes some tens of bytes
+_MOST_BLOCK_PAIRS = 200_000  # of which each takes some tens of bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 
