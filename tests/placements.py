@@ -34,5 +34,8 @@ def on_cluster(settings: StepSettings, maker: BlockMaker, workers: int, row_type
 PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
     "local": LocalPlacement,
     "cluster": on_cluster,
+}
+# Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
+ROUNDING_PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
     "cluster with bfloat16": functools.partial(on_cluster, row_type="bfloat16"),
 }

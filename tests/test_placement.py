@@ -8,7 +8,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from placements import PLACEMENTS, on_cluster
+from placements import PLACEMENTS, ROUNDING_PLACEMENTS, on_cluster
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
@@ -37,13 +37,13 @@ def maker_from(first_word: int) -> BlockMaker:
     return BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
 
 
-@pytest.fixture(params=PLACEMENTS)
+@pytest.fixture(params=[*PLACEMENTS, *ROUNDING_PLACEMENTS])
 def make_placement(request: pytest.FixtureRequest) -> Iterator[Callable[..., Placement]]:
     """Return a function (workers, first negative word) → placement; all are closed in the end."""
     made: list[Placement] = []
 
     def make(workers: int = 1, first_negative: int = 0) -> Placement:
-        made.append(PLACEMENTS[request.param](SETTINGS, maker_from(first_negative), workers))
+        made.append((PLACEMENTS | ROUNDING_PLACEMENTS)[request.param](SETTINGS, maker_from(first_negative), workers))
         return made[-1]
 
     yield make
