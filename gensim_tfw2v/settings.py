@@ -88,8 +88,7 @@ _RULES: dict[str, _Rule | _Choice] = {
 # What of a model training reads, and a user may have changed since it was made.
 TRAINING_ARGUMENTS = (
     "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
-    "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout",
-    "cluster_dtype",
+    "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout", "cluster_dtype",
 )  # fmt: skip
 
 
