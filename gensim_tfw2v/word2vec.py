@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -16,10 +15,8 @@ from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
-from gensim_tfw2v.corpus import CacheBudget, FileSource, IterableSource, Source, checked_sentences
+from gensim_tfw2v.corpus_reading import CorpusReading
 from gensim_tfw2v.current_model import CurrentModel, check_tables
-from gensim_tfw2v.encoded_source import EncodedSource, raw_vocabulary
-from gensim_tfw2v.file_scan import FileScan, scan_file
 from gensim_tfw2v.huffman import huffman_codes
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
@@ -27,19 +24,9 @@ from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
-from gensim_tfw2v.progress import (
-    ProgressObserver,
-    ScanBar,
-    ScanLog,
-    TrainingBar,
-    TrainingLog,
-    counted_sentences,
-    wants_bar,
-)
-from gensim_tfw2v.server_vectors import ServerVectors, check_server_vectors
+from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
+from gensim_tfw2v.server_vectors import check_server_vectors
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
-from gensim_tfw2v.shards import EncodedCorpus, header_of, is_encoded
-from gensim_tfw2v.tensorflow_runtime import usable_cores
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.tuning import choose_batch_shape, negatives_hit_targets
@@ -48,10 +35,9 @@ from gensim_tfw2v.vocabulary import NegativeSampler, cumulative_table, keep_prob
 logger = logging.getLogger(__name__)
 
 _UPDATE_BOUND = 20.0
-_BYTES_PER_ENCODED_WORD = 4
 
 
-class TFWord2Vec(ServerVectors):
+class TFWord2Vec(CorpusReading):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
@@ -175,7 +161,7 @@ class TFWord2Vec(ServerVectors):
         self.vectors_on_servers = vectors_on_servers
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
-        self._scan: FileScan | None = None
+        self._scan = None
         super().__init__(
             sentences=sentences,
             corpus_file=corpus_file,
@@ -208,48 +194,6 @@ class TFWord2Vec(ServerVectors):
 
     # -- vocabulary ------------------------------------------------------------------------------------------------
 
-    def scan_vocab(
-        self,
-        corpus_iterable: Iterable[Sequence[Any]] | None = None,
-        corpus_file: str | None = None,
-        progress_per: int = 10000,
-        workers: int | None = None,
-        trim_rule: Callable[[str, int, int], int] | None = None,
-    ) -> tuple[int, int]:
-        """Count the words of a corpus into ``raw_vocab``; a `corpus_file` is read by all `workers` at once.
-
-        Returns
-        -------
-        (int, int)
-            Number of raw words and of sentences.
-        """
-        self._forget_scan()
-        if corpus_file is not None and is_encoded(corpus_file):
-            corpus = EncodedCorpus(corpus_file)
-            self.raw_vocab = raw_vocabulary(corpus, self.max_vocab_size)
-            return corpus.words, corpus.sentences
-        if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
-            if corpus_iterable is not None:
-                shown = counted_sentences(corpus_iterable) if wants_bar(self.progress) else corpus_iterable
-                corpus_iterable = checked_sentences(shown)
-            words, sentences = super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
-            return words, sentences
-        logger.info("collecting all words and their counts")
-        report = ScanBar() if wants_bar(self.progress) else ScanLog()
-        try:
-            scan = scan_file(corpus_file, self._readers(workers), self._cache_budget(), report)
-        finally:
-            report.close()
-        self._scan = scan
-        self.raw_vocab = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
-        logger.info(
-            "collected %i word types from a corpus of %i raw words and %i sentences",
-            len(scan.words),
-            scan.total_words,
-            scan.sentence_count,
-        )
-        return scan.total_words, scan.sentence_count
-
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
         self.cum_table = cumulative_table(word_counts(self.wv), float(self.ns_exponent), domain)
@@ -263,17 +207,6 @@ class TFWord2Vec(ServerVectors):
             for word, (start, stop) in enumerate(pairwise(ways.offsets.tolist())):
                 self.wv.expandos[name][word] = values[start:stop]
         logger.info("built huffman tree with maximum node depth %i", np.diff(ways.offsets).max(initial=0))
-
-    def _check_corpus_sanity(
-        self,
-        corpus_iterable: Iterable[Sequence[Any]] | None = None,
-        corpus_file: str | None = None,
-        passes: int | None = 1,
-    ) -> None:
-        """Raise TypeError if there is no corpus, or one that cannot be used."""
-        if corpus_file is not None and is_encoded(corpus_file):
-            corpus_file = header_of(corpus_file)  # gensim wants a file
-        super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -463,24 +396,6 @@ class TFWord2Vec(ServerVectors):
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
         return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, options)
 
-    def _source(
-        self,
-        corpus_iterable: Iterable[Sequence[Any]] | None,
-        corpus_file: str | None,
-        total_words: int | None,
-        block_words: int,
-    ) -> Source:
-        if corpus_file is not None and is_encoded(corpus_file):
-            return EncodedSource(EncodedCorpus(corpus_file), self.wv.key_to_index, block_words)
-        words = total_words or self.corpus_total_words or 0
-        budget = self._cache_budget()
-        # Nothing is begun to be kept that is read once only, or that is known not to fit.
-        if self.epochs == 1 or words * _BYTES_PER_ENCODED_WORD > self.cache_memory + self.cache_disk:
-            budget = CacheBudget(0, 0, None)
-        if corpus_iterable is not None:
-            return IterableSource(corpus_iterable, self.wv.key_to_index, block_words, budget)
-        return FileSource(str(corpus_file), self.wv.key_to_index, block_words, budget, self._readers(), scan=self._scan)
-
     def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
         return EpochPlan(
             epoch=epoch,
@@ -495,14 +410,3 @@ class TFWord2Vec(ServerVectors):
     def _entropy(self) -> tuple[int, ...]:
         """Return the model's seed, or fresh entropy if it has none."""
         return tuple(np.random.SeedSequence(self.seed).generate_state(4).tolist())
-
-    def _cache_budget(self) -> CacheBudget:
-        return CacheBudget(self.cache_memory, self.cache_disk, self.cache_dir)
-
-    def _readers(self, workers: int | None = None) -> int:
-        return max(1, min(workers or self.workers, usable_cores()))
-
-    def _forget_scan(self) -> None:
-        if self._scan is not None:
-            self._scan.close()
-            self._scan = None

@@ -51,6 +51,7 @@ LAYERS = [
     ["training", "observe"],
     ["model_state"],
     ["server_vectors"],
+    ["corpus_reading"],
     ["current_model"],
     ["word2vec"],
     ["model_files"],
