@@ -30,7 +30,6 @@ class BatchShape:
     batch_tokens: int  # tokens whose gradients are computed from the same version of the tables
     run_tokens: int  # B, consecutive tokens that share contexts and negatives
     shared_negatives: int  # K, negatives that a run is trained with
-    sharing_runs: int = 1  # neighbouring runs of a batch that are trained with the same negatives
 
     def cut(self, tokens: int) -> tuple[int, int]:
         """Return the number of batches and of runs a batch that hold `tokens` with the least padding."""
@@ -96,7 +95,8 @@ class BlockMaker:
         inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)
         candidates = None
         if self.negatives is not None:
-            candidates = np.concatenate([targets, self._negatives_of(self.negatives, batches, runs, rng)], axis=2)
+            drawn = self._draw(self.negatives, rng, batches * runs * self.shape.shared_negatives)
+            candidates = np.concatenate([targets, drawn.reshape(batches, runs, -1)], axis=2)
         reach = (left + right).reshape(batches, -1)
         return Block(
             left=left,
@@ -110,14 +110,6 @@ class BlockMaker:
             tokens=len(kept),
             pairs=(reach if self.skip_gram else reach > 0).sum(axis=1, dtype=np.int64),
         )
-
-    def _negatives_of(
-        self, negatives: NegativeSampler, batches: int, runs: int, rng: np.random.Generator
-    ) -> Int32Array:
-        """Return each run's negatives [S, R, K]."""
-        groups = -(-runs // self.shape.sharing_runs)
-        drawn = self._draw(negatives, rng, batches * groups * self.shape.shared_negatives)
-        return np.repeat(drawn.reshape(batches, groups, -1), self.shape.sharing_runs, axis=1)[:, :runs]
 
     def _draw(self, negatives: NegativeSampler, rng: np.random.Generator, size: int) -> Int32Array:
         if self.negative_pool is None or size <= self.negative_pool:

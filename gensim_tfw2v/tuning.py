@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +12,17 @@ from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
-_SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that neither lose quality nor leave the cache,
-_USUAL_VECTOR_SIZE = 256  # for vectors up to this size
+_SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that lose no quality
+_MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache;
+_MOST_CBOW_TREE_NUMBERS = 1 << 19  # more of them share more of the tree's nodes
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
-_LEAST_RUN_TOKENS = 16
-_SKIP_GRAM_NEGATIVES, _CBOW_NEGATIVES = 1.5, 1.0  # shared negatives a token that are enough for the usual number
-_CBOW_SHARING_RUNS = 4  # CBOW asks so little of each negative that neighbouring runs can do with the same ones
-_USUAL_NEGATIVE = 5  # of draws a pair
-_SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford so many times the negatives
-_SMALL_NEGATIVES = 2
+_USUAL_NEGATIVE = 5  # draws a pair
+_SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford more negatives
 _MOST_RUN_TOKENS = 512
 _REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
@@ -33,6 +31,18 @@ _MOST_BLOCK_WORDS = 131_072
 _MOST_BLOCK_PAIRS = 200_000  # of which each takes some tens of bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
+
+
+class _Run(NamedTuple):
+    """Consecutive tokens that share contexts and negatives: more of them move fewer rows, with more arithmetic."""
+
+    tokens: int  # at least
+    negatives: float  # a token, enough to stand for the usual draws
+
+
+_SKIP_GRAM_RUN, _CBOW_RUN = _Run(32, 2 / 3), _Run(24, 1 / 3)
+_SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
+_TREE_RUN_TOKENS = 16  # where there are no negatives to share
 
 
 def choose_batch_shape(
@@ -61,10 +71,8 @@ def choose_batch_shape(
     batch_tokens, shared_negatives : int, optional
         The user's own choice.
     """
-    widening = 2 * window if skip_gram else 0  # of what a run's words are compared with
-    run_tokens = _LEAST_RUN_TOKENS
-    if negative:  # runs share contexts and negatives, not tree nodes
-        run_tokens = _fill_registers(int(np.clip(2 * window - 1, _LEAST_RUN_TOKENS, _MOST_RUN_TOKENS)))
+    run = _usual_run(skip_gram, small=len(kept_counts) < _SMALL_VOCABULARY)
+    run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
         least = _LEAST_BATCH_TOKENS
@@ -74,18 +82,23 @@ def choose_batch_shape(
             least = max(least, run_tokens)
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
-    sharing_runs = 1
     if shared_negatives is None:
-        a_token = _SKIP_GRAM_NEGATIVES if skip_gram else _CBOW_NEGATIVES
-        a_token *= max(1.0, negative / _USUAL_NEGATIVE)
-        if len(kept_counts) < _SMALL_VOCABULARY:
-            a_token *= _SMALL_NEGATIVES
-        elif not skip_gram:
-            sharing_runs = _CBOW_SHARING_RUNS
-        targets = run_tokens + widening
-        wanted = targets + a_token * run_tokens - _REGISTER / 2  # so that filling up rounds to the nearest
-        shared_negatives = _fill_registers(max(wanted, targets + 1)) - targets
-    return BatchShape(batch_tokens, run_tokens, shared_negatives, sharing_runs)
+        targets = run_tokens + (2 * window if skip_gram else 0)
+        wanted = run_tokens * run.negatives * max(1.0, negative / _USUAL_NEGATIVE)
+        # Filling up rounds to the nearest number of registers.
+        shared_negatives = _fill_registers(targets + max(wanted - _REGISTER / 2, 1)) - targets
+    return BatchShape(batch_tokens, run_tokens, shared_negatives)
+
+
+def _usual_run(skip_gram: bool, small: bool) -> _Run:
+    if small:
+        return _SMALL_SKIP_GRAM_RUN if skip_gram else _SMALL_CBOW_RUN
+    return _SKIP_GRAM_RUN if skip_gram else _CBOW_RUN
+
+
+def _as_long_as_the_window(tokens: int, window: int) -> int:
+    """Return so many tokens, or more where the window is wider."""
+    return tokens if 2 * window <= tokens else min(_fill_registers(2 * window - 1), _MOST_RUN_TOKENS)
 
 
 def _fill_registers(columns: float) -> int:
@@ -98,7 +111,8 @@ def _batch_limits(
     """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [
-        (_SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS) * min(1.0, _USUAL_VECTOR_SIZE / vector_size),
+        _SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS,
+        (_MOST_CBOW_TREE_NUMBERS if tree and not skip_gram else _MOST_NUMBERS) / vector_size,
         _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
     ]
     if negative:

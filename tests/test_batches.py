@@ -27,19 +27,6 @@ def ids_for(lengths: np.ndarray, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 10, lengths.sum()).astype(np.int32)
 
 
-def test_neighbouring_runs_share_negatives_if_told_to() -> None:
-    lengths = np.full(10, 10, np.int32)
-    shape = BatchShape(batch_tokens=28, run_tokens=4, shared_negatives=5, sharing_runs=3)
-    block = maker(window=2, shape=shape).make(ids_for(lengths), lengths, np.random.default_rng(0))
-    assert block is not None and block.candidate_ids is not None
-    drawn = block.candidate_ids[:, :, -5:]
-    assert drawn.shape[1] == 7  # runs: two groups of three, and one that is left
-    groups = np.split(drawn, [3, 6], axis=1)
-    for group in groups:
-        np.testing.assert_array_equal(group, np.broadcast_to(group[:, :1], group.shape))
-    assert not np.array_equal(groups[0][:, 0], groups[1][:, 0])
-
-
 @given(lengths=LENGTHS, window=st.integers(1, 9), shrink=st.booleans(), seed=st.integers(0, 9))
 def test_windows_stay_within_their_sentence_and_reach(
     lengths: np.ndarray, window: int, shrink: bool, seed: int

@@ -98,6 +98,22 @@ def test_batches_shrink_with_the_vocabulary_and_grow_no_further_than_the_cache()
     assert wide < sizes[2]
 
 
+@pytest.mark.parametrize("vector_size", [50, 100, 128, 300, 500, 1000])
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_the_vectors_of_a_batch_take_a_megabyte_at_most(skip_gram: bool, vector_size: int) -> None:
+    shape = choose_batch_shape(even_counts(10**6), vector_size, 5, 5, skip_gram, False)
+    assert 2**16 <= shape.batch_tokens * vector_size * 4 <= 2**20
+    long_paths = choose_batch_shape(even_counts(10**6), vector_size, 5, 0, skip_gram, True)
+    assert long_paths.batch_tokens * vector_size * 4 <= 2**21
+
+
+def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> None:
+    for skip_gram in (True, False):
+        small, large = (choose_batch_shape(even_counts(words), 100, 5, 5, skip_gram, False) for words in (100, 10**6))
+        assert large.run_tokens > small.run_tokens
+        assert large.shared_negatives * small.run_tokens < small.shared_negatives * large.run_tokens
+
+
 def test_a_very_frequent_word_makes_batches_small() -> None:
     skewed = np.append(even_counts(10**5) / 2, 5e6)
     assert choose_batch_shape(skewed, 100, 5, 5, True, False).batch_tokens <= 64
@@ -121,7 +137,7 @@ def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
 @pytest.mark.parametrize("words", [100, 10**6])
 def test_a_run_is_compared_with_whole_registers_of_words(skip_gram: bool, window: int, words: int) -> None:
     shape = choose_batch_shape(even_counts(words), 100, window, 5, skip_gram, False)
-    assert shape.run_tokens % 16 == 0
+    assert shape.run_tokens >= 2 * window - 1
     assert shape.shared_negatives > 0
     assert (shape.run_tokens + 2 * window * skip_gram + shape.shared_negatives) % 16 == 0
 
