@@ -32,6 +32,7 @@ class Job:
     alpha: float = 0.025
     seed: int = 1
     batch_tokens: int | None = None
+    run_tokens: int | None = None
     shared_negatives: int | None = None
     update_bound: float | None = None
     cluster_dtype: str | None = None  # of rows on their way, where a cluster trains
@@ -75,7 +76,7 @@ class Job:
 
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
-TUNING = ("batch_tokens", "shared_negatives", "update_bound")
+TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
 _OWN_NAMES = (*TUNING, "cluster_dtype")
 
 

@@ -186,6 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--blocks", type=int, default=10, metavar="N", help="blocks from the corpus's beginning (default 10)")
     add("--top", type=int, default=25, metavar="N", help="lines a table (default 25)")
     add("--batch-tokens", type=int, metavar="N", help="default: chosen")
+    add("--run-tokens", type=int, metavar="N", help="default: chosen")
     add("--shared-negatives", type=int, metavar="N", help="default: chosen")
     add("--update-bound", type=float, metavar="X", help="default: chosen")
     add_model_arguments(parser)

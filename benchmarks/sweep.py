@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--vector-size", type=int, default=100, metavar="N", help="default: 100")
     add("--repeats", type=int, default=1, metavar="N", help="runs of every combination (default 1)")
     add("--batch-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
+    add("--run-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--shared-negatives", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--update-bound", nargs="+", type=or_default(float), default=[None], metavar="X")
     add("--workers", nargs="+", type=int, default=[usable_cores()], metavar="N", help="default: all cores")

@@ -15,6 +15,7 @@ OWN_DEFAULTS: dict[str, Any] = {
     "cache_disk": 0,
     "cache_dir": None,
     "batch_tokens": None,
+    "run_tokens": None,
     "shared_negatives": None,
     "update_bound": None,
     "logdir": None,

@@ -77,6 +77,7 @@ _RULES: dict[str, _Rule | _Choice] = {
     "epochs": _whole_at_least(1, or_none=True),
     "seed": _whole_at_least(0, or_none=True),
     "batch_tokens": _whole_at_least(1, or_none=True),
+    "run_tokens": _whole_at_least(1, or_none=True),
     "shared_negatives": _whole_at_least(1, or_none=True),
     "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
     "cache_memory": _whole_at_least(0),
@@ -88,7 +89,7 @@ _RULES: dict[str, _Rule | _Choice] = {
 # What of a model training reads, and a user may have changed since it was made.
 TRAINING_ARGUMENTS = (
     "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
-    "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout", "cluster_dtype",
+    "run_tokens", "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout", "cluster_dtype",
 )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ def choose_batch_shape(
     skip_gram: bool,
     tree: bool,
     batch_tokens: int | None = None,
+    run_tokens: int | None = None,
     shared_negatives: int | None = None,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
@@ -68,11 +69,12 @@ def choose_batch_shape(
         How often subsampling is expected to keep each word in an epoch.
     skip_gram, tree : bool
         The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
-    batch_tokens, shared_negatives : int, optional
+    batch_tokens, run_tokens, shared_negatives : int, optional
         The user's own choice.
     """
     run = _usual_run(skip_gram, small=len(kept_counts) < _SMALL_VOCABULARY)
-    run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
+    if run_tokens is None:
+        run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
         least = _LEAST_BATCH_TOKENS

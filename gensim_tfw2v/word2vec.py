@@ -57,6 +57,9 @@ class TFWord2Vec(CorpusReading):
     batch_tokens : int, optional
         Words whose gradients are computed from the same version of the vectors. By default chosen from the
         vocabulary and the vector size.
+    run_tokens : int, optional
+        Consecutive words that share contexts and negative words, at most `batch_tokens`. By default chosen from the
+        window and the vocabulary.
     shared_negatives : int, optional
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
@@ -132,6 +135,7 @@ class TFWord2Vec(CorpusReading):
         cache_disk: int = 0,
         cache_dir: str | None = None,
         batch_tokens: int | None = None,
+        run_tokens: int | None = None,
         shared_negatives: int | None = None,
         update_bound: float | None = None,
         logdir: LogDir = None,
@@ -151,6 +155,7 @@ class TFWord2Vec(CorpusReading):
         self.cache_disk = cache_disk
         self.cache_dir = cache_dir
         self.batch_tokens = batch_tokens
+        self.run_tokens = run_tokens
         self.shared_negatives = shared_negatives
         self.update_bound = update_bound
         self.logdir = logdir
@@ -386,6 +391,7 @@ class TFWord2Vec(CorpusReading):
             bool(self.sg),
             bool(self.hs),
             self.batch_tokens,
+            self.run_tokens,
             self.shared_negatives,
         )
 

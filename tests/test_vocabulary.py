@@ -125,6 +125,15 @@ def test_a_chosen_batch_and_number_of_negatives_are_taken() -> None:
     assert shape.run_tokens <= 17
 
 
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_a_chosen_run_is_taken_unless_it_is_longer_than_a_chosen_batch(skip_gram: bool) -> None:
+    counts = even_counts(10**6)
+    shape = choose_batch_shape(counts, 100, 5, 5, skip_gram, False, run_tokens=20)
+    assert (shape.run_tokens, shape.batch_tokens >= 1024) == (20, True)
+    assert choose_batch_shape(counts, 100, 5, 5, skip_gram, False, 16, 20).run_tokens == 16
+    assert choose_batch_shape(counts, 100, 5, 0, skip_gram, True, run_tokens=20).run_tokens == 20
+
+
 def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
     few, many = (
         choose_batch_shape(even_counts(1000), 100, 5, count, True, False).shared_negatives for count in (5, 20)
