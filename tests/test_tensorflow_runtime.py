@@ -60,3 +60,26 @@ print(sys.modules.get("keras.src.optimizers") is there)
 """
     command = [sys.executable, "-c", program]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "True"
+
+
+def test_python_looks_for_no_garbage_while_it_imports_tensorflow_and_does_so_again_afterwards() -> None:
+    program = f"""
+import gc
+starts = 0
+def count(phase, info):
+    global starts
+    starts += phase == "start"
+gc.callbacks.append(count)
+{LOAD}
+print(starts, gc.isenabled())
+"""
+    command = [sys.executable, "-c", program]
+    starts, enabled = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert int(starts) < 30  # some hundred otherwise, for two generations that are looked at often
+    assert enabled == "True"
+
+
+def test_a_user_who_wants_no_garbage_looked_for_is_obeyed() -> None:
+    program = f"import gc; gc.disable(){LOAD}print(gc.isenabled())"
+    command = [sys.executable, "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "False"
