@@ -342,10 +342,16 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
         help="words whose gradients use the same version of the vectors (default: by the vocabulary's size)",
     )
     add(
+        "--run-tokens",
+        metavar="N",
+        type=whole_number(1),
+        help="consecutive words that share contexts and negative words (default: by the window and the vocabulary)",
+    )
+    add(
         "--shared-negatives",
         metavar="N",
         type=whole_number(1),
-        help="negative words drawn for each run of words (default: by the vocabulary's size)",
+        help="negative words drawn for each such run (default: by the vocabulary's size)",
     )
     add(
         "--update-bound",
