@@ -25,10 +25,13 @@ print(held() - before)
 """
 
 
-def printed_by(program: str, **environment: str) -> str:
-    """Return what a program prints in a process of its own, in whose environment nobody has chosen an allocator."""
+def printed_by(program: str, before: str = "", **environment: str) -> str:
+    """Return what a program prints in a process of its own, in whose environment nobody has chosen an allocator.
+
+    `before` runs before TensorFlow is loaded, `program` after it.
+    """
     others = {name: value for name, value in os.environ.items() if name != ALLOCATOR}
-    command = [sys.executable, "-c", LOAD + program]
+    command = [sys.executable, "-c", before + LOAD + program]
     return subprocess.run(command, env=others | environment, capture_output=True, text=True, check=True).stdout
 
 
@@ -52,34 +55,23 @@ print(tf.keras.layers.Dense.__name__, SGD.__name__)
 
 def test_a_keras_that_is_imported_already_stays_whole() -> None:
     # Importing Keras imports TensorFlow, unless it runs on something else; so something stands in for it here.
-    program = f"""
+    stand_in = """
 import sys, types
 there = sys.modules["keras.src.optimizers"] = types.ModuleType("optimizers")
-{LOAD}
-print(sys.modules.get("keras.src.optimizers") is there)
 """
-    command = [sys.executable, "-c", program]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "True"
+    assert printed_by('print(sys.modules.get("keras.src.optimizers") is there)', stand_in).strip() == "True"
 
 
 def test_python_looks_for_no_garbage_while_it_imports_tensorflow_and_does_so_again_afterwards() -> None:
-    program = f"""
+    count_from_here_on = """
 import gc
-starts = 0
-def count(phase, info):
-    global starts
-    starts += phase == "start"
-gc.callbacks.append(count)
-{LOAD}
-print(starts, gc.isenabled())
+looks = []
+gc.callbacks.append(lambda phase, _: looks.append(phase))
 """
-    command = [sys.executable, "-c", program]
-    starts, enabled = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert int(starts) < 30  # some hundred otherwise, for two generations that are looked at often
+    looks, enabled = printed_by('print(looks.count("start"), gc.isenabled())', count_from_here_on).split()
+    assert int(looks) < 30  # several hundred otherwise
     assert enabled == "True"
 
 
 def test_a_user_who_wants_no_garbage_looked_for_is_obeyed() -> None:
-    program = f"import gc; gc.disable(){LOAD}print(gc.isenabled())"
-    command = [sys.executable, "-c", program]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert printed_by("print(gc.isenabled())", "import gc; gc.disable()").strip() == "False"
