@@ -68,7 +68,7 @@ def _keras_left_for_later() -> Iterator[None]:
 def _garbage_left_for_later() -> Iterator[None]:
     """Keep Python from looking for garbage while it makes the objects of thousands of modules, none of them garbage.
 
-    Looking through them again and again takes a quarter of the import.
+    Looking through them again and again takes a good part of the import.
     """
     was_enabled = gc.isenabled()
     gc.disable()
