@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from gensim_tfw2v.segments import Segments, sort_into_segments
 from gensim_tfw2v.shards import ShardReader
@@ -177,6 +178,10 @@ def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:
 def _widen(kept: Int32Array, grid: tuple[int, int, int], window: int) -> Int32Array:
     """Return each run with `window` tokens more on both sides; no mask lets through what stands beyond the ends."""
     batches, runs, run_tokens = grid
-    starts = np.arange(0, batches * runs * run_tokens, run_tokens, dtype=np.int32)
-    places = starts[:, None] + np.arange(-window, run_tokens + window, dtype=np.int32)
-    return kept[np.clip(places, 0, len(kept) - 1)].reshape(batches, runs, -1)
+    tokens = batches * runs * run_tokens
+    # Overlapping slices of one line of words are copied many times faster than places are looked up one by one.
+    line = np.empty(tokens + 2 * window, dtype=np.int32)
+    line[:window] = kept[0]
+    line[window : window + len(kept)] = kept
+    line[window + len(kept) :] = kept[-1]
+    return sliding_window_view(line, run_tokens + 2 * window)[::run_tokens].reshape(batches, runs, -1)

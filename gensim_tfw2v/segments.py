@@ -32,26 +32,34 @@ def sort_into_segments(ids: Int32Array) -> Segments:
     np.not_equal(sorted_ids[:, 1:], sorted_ids[:, :-1], out=is_first[:, 1:])
     used = sorted_ids >= 0
     is_first &= used
-    segment = np.cumsum(is_first, axis=1, dtype=np.int32) - np.int32(1)
+    segment = np.cumsum(is_first, axis=1, dtype=np.int32)
+    segment -= np.int32(1)
+    unique_splits = _splits(segment[:, -1] + 1)
+    if not used.all():
+        order, segment = order[used], segment[used]
     return Segments(
-        order=order[used],
-        segment=segment[used],
+        order=order.reshape(-1),
+        segment=segment.reshape(-1),
         splits=_splits(used.sum(axis=1)),
         unique=sorted_ids[is_first],
-        unique_splits=_splits(segment[:, -1] + 1),
+        unique_splits=unique_splits,
     )
 
 
 def sort_rows(values: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Return each row of `values` [batches, positions] sorted, and where in its row each value stood; ties in order."""
     # Sorting (value, position) packed in one integer is several times faster than an argsort, more so if small.
+    # In place, because fresh memory for a block's keys costs as much as the arithmetic.
     positions = values.shape[1]
     position_bits, value_bits = (int(number).bit_length() for number in (max(positions - 1, 0), values.max(initial=0)))
     key_type = np.int32 if value_bits + position_bits < 32 else np.int64
-    keys = (values.astype(key_type) << key_type(position_bits)) | np.arange(positions, dtype=key_type)
+    keys = values.astype(key_type)
+    keys <<= key_type(position_bits)
+    keys |= np.arange(positions, dtype=key_type)
     keys.sort(axis=1)
     order = (keys & key_type((1 << position_bits) - 1)).astype(np.int32, copy=False)
-    return (keys >> key_type(position_bits)).astype(np.int32, copy=False), order
+    keys >>= key_type(position_bits)
+    return keys.astype(np.int32, copy=False), order
 
 
 def starts_of(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
