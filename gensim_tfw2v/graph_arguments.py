@@ -63,8 +63,21 @@ def _segment_tensors(segments: Segments | None) -> SegmentTensors:
 def _tree_tensors(runs: TreeRuns | None) -> TreeTensors:
     if runs is None:
         return TreeTensors(*_nothing(TREE_RUNS))
-    values = {name: getattr(runs, name) for name in TreeTensors._fields}
-    return TreeTensors(**values | {"node_segments": _segment_tensors(runs.node_segments)})
+    fill = np.zeros((len(runs.unpaired), 2, 2), np.int32)
+    fill[:, 0, 1] = runs.unpaired
+    return TreeTensors(
+        hidden=runs.hidden,
+        leaves=runs.leaves[..., None],
+        nodes=runs.nodes,
+        first=runs.first[:, :, None],
+        middle=runs.middle[:, :, None],
+        end=runs.end[:, :, None],
+        node_segments=_segment_tensors(runs.node_segments),
+        places=runs.places,
+        owners=runs.owners,
+        splits=runs.splits,
+        fill=fill,
+    )
 
 
 def _nothing(specs: Any) -> Any:

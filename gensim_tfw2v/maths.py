@@ -92,14 +92,12 @@ def spare_targets(weights: tf.Tensor, candidate_ids: tf.Tensor, shared: tf.Tenso
 
 
 def tree_weights(leaves: tf.Tensor, first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return L and N [R, B, C] of leaves [R, B] to predict and tree nodes, given by the leaves below them [R, C].
+    """Return L and N [R, B, C] of leaves [R, B, 1] to predict and tree nodes, given by the leaves below them [R, 1, C].
 
     A path passes the nodes that have its leaf below them; code 0 (gensim's label 1) leads to those before `middle`.
     """
-    leaf = leaves[..., :, None]
-    labels = leaf < middle[..., None, :]
-    passed = tf.logical_and(leaf >= first[..., None, :], leaf < end[..., None, :])
-    return tf.cast(labels, tf.float32), tf.cast(passed, tf.float32)
+    passed = tf.logical_and(leaves >= first, leaves < end)
+    return tf.cast(leaves < middle, tf.float32), tf.cast(passed, tf.float32)
 
 
 def mix_contexts(mask: tf.Tensor, wide: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:

@@ -41,18 +41,19 @@ class Segments(NamedTuple):
 
 
 class TreeRuns(NamedTuple):
-    """The tensors of `gensim_tfw2v.tree.TreeRuns`."""
+    """The tensors of `gensim_tfw2v.tree.TreeRuns`, with the axes that the graph compares and fills them up along."""
 
     hidden: tf.Tensor
-    leaves: tf.Tensor
+    leaves: tf.Tensor  # [S, R, H, 1]
     nodes: tf.Tensor
-    first: tf.Tensor
+    first: tf.Tensor  # [S, R, 1, U], as `middle` and `end`
     middle: tf.Tensor
     end: tf.Tensor
     node_segments: Segments
     places: tf.Tensor
     owners: tf.Tensor
     splits: tf.Tensor
+    fill: tf.Tensor  # [S, 2, 2], what fills up the rows of paired hidden vectors to all of the batch's, as `tf.pad` has it
 
 
 class BlockTensors(NamedTuple):
@@ -105,6 +106,7 @@ class _OncePerBlock(NamedTuple):
     """What is the same for every batch: an operation takes its time however little it does."""
 
     rows: tf.Tensor  # [2], the shape that makes rows of vectors
+    hidden: tf.Tensor  # [3], the shape that makes hidden vectors of rows
     reach: tf.Tensor  # [S, R, B], contexts of each token
     window_codes: tf.Tensor  # [S, R, B], row of the look-up tables for each token's windows and place in its run
     context_shares: tf.Tensor  # [S, R, B, 1], one by the contexts of each token
@@ -118,8 +120,10 @@ class _OncePerBlock(NamedTuple):
         run_tokens = tf.shape(block.left)[-1]
         codes = (block.left * (block.window + 1) + block.right) * run_tokens + tf.range(run_tokens)
         rows = block.input_segments.unique
+        vector_size = tf.raw_ops.VariableShape(input=tables.inputs)[1:]
         return cls(
-            rows=tf.stack([-1, tf.raw_ops.VariableShape(input=tables.inputs)[1]]),
+            rows=tf.concat([[-1], vector_size], 0),
+            hidden=tf.concat([tf.shape(block.left)[1:], vector_size], 0),
             reach=reach,
             window_codes=codes,
             context_shares=tf.math.reciprocal(tf.maximum(tf.cast(reach, tf.float32), 1.0))[..., None],
@@ -163,7 +167,17 @@ def _float(rank: int) -> tf.TensorSpec:
 
 SEGMENTS = Segments(_int(1), _int(1), _int(1), _int(1), _int(1))
 TREE_RUNS = TreeRuns(
-    _int(3), _int(3), _int(3), _int(3), _int(3), _int(3), SEGMENTS, places=_int(1), owners=_int(1), splits=_int(1)
+    hidden=_int(3),
+    leaves=_int(4),
+    nodes=_int(3),
+    first=_int(4),
+    middle=_int(4),
+    end=_int(4),
+    node_segments=SEGMENTS,
+    places=_int(1),
+    owners=_int(1),
+    splits=_int(1),
+    fill=_int(3),
 )
 _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
@@ -274,9 +288,8 @@ class _Step:
         gradient = maths.pull(score, labels, weights)
         places, owners = self.batch.slice(runs.splits, runs.places, runs.owners)
         back = updates.sum_segments(self._as_rows(maths.back_to_hidden(gradient, candidates)), places, owners)
-        # The last hidden vectors may be in no pair.
-        back = tf.pad(back, [[0, tf.shape(flat)[0] - tf.shape(back)[0]], [0, 0]])
-        return tf.reshape(back, tf.shape(hidden)), maths.back_to_candidates(gradient, placed)
+        back = tf.reshape(tf.pad(back, self.batch.of(runs.fill)), self.once.hidden)
+        return back, maths.back_to_candidates(gradient, placed)
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add to the batch's loss, if it is one whose loss is wanted."""

@@ -105,6 +105,7 @@ class TreeRuns:
     places: Int32Array  # [pairs], in the order of batches and hidden vectors: where in its batch [R * H] a pair stands
     owners: Int32Array  # [pairs], position of its hidden vector in its batch
     splits: Int32Array  # [S + 1], pairs before each batch
+    unpaired: Int32Array  # [S], hidden vectors after the last one that is in a pair
 
 
 def arrange_pairs(
@@ -138,6 +139,9 @@ def arrange_pairs(
     run_place = run_batch * runs + run_number
     nodes = _collect_nodes(new_nodes, words, np.repeat(run_place, pairs_of_run), tree, (batches, runs))
     used = np.maximum(nodes, 0)
+    paired = np.zeros(batches, dtype=np.int32)
+    with_pairs = np.flatnonzero(np.diff(splits))
+    paired[with_pairs] = owners[splits[with_pairs + 1] - 1] + 1
     return TreeRuns(
         hidden=_spread(grid, place, owners[order], unused=0),
         leaves=_spread(grid, place, leaves, unused=-1),
@@ -149,6 +153,7 @@ def arrange_pairs(
         places=place_of_pair,
         owners=owners,
         splits=splits,
+        unpaired=batch_tokens - paired,
     )
 
 

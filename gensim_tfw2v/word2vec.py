@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus_reading import CorpusReading
 from gensim_tfw2v.current_model import CurrentModel, check_tables
@@ -356,7 +356,17 @@ class TFWord2Vec(CorpusReading):
         keep = keep_probabilities(self.wv, self.sample)
         kept = kept_counts(word_counts(self.wv), keep)
         negatives = NegativeSampler(self.cum_table) if self.negative else None
-        shape = self._batch_shape(kept)
+        shape = choose_batch_shape(
+            kept,
+            self.vector_size,
+            self.window,
+            self.negative,
+            bool(self.sg),
+            bool(self.hs),
+            self.batch_tokens,
+            self.run_tokens,
+            self.shared_negatives,
+        )
         settings = StepSettings(
             skip_gram=bool(self.sg),
             mean_context=bool(self.cbow_mean),
@@ -381,19 +391,6 @@ class TFWord2Vec(CorpusReading):
             negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
         )
         return settings, maker
-
-    def _batch_shape(self, kept: np.ndarray) -> BatchShape:
-        return choose_batch_shape(
-            kept,
-            self.vector_size,
-            self.window,
-            self.negative,
-            bool(self.sg),
-            bool(self.hs),
-            self.batch_tokens,
-            self.run_tokens,
-            self.shared_negatives,
-        )
 
     def _place(self, cluster: Any, total_words: int | None) -> Place:
         chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words

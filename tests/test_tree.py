@@ -125,6 +125,7 @@ def test_hidden_vectors_find_the_places_of_their_pairs(pairs: list[tuple[int, in
         assert owners.tolist() == [token - 5 * batch for token, _ in pairs if token // 5 == batch]
         assert runs.hidden[batch].reshape(-1)[places].tolist() == owners.tolist()
         assert sorted(places.tolist()) == np.flatnonzero(runs.leaves[batch].reshape(-1) >= 0).tolist()
+        assert runs.unpaired[batch] == 4 - max(owners.tolist(), default=-1)
 
 
 @given(pairs=PAIRS, shape=SHAPES)
