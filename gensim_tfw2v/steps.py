@@ -53,7 +53,7 @@ class TreeRuns(NamedTuple):
     places: tf.Tensor
     owners: tf.Tensor
     splits: tf.Tensor
-    fill: tf.Tensor  # [S, 2, 2], what fills up the rows of paired hidden vectors to all of the batch's, as `tf.pad` has it
+    fill: tf.Tensor  # [S, 2, 2], as `tf.pad` wants it: rows for the hidden vectors after the last that is in a pair
 
 
 class BlockTensors(NamedTuple):
