@@ -49,7 +49,7 @@ def sort_into_segments(ids: Int32Array) -> Segments:
 def sort_rows(values: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Return each row of `values` [batches, positions] sorted, and where in its row each value stood; ties in order."""
     # Sorting (value, position) packed in one integer is several times faster than an argsort, more so if small.
-    # In place, because fresh memory for a block's keys costs as much as the arithmetic.
+    # In place, because fresh memory for a block's keys has its price, too.
     positions = values.shape[1]
     position_bits, value_bits = (int(number).bit_length() for number in (max(positions - 1, 0), values.max(initial=0)))
     key_type = np.int32 if value_bits + position_bits < 32 else np.int64
