@@ -178,10 +178,6 @@ def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:
 def _widen(kept: Int32Array, grid: tuple[int, int, int], window: int) -> Int32Array:
     """Return each run with `window` tokens more on both sides; no mask lets through what stands beyond the ends."""
     batches, runs, run_tokens = grid
-    tokens = batches * runs * run_tokens
     # Overlapping slices of one line of words are copied many times faster than places are looked up one by one.
-    line = np.empty(tokens + 2 * window, dtype=np.int32)
-    line[:window] = kept[0]
-    line[window : window + len(kept)] = kept
-    line[window + len(kept) :] = kept[-1]
+    line = np.pad(kept, (window, batches * runs * run_tokens - len(kept) + window), mode="edge")
     return sliding_window_view(line, run_tokens + 2 * window)[::run_tokens].reshape(batches, runs, -1)
