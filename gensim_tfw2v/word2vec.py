@@ -366,6 +366,7 @@ class TFWord2Vec(CorpusReading):
             self.batch_tokens,
             self.run_tokens,
             self.shared_negatives,
+            place.stale,
         )
         settings = StepSettings(
             skip_gram=bool(self.sg),

@@ -33,6 +33,7 @@ class Place:
     block_words: int
     negative_pool: int | None
     make: Callable[[StepSettings, BlockMaker], Placement]
+    stale: bool = False  # blocks are trained side by side without knowing of each other's changes
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
 
 
@@ -86,7 +87,8 @@ def choose_place(
         blocks_in_all = epochs * total_words / block_words
         return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, blocks_in_all, row_type)
 
-    return Place(block_words, choose_negative_pool(block_words), make, connection.addresses)
+    pool = choose_negative_pool(block_words)
+    return Place(block_words, pool, make, stale=concurrency > 1, addresses=connection.addresses)
 
 
 def choose_negative_pool(block_words: int) -> int:
