@@ -13,31 +13,25 @@ from typing import Any
 import numpy as np
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
-from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import addresses_of
-from gensim_tfw2v.corpus_reading import CorpusReading
 from gensim_tfw2v.current_model import CurrentModel, check_tables
 from gensim_tfw2v.huffman import huffman_codes
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
-from gensim_tfw2v.placement import StepSettings
-from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
+from gensim_tfw2v.placement.choice import Place
 from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.server_vectors import check_server_vectors
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
-from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tuning import choose_batch_shape, negatives_hit_targets
-from gensim_tfw2v.vocabulary import NegativeSampler, cumulative_table, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.training_plan import TrainingPlan
+from gensim_tfw2v.vocabulary import cumulative_table, word_counts
 
 logger = logging.getLogger(__name__)
 
-_UPDATE_BOUND = 20.0
 
-
-class TFWord2Vec(CorpusReading):
+class TFWord2Vec(TrainingPlan):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
@@ -348,69 +342,3 @@ class TFWord2Vec(CorpusReading):
             max(tally.seconds, 1e-9),
             from_file,
         )
-
-    # -- translation of the model into the pipeline's terms ----------------------------------------------------------
-
-    def _step_and_blocks(self, place: Place, count_bounded: bool = False) -> tuple[StepSettings, BlockMaker]:
-        """Return what steps are to do and how blocks are made; what both depend on is worked out once."""
-        keep = keep_probabilities(self.wv, self.sample)
-        kept = kept_counts(word_counts(self.wv), keep)
-        negatives = NegativeSampler(self.cum_table) if self.negative else None
-        shape = choose_batch_shape(
-            kept,
-            self.vector_size,
-            self.window,
-            self.negative,
-            bool(self.sg),
-            bool(self.hs),
-            self.batch_tokens,
-            self.run_tokens,
-            self.shared_negatives,
-            place.stale,
-        )
-        settings = StepSettings(
-            skip_gram=bool(self.sg),
-            mean_context=bool(self.cbow_mean),
-            window=self.window,
-            run_tokens=shape.run_tokens,
-            negative=self.negative,
-            shared_negatives=shape.shared_negatives,
-            hierarchical_softmax=bool(self.hs),
-            spare_targets=negatives is not None and negatives_hit_targets(kept, negatives.shares()),
-            update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
-            count_bounded=count_bounded,
-        )
-        maker = BlockMaker(
-            skip_gram=settings.skip_gram,
-            window=self.window,
-            shrink_windows=self.shrink_windows,
-            shape=shape,
-            keep=keep,
-            negatives=negatives,
-            tree=HuffmanTree.of(self.wv) if self.hs else None,
-            # A pool as large as the vocabulary would spare nothing.
-            negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
-        )
-        return settings, maker
-
-    def _place(self, cluster: Any, total_words: int | None) -> Place:
-        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
-        words = total_words or self.corpus_total_words or 0
-        pairs_a_word = self.window + 1 if self.sg and self.hs else 1
-        options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
-        return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, options)
-
-    def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
-        return EpochPlan(
-            epoch=epoch,
-            epochs=self.epochs,
-            seed=(*self._entropy(), self.train_count, epoch),
-            learning_rate_at=lambda fraction: float(self._get_next_alpha(fraction, epoch)),
-            total_examples=total_examples,
-            total_words=total_words,
-            exact_loss=self.compute_loss,
-        )
-
-    def _entropy(self) -> tuple[int, ...]:
-        """Return the model's seed, or fresh entropy if it has none."""
-        return tuple(np.random.SeedSequence(self.seed).generate_state(4).tolist())

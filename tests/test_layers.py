@@ -52,6 +52,7 @@ LAYERS = [
     ["model_state"],
     ["server_vectors"],
     ["corpus_reading"],
+    ["training_plan"],
     ["current_model"],
     ["word2vec"],
     ["model_files"],
