@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from gensim.models.word2vec import Word2Vec
+from gensim.models.word2vec import MAX_WORDS_IN_BATCH, Word2Vec
 
+UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default: blocks may have the size that suits them
 CACHE_MEMORY = 2**28
 CLUSTER_TIMEOUT = 120.0
 # This class's own arguments, as models have them that were saved without.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.corpus_reading import CorpusReading
+from gensim_tfw2v.model_state import UNSET_BATCH_WORDS
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
 from gensim_tfw2v.training import EpochPlan
@@ -31,7 +31,7 @@ class TrainingPlan(CorpusReading):
     cluster_dtype: str | None
 
     def _place(self, cluster: Any, total_words: int | None) -> Place:
-        chosen = None if self.batch_words == MAX_WORDS_IN_BATCH else self.batch_words
+        chosen = None if self.batch_words == UNSET_BATCH_WORDS else self.batch_words
         words = total_words or self.corpus_total_words or 0
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
