@@ -12,15 +12,15 @@ from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
-_SKIP_GRAM_TOKENS, _CBOW_TOKENS = 1024, 2048  # the largest batches that lose no quality
-_MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache;
-_MOST_CBOW_TREE_NUMBERS = 1 << 19  # more of them share more of the tree's nodes
+_MOST_TOKENS = 1024
+_MOST_CBOW_TOKENS = 2048  # with negative sampling, where 1,024 score no better
+_MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
-_MOST_TREE_PAIRS = 8192  # in a batch: what its copies of vectors may take of the cache
+_MOST_TREE_PAIRS = 4096  # in a batch, for the same reason
 _USUAL_NEGATIVE = 5  # draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford more negatives
 _MOST_RUN_TOKENS = 512
@@ -119,8 +119,8 @@ def _batch_limits(
     """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [
-        _SKIP_GRAM_TOKENS if skip_gram else _CBOW_TOKENS,
-        (_MOST_CBOW_TREE_NUMBERS if tree and not skip_gram else _MOST_NUMBERS) / vector_size,
+        _MOST_TOKENS if skip_gram or tree else _MOST_CBOW_TOKENS,
+        _MOST_NUMBERS / vector_size,
         _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
     ]
     if negative:
