@@ -7,6 +7,7 @@ most of their nodes with their neighbours; a run of sorted pairs meets each of i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
 _NODES_MULTIPLE = 8  # vector registers hold so many float32
+# Each thread makes code for every new shape of a product, so that the same numbers of runs had better come again: they
+# are rounded up by a sixteenth at most.
+_RUNS_ROUNDED_BY = 16
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class RunShape:
         if not len(path_lengths):
             return 0
         wanted = max(self.mean_paths * float(path_lengths.mean()), float(path_lengths.max()))
-        return -int(-wanted // _NODES_MULTIPLE) * _NODES_MULTIPLE
+        return _round_up(wanted, _NODES_MULTIPLE)
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,7 @@ def arrange_pairs(
     run_batch = batch[starts]
     run_number = np.arange(len(starts)) - np.searchsorted(run_batch, np.arange(batches))[run_batch]
     runs = int(run_number.max(initial=0)) + 1
+    runs = _round_up(runs, 1 << max(runs // _RUNS_ROUNDED_BY, 1).bit_length() - 1)
     pairs_of_run = stops - starts
     place = np.arange(len(words)) + np.repeat(run_number * shape.places - starts, pairs_of_run)
     place_of_pair = np.empty(len(words), dtype=np.int32)
@@ -231,8 +236,12 @@ def _collect_nodes(
     first_entry[run[first_pairs]] = starts[first_pairs]
     run = np.repeat(run, counts)
     column = entries - first_entry[run]
-    columns = int(column.max(initial=0)) + 1
+    columns = _round_up(column.max(initial=0) + 1, _NODES_MULTIPLE)
     return _spread((*grid, columns), run * columns + column, tree.nodes[source], unused=-1)
+
+
+def _round_up(count: float, multiple: int) -> int:
+    return math.ceil(count / multiple) * multiple
 
 
 def _as_path(values: Any) -> Int64Array:

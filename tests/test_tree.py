@@ -134,7 +134,19 @@ def test_runs_keep_to_their_shape(pairs: list[tuple[int, int]], shape: RunShape)
     _, runs = arranged(pairs, shape)
     lengths = HuffmanTree.of(model_of(MIXED).wv).path_lengths()[[word for _, word in pairs]]
     assert runs.hidden.shape[2] == shape.places
-    assert runs.nodes.shape[2] <= max(1, shape.most_nodes(lengths))
+    assert runs.nodes.shape[2] <= max(8, shape.most_nodes(lengths))  # without pairs there are no lengths
+
+
+def test_numbers_of_runs_and_nodes_come_again() -> None:
+    rounded = set()
+    for pairs in range(1000, 1400, 4):
+        _, runs = arranged([(0, 0)] * pairs, RunShape(4, 1.0), batch_tokens=20)
+        assert pairs / 4 <= runs.leaves.shape[1] <= pairs / 4 * 17 / 16
+        rounded.add(runs.leaves.shape[1])
+        assert runs.nodes.shape[2] % 8 == 0
+    assert len(rounded) < 10
+    _, few = arranged([(0, 0)] * 36, RunShape(4, 1.0), batch_tokens=20)
+    assert few.leaves.shape[1] == 9
 
 
 @pytest.mark.parametrize("most", [50, 2**31 - 1], ids=["packed in 32 bits", "packed in 64 bits"])
