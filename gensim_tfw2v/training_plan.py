@@ -31,6 +31,7 @@ class TrainingPlan(CorpusReading):
     cluster_dtype: str | None
 
     def _place(self, cluster: Any, total_words: int | None) -> Place:
+        """Return where training is to run, and on blocks of which size."""
         chosen = None if self.batch_words == UNSET_BATCH_WORDS else self.batch_words
         words = total_words or self.corpus_total_words or 0
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
@@ -80,6 +81,7 @@ class TrainingPlan(CorpusReading):
         return settings, maker
 
     def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
+        """Return what an epoch is to be trained with."""
         return EpochPlan(
             epoch=epoch,
             epochs=self.epochs,
