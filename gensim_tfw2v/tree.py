@@ -131,8 +131,7 @@ def arrange_pairs(
     # Runs are numbered within their batch; a run's first pair brings its whole path.
     run_batch = batch[starts]
     run_number = np.arange(len(starts)) - np.searchsorted(run_batch, np.arange(batches))[run_batch]
-    runs = int(run_number.max(initial=0)) + 1
-    runs = _round_up(runs, 1 << max(runs // _RUNS_ROUNDED_BY, 1).bit_length() - 1)
+    runs = _recurring(int(run_number.max(initial=0)) + 1)
     pairs_of_run = stops - starts
     place = np.arange(len(words)) + np.repeat(run_number * shape.places - starts, pairs_of_run)
     place_of_pair = np.empty(len(words), dtype=np.int32)
@@ -238,6 +237,11 @@ def _collect_nodes(
     column = entries - first_entry[run]
     columns = _round_up(column.max(initial=0) + 1, _NODES_MULTIPLE)
     return _spread((*grid, columns), run * columns + column, tree.nodes[source], unused=-1)
+
+
+def _recurring(runs: int) -> int:
+    """Return this number of runs rounded up to a multiple of a power of two that grows with it."""
+    return _round_up(runs, 1 << (max(runs // _RUNS_ROUNDED_BY, 1).bit_length() - 1))
 
 
 def _round_up(count: float, multiple: int) -> int:

@@ -13,14 +13,14 @@ from gensim_tfw2v.batches import BatchShape
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _MOST_TOKENS = 1024
-_MOST_CBOW_TOKENS = 2048  # with negative sampling, where 1,024 score no better
+_MOST_CBOW_TOKENS = 2048  # with negative sampling, where 1,024 are a little faster and score lower
 _MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
-_MOST_TREE_PAIRS = 4096  # in a batch, for the same reason
+_MOST_TREE_PAIRS = 4096  # of a batch: a step copies a vector for each of them
 _USUAL_NEGATIVE = 5  # draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford more negatives
 _MOST_RUN_TOKENS = 512
