@@ -11,12 +11,11 @@ from timeit import default_timer
 from typing import Any
 
 import numpy as np
-from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.current_model import CurrentModel, check_tables
 from gensim_tfw2v.huffman import huffman_codes
-from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT
+from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
 from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.model_board import start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
@@ -117,7 +116,7 @@ class TFWord2Vec(TrainingPlan):
         null_word: int = 0,
         trim_rule: Callable[[str, int, int], int] | None = None,
         sorted_vocab: int = 1,
-        batch_words: int = MAX_WORDS_IN_BATCH,
+        batch_words: int = UNSET_BATCH_WORDS,
         compute_loss: bool = False,
         callbacks: Iterable[Any] = (),
         comment: str | None = None,
