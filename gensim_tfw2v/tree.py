@@ -34,7 +34,7 @@ class HuffmanTree:
     """
 
     nodes: Int32Array  # [sum of path lengths]
-    offsets: Int64Array  # [V + 1]
+    offsets: Int32Array  # [V + 1]
     leaf: Int32Array  # [V], -1 for words without a path
     first: Int32Array  # [V], by node
     middle: Int32Array
@@ -60,15 +60,14 @@ class HuffmanTree:
         first = np.zeros(size, dtype=np.int64)
         first[nodes] = passed_before[:-1] - np.repeat(passed_before[offsets[:-1]], lengths)
         leaf = np.where(lengths > 0, passed_before[offsets[1:]] - passed_before[offsets[:-1]], -1)
-        return cls(
-            nodes, offsets, *(array.astype(np.int32) for array in (leaf, first, first + below_left, first + below))
-        )
+        arrays = (offsets, leaf, first, first + below_left, first + below)
+        return cls(nodes, *(array.astype(np.int32) for array in arrays))
 
-    def path_lengths(self) -> Int64Array:
+    def path_lengths(self) -> Int32Array:
         """Return the code length of every word."""
         return np.diff(self.offsets)
 
-    def count_shared(self, words: Int32Array, leaves: Int32Array) -> Int64Array:
+    def count_shared(self, words: Int32Array, leaves: Int32Array) -> Int32Array:
         """Return how many nodes of each word's path are also on the path of a leaf to the left of it (-1: none)."""
         low, high = self.offsets[words], self.offsets[words + 1]
         starts = low
@@ -84,10 +83,10 @@ class HuffmanTree:
 class RunShape:
     """How large runs may get: larger ones meet a node fewer times, smaller ones leave fewer places unused."""
 
-    places: int  # H, most pairs
+    places: int  # H, most pairs; 255 at most
     mean_paths: float  # U, most nodes, in mean path lengths
 
-    def most_nodes(self, path_lengths: Int64Array) -> int:
+    def most_nodes(self, path_lengths: Int32Array) -> int:
         """Return how many nodes a run of words with these paths may have: the longest path at least."""
         if not len(path_lengths):
             return 0
@@ -140,19 +139,18 @@ def arrange_pairs(
     grid = (batches, runs, shape.places)
 
     new_nodes[starts] = tree.path_lengths()[words[starts]]
-    run_place = run_batch * runs + run_number
-    nodes = _collect_nodes(new_nodes, words, np.repeat(run_place, pairs_of_run), tree, (batches, runs))
-    used = np.maximum(nodes, 0)
+    nodes = _collect_nodes(new_nodes, words, starts, run_batch * runs + run_number, tree, (batches, runs))
     paired = np.zeros(batches, dtype=np.int32)
     with_pairs = np.flatnonzero(np.diff(splits))
     paired[with_pairs] = owners[splits[with_pairs + 1] - 1] + 1
     return TreeRuns(
         hidden=_spread(grid, place, owners[order], unused=0),
         leaves=_spread(grid, place, leaves, unused=-1),
-        nodes=used,
-        first=tree.first[used],
-        middle=np.where(nodes < 0, 0, tree.middle[used]),
-        end=np.where(nodes < 0, 0, tree.end[used]),
+        nodes=np.maximum(nodes, 0),
+        # The last place of these, which is what -1 finds, is no node's: a tree has one node less than leaves.
+        first=tree.first[nodes],
+        middle=tree.middle[nodes],
+        end=tree.end[nodes],
         node_segments=sort_into_segments(nodes.reshape(batches, -1)),
         places=place_of_pair,
         owners=owners,
@@ -178,7 +176,7 @@ def _sort(splits: Int32Array, leaves: Int32Array) -> tuple[Int64Array, Int32Arra
     return order[used].astype(np.int64) + np.repeat(splits[:-1], counts), grid[used]
 
 
-def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree) -> Int64Array:
+def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree) -> Int32Array:
     """Return how many nodes of each pair's path the pair before it in its batch does not pass."""
     changes = np.ones(len(words), dtype=bool)
     np.not_equal(words[1:], words[:-1], out=changes[1:])
@@ -187,24 +185,26 @@ def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, 
     at = np.flatnonzero(changes)
     before = leaves[at - 1]
     before[np.searchsorted(at, begins)] = -1
-    new_nodes = np.zeros(len(words), dtype=np.int64)
+    new_nodes = np.zeros(len(words), dtype=np.int32)
     new_nodes[at] = tree.path_lengths()[words[at]] - tree.count_shared(words[at], before)
     return new_nodes
 
 
 def _cut_into_runs(
-    splits: Int32Array, new_nodes: Int64Array, lengths: Int64Array, shape: RunShape
+    splits: Int32Array, new_nodes: Int32Array, lengths: Int32Array, shape: RunShape
 ) -> tuple[Int64Array, Int64Array]:
     """Return where runs start and stop: each takes as many pairs of its batch as the shape lets it."""
     pairs = len(new_nodes)
-    nodes_before = np.cumsum(new_nodes)
-    batch_stops = np.repeat(splits[1:], np.diff(splits)).astype(np.int64)
+    # Nodes before each pair, after the last as many as no run may have.
+    nodes_before = np.full(pairs + shape.places, np.iinfo(np.int32).max, dtype=np.int32)
+    np.cumsum(new_nodes, out=nodes_before[:pairs])
     # Where a run would stop that starts at each pair; its first pair brings its whole path.
-    stops = np.minimum(np.arange(pairs) + shape.places, batch_stops)
-    most = nodes_before + shape.most_nodes(lengths) - lengths
-    wide = np.flatnonzero(nodes_before[stops - 1] > most)
-    stops[wide] = np.minimum(np.searchsorted(nodes_before, most[wide], side="right"), batch_stops[wide])
-    stop_of = memoryview(stops)  # type: ignore[arg-type]  # reads one number in half the time that NumPy takes
+    most = nodes_before[:pairs] + shape.most_nodes(lengths) - lengths
+    fit = np.zeros(pairs, dtype=np.uint8)
+    for place in range(shape.places):
+        fit += (nodes_before[place : place + pairs] <= most).view(np.uint8)
+    stops = np.minimum(np.arange(pairs) + fit, np.repeat(splits[1:], np.diff(splits)))
+    stop_of = memoryview(stops)  # reads one number in half the time that NumPy takes
     starts = [0]
     while starts[-1] < pairs:
         starts.append(stop_of[starts[-1]])
@@ -212,31 +212,44 @@ def _cut_into_runs(
 
 
 def _collect_nodes(
-    new_nodes: Int64Array, words: Int32Array, run_of: Int64Array, tree: HuffmanTree, grid: tuple[int, int]
+    new_nodes: Int32Array,
+    words: Int32Array,
+    first_pairs: Int64Array,
+    run_places: Int64Array,
+    tree: HuffmanTree,
+    grid: tuple[int, int],
 ) -> Int32Array:
     """Return the nodes of each run [S, R, U], each once, unused places -1.
 
     Parameters
     ----------
-    new_nodes, words, run_of : ndarray
-        For each pair: how many nodes it brings to its run, its word, and its run, counted through the whole block.
+    new_nodes, words : ndarray
+        For each pair: how many nodes it brings to its run, and its word.
+    first_pairs, run_places : ndarray
+        For each run: its first pair, and its place among all of the block.
     grid : (int, int)
         Batches, and runs in each.
     """
     bring = np.flatnonzero(new_nodes)
-    counts = new_nodes[bring]
-    starts = starts_of(counts)
-    entries = np.arange(starts[-1])
     # What a pair brings is the end of its path.
-    source = entries + np.repeat(tree.offsets[words[bring] + 1] - starts[1:], counts)
-    first_entry = np.zeros(grid[0] * grid[1], dtype=np.int64)
-    run = run_of[bring]
-    first_pairs = np.flatnonzero(np.diff(run, prepend=-1))
-    first_entry[run[first_pairs]] = starts[first_pairs]
-    run = np.repeat(run, counts)
-    column = entries - first_entry[run]
-    columns = _round_up(column.max(initial=0) + 1, _NODES_MULTIPLE)
-    return _spread((*grid, columns), run * columns + column, tree.nodes[source], unused=-1)
+    stops = tree.offsets[words[bring] + 1]
+    source = _ranges(stops - new_nodes[bring], new_nodes[bring])
+    nodes_before = starts_of(new_nodes)[first_pairs]
+    of_run = np.zeros(grid[0] * grid[1], dtype=np.int64)
+    of_run[run_places] = np.diff(nodes_before, append=len(source))
+    columns = _round_up(of_run.max(initial=1), _NODES_MULTIPLE)
+    nodes = np.full((*grid, columns), -1, dtype=np.int32)
+    nodes[np.arange(columns) < of_run.reshape(*grid, 1)] = tree.nodes[source]
+    return nodes
+
+
+def _ranges(starts: Int32Array, lengths: Int32Array) -> Int64Array:
+    """Return the numbers ``start, start + 1, ...`` of each range, one after the other; no range may be empty."""
+    steps = np.ones(int(lengths.sum()), dtype=np.int64)
+    if len(starts):
+        steps[0] = starts[0]
+        steps[np.cumsum(lengths[:-1])] = starts[1:] - starts[:-1] - lengths[:-1] + 1
+    return np.cumsum(steps, out=steps)
 
 
 def _recurring(runs: int) -> int:
