@@ -15,13 +15,13 @@ from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from,
 from one_run import is_finite, scores_of
 from reports import MISSING, add_output_arguments, say, start_report
 
-_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "push_batches", "fresh_rows",
+_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "fresh_rows",
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
     "all equally fast. One is at first, and more and more join it.",
-    "bounds: by how much all blocks in flight together may move a row of inputs, outputs and nodes, in multiples "
-    "of what a batch may.",
+    "slopes: how steep the sigmoid is taken to be where rows of inputs, outputs and nodes are trained. The steeper, "
+    "the less of what blocks in flight all find is kept.",
     "Scores: percent. Nothing runs side by side here, so that nothing is timed.",
     "ideal speed: words by the time that they would take if every block in flight were trained as fast as one alone. "
     "Only the start keeps it from being the number of blocks in flight.",
@@ -34,7 +34,7 @@ class Pipeline:
 
     in_flight: int
     batch_words: int | None = None
-    push_batches: Sequence[float] | None = None
+    slopes: Sequence[float] | None = None
     start_share: float | None = None
     fresh_rows: int = 0
 
@@ -67,7 +67,7 @@ def measure(job: Job, pipeline: Pipeline) -> dict[str, Any]:
     return {
         "in_flight": pipeline.in_flight,
         "block_words": model.block_words,
-        "bounds": None if alone else list(model.placement.batches_a_push),
+        "slopes": None if alone else list(model.placement.slopes),
         "scores": scores_of(model.wv),
         "finite": is_finite(model.wv),
         "ideal_speed": model.placement.ideal_speed,
@@ -84,7 +84,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     load_tensorflow()  # with its threads set, before others import it
     from stale_placement import StalePlacement
 
-    from gensim_tfw2v.cluster.wire import BATCHES_A_PUSH
+    from gensim_tfw2v.cluster.rivalry import SLOPES
 
     class Stale(TFWord2Vec):
         """Ours, with blocks in flight."""
@@ -99,8 +99,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
             def make(*model: Any) -> Any:
                 start = _start(pipeline, job.epochs * words / self.block_words)
-                batches_a_push = pipeline.push_batches or BATCHES_A_PUSH
-                self.placement = StalePlacement(*model, start, batches_a_push, pipeline.fresh_rows)
+                self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, pipeline.fresh_rows)
                 return self.placement
 
             return Place(self.block_words, choose_negative_pool(self.block_words), make, stale=in_flight > 1)
@@ -128,13 +127,13 @@ def _start(pipeline: Pipeline, blocks_in_all: float) -> Any:
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
     names = list(runs[0]["scores"])
-    table = [["in flight", "block words", "bounds", *names, "finite", "ideal speed"]]
+    table = [["in flight", "block words", "slopes", *names, "finite", "ideal speed"]]
     for run in runs:
-        bounds = MISSING if run["bounds"] is None else ", ".join(f"{bound:g}" for bound in run["bounds"])
+        slopes = MISSING if run["slopes"] is None else ", ".join(f"{slope:g}" for slope in run["slopes"])
         scores = [MISSING if (score := run["scores"][name]) is None else f"{score:.2f}" for name in names]
         finite = "yes" if run["finite"] else "**NO**"
         table.append(
-            [str(run["in_flight"]), f"{run['block_words']:,}", bounds, *scores, finite, f"{run['ideal_speed']:.2f}"]
+            [str(run["in_flight"]), f"{run['block_words']:,}", slopes, *scores, finite, f"{run['ideal_speed']:.2f}"]
         )
     return table
 
@@ -151,9 +150,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--words", type=count, metavar="N", help="of the corpus, from its start (default: all)")
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen by blocks in flight)")
     tables = ("INPUTS", "OUTPUTS", "NODES")
-    push_help = "batches whose bounds all blocks in flight together may move a row by (default: the package's)"
-    add("--push-batches", nargs=3, type=number_from(0, float), metavar=tables, help=push_help)
-    fresh_help = "the rows of so many frequent words are pulled when a block is trained, and not bounded (default 0)"
+    slope_help = "how steep the sigmoid is taken to be: 0 keeps all of every block's changes (default: the package's)"
+    add("--slopes", nargs=3, type=number_from(0, float), metavar=tables, help=slope_help)
+    fresh_help = "the rows of so many frequent words are pulled when a block is trained, and keep all (default 0)"
     add("--fresh-rows", type=number_from(0), default=0, metavar="N", help=fresh_help)
     start_help = "share of the training after which all are in flight, each after eight more blocks at the soonest"
     add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")

@@ -18,10 +18,10 @@ import tensorflow as tf
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster import wire
 from gensim_tfw2v.cluster.gradual_start import GradualStart
+from gensim_tfw2v.cluster.rivalry import SLOPES, without_what_rivals_find
 from gensim_tfw2v.graph_arguments import lookups_for, objective_of
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.steps import Tables, block_function
-from gensim_tfw2v.updates import bounded_steps
 from gensim_tfw2v.work import ChunkWork, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"
@@ -46,11 +46,11 @@ class StalePlacement:
     ----------
     start : GradualStart
         Says how many blocks may be in flight.
-    batches_a_push : sequence of float
-        Whose bounds all blocks in flight together may move a row of inputs, outputs and nodes by.
+    slopes : sequence of float
+        As `gensim_tfw2v.cluster.rivalry.SLOPES`, in whose place they stand.
     fresh_rows : int
-        The rows of so many of the most frequent words are pulled when their block is trained, and their changes are
-        not bounded.
+        The rows of so many of the most frequent words are pulled when their block is trained, and keep all of
+        their changes.
     """
 
     concurrency = 1
@@ -61,10 +61,10 @@ class StalePlacement:
         settings: StepSettings,
         maker: BlockMaker,
         start: GradualStart,
-        batches_a_push: Sequence[float],
+        slopes: Sequence[float],
         fresh_rows: int,
     ) -> None:
-        self.batches_a_push = batches_a_push
+        self.slopes = slopes
         self._settings = settings
         self._maker = maker
         self._start = start
@@ -101,8 +101,6 @@ class StalePlacement:
         self._words += len(work.ids)
         self._ideal_time += len(work.ids) / rivals
         staged = wire.stage(self._model, prepare(self._maker, work), shards=1, rivals=rivals, figures=np.zeros(0))
-        bounds = wire.push_bounds(self._settings, rivals, self.batches_a_push)
-        staged = staged._replace(push_bounds=bounds)
         self._in_flight.append(InFlight(staged, self._pull(staged), turn))
         batches = len(staged.pairs)
         nothing = np.zeros(batches, np.float32)
@@ -127,8 +125,12 @@ class StalePlacement:
             own = tf.Variable(start, trainable=False)
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
-        bounds = np.where(is_fresh, np.float32(np.inf), np.repeat(staged.push_bounds, staged.rows.counts[0]))
-        change = bounded_steps(own - start, tf.constant(1.0), tf.constant(bounds))
+        contested = staged.contested
+        steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), contested.counts)
+        contested = contested._replace(pulls=contested.pulls * steeper)
+        contested = tf.nest.map_structure(tf.convert_to_tensor, contested)
+        scaled = without_what_rivals_find(own - start, start, contested, objective_of(self._settings))
+        change = tf.where(is_fresh[:, None], own - start, scaled)
         first = 0
         for table, rows in self._rows_of(staged):
             of_table = change[first : first + len(rows)]

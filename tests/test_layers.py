@@ -38,7 +38,7 @@ LAYERS = [
     ["work"],
     ["tuning", "maths", "updates", "placement", "evaluation"],
     ["steps"],
-    ["graph_arguments"],
+    ["graph_arguments", "cluster.rivalry"],
     ["cluster.wire"],
     ["cluster.task_functions"],
     ["cluster.server", "cluster.connection"],
@@ -119,6 +119,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "steps",
         "graph_arguments",
         "tensorflow_runtime",
+        "cluster.rivalry",
         "cluster.wire",
         "cluster.graphs",
     }

@@ -52,8 +52,8 @@ def test_blocks_in_flight_whose_rows_are_all_fresh_leave_the_vectors_of_training
 
 
 def test_blocks_in_flight_do_not_know_what_others_have_changed(job: Job) -> None:
-    unbounded = Pipeline(4, BLOCK_WORDS, push_batches=[math.inf] * 3)
-    difference = train(job, unbounded).wv.vectors - trained_here(job).wv.vectors
+    unscaled = Pipeline(4, BLOCK_WORDS, slopes=[0.0] * 3)
+    difference = train(job, unscaled).wv.vectors - trained_here(job).wv.vectors
     assert np.abs(difference).max() > 1e-2
 
 
@@ -67,8 +67,8 @@ def test_the_command_saves_a_row_for_every_number_of_blocks_in_flight(tmp_path: 
     done = run_command("stale_blocks.py", corpus_in(tmp_path), *small, "--output", tmp_path)
     assert done.returncode == 0, done.stderr
     alone, four = json.loads((tmp_path / "stale_blocks.json").read_text())["runs"]
-    assert (alone["in_flight"], alone["bounds"], alone["ideal_speed"]) == (1, None, 1.0)
-    assert (four["in_flight"], four["block_words"], len(four["bounds"])) == (4, 50, 3)
+    assert (alone["in_flight"], alone["slopes"], alone["ideal_speed"]) == (1, None, 1.0)
+    assert (four["in_flight"], four["block_words"], len(four["slopes"])) == (4, 50, 3)
     for run in (alone, four):
         assert run["finite"]
         assert math.isfinite(run["scores"]["wordsim353"])

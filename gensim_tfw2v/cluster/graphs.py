@@ -19,12 +19,12 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import check_for_new_graphs, device
+from gensim_tfw2v.cluster.rivalry import without_what_rivals_find
 from gensim_tfw2v.cluster.task_figures import NAMES
 from gensim_tfw2v.cluster.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, BlockRows, StagedBlock
 from gensim_tfw2v.graph_arguments import pair_lookups
 from gensim_tfw2v.steps import Figures, Objective, Tables, block_function
-from gensim_tfw2v.updates import bounded_steps
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
         began = tf.timestamp()
     with tf.control_dependencies([began]):
         figures, end = _train(shape, train_block, staged)
-    bounds = tf.repeat(tf.tile(staged.block.push_bounds, [shape.shards]), tf.reshape(rows.counts, [-1]))
-    change = bounded_steps(end - staged.start, tf.constant(1.0), bounds)
+    change = without_what_rivals_find(end - staged.start, staged.start, staged.block.contested, shape.objective)
     with tf.control_dependencies([*figures, change]):
         trained = tf.timestamp()
     servers = _push(shape, handles, rows, staged.messages, change)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.cluster.rivalry import CONTESTED, Contested, contested_rows
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
@@ -30,8 +30,6 @@ from gensim_tfw2v.tree import HuffmanTree, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import ChunkWork, PreparedBlock
 
-# Whose bounds all blocks in flight together may move a row of inputs, outputs and nodes by.
-BATCHES_A_PUSH = (3.0, 12.0, 3.0)
 _HEAD = 7  # numbers at the beginning of an assignment
 
 
@@ -49,7 +47,7 @@ class StagedBlock(NamedTuple):
     rates: Rates
     run_tokens: Any
     rows: BlockRows
-    push_bounds: Any  # [3], norm of what is added to a row of each of them at most
+    contested: Contested
     pairs: Any  # [S]
     touched_rows: Any  # [S]
     tokens: Any
@@ -61,7 +59,7 @@ STAGED_BLOCK = StagedBlock(
     rates=SIGNATURE[2],
     run_tokens=tf.TensorSpec([], tf.int32),
     rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
-    push_bounds=tf.TensorSpec([3], tf.float32),
+    contested=CONTESTED,
     pairs=tf.TensorSpec([None], tf.int64),
     touched_rows=tf.TensorSpec([None], tf.int64),
     tokens=tf.TensorSpec([], tf.int64),
@@ -196,7 +194,7 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
         rows=rows,
-        push_bounds=push_bounds(model.settings, rivals),
+        contested=contested_rows(own, len(rows.numbers), model.settings, prepared.learning_rates.mean(), rivals),
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
@@ -233,17 +231,6 @@ def _in_shards(ids: Int32Array | None, size: int, shards: int) -> list[Int32Arra
     is_wanted = np.zeros(size, bool)
     is_wanted[ids.reshape(-1)] = True
     return [np.flatnonzero(is_wanted[shard::shards]).astype(np.int32) for shard in range(shards)]
-
-
-def push_bounds(settings: StepSettings, rivals: int, batches_a_push: Sequence[float] = BATCHES_A_PUSH) -> Float32Array:
-    """Return by how much a block may move a row of each table, when `rivals` blocks are trained at a time, it included.
-
-    They all start from about the same rows: what each finds right for a frequent word they all find, and the sum of it
-    all would overshoot. So together they may move a row as far as a few batches of one process could. Rows of outputs
-    need more room than those of inputs, which the scores of the vectors are about.
-    """
-    share = math.inf if rivals == 1 else settings.update_bound / rivals
-    return np.array([batches * share for batches in batches_a_push], np.float32)
 
 
 def _renumbered(segments: Segments | None, numbers: Int32Array) -> Any:

@@ -1,0 +1,133 @@
+"""What a block may add to rows that other blocks are trained on at the same time.
+
+Blocks in flight start from about the same rows, so that each finds what the others find as well. Along a direction in
+which the vectors that a row meets have the mean square λ, p pairs at learning rate η take the row the share
+1 - exp(-a) of the way to where it would settle, with a about η s p λ, where s is the slope of the sigmoid. n such
+blocks one after the other would take it 1 - exp(-n a) of the way; side by side they all start at the same place, and
+the sum of their changes is n (1 - exp(-a)). So each change is scaled by the quotient of the two, direction by
+direction. Rare words' rows keep nearly all of it; of what every block finds, 1 / n remains, above all along the
+direction that all vectors have in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.batches import Block
+from gensim_tfw2v.placement import StepSettings
+from gensim_tfw2v.steps import Objective
+from gensim_tfw2v.vocabulary import Float32Array, Int32Array
+
+# s of the rows of inputs, outputs and nodes; found by the scores of their vectors (`benchmarks/stale_blocks.py`).
+SLOPES = (0.07, 0.05, 0.05)
+_MOST_ROWS = 3072  # of a table: the others move too little to overshoot
+_NEGLIGIBLE = 1e-6  # an `a` at which blocks side by side are as good as blocks one after the other
+
+
+class Contested(NamedTuple):
+    """The rows that a block trains most, of all its tables one after the other."""
+
+    rows: Any  # [K], in the worker's matrix
+    pulls: Any  # [K], η s p of each
+    counts: Any  # [3], how many are of inputs, outputs, nodes
+    rivals: Any  # n, blocks that are trained at a time, this one included
+
+
+CONTESTED = Contested(
+    tf.TensorSpec([None], tf.int32),
+    tf.TensorSpec([None], tf.float32),
+    tf.TensorSpec([3], tf.int32),
+    tf.TensorSpec([], tf.float32),
+)
+
+
+def contested_rows(block: Block, rows: int, settings: StepSettings, rate: float, rivals: int) -> Contested:
+    """Return which of a worker's rows the block trains most; none if nobody else is at work.
+
+    Parameters
+    ----------
+    block : Block
+        With rows numbered as they are in the worker's matrix.
+    rows : int
+        In that matrix.
+    rate : float
+        The block's mean learning rate.
+    """
+    if rivals == 1:
+        return Contested(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1))
+    found = [
+        _most_trained(pairs, rate * slope)
+        for pairs, slope in zip(_pairs_by_row(block, rows, settings), SLOPES, strict=True)
+    ]
+    numbers, pulls = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return Contested(numbers, pulls, np.array([len(kept) for kept, _ in found], np.int32), np.float32(rivals))
+
+
+def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Float32Array, Float32Array, Float32Array]:
+    """Return how many pairs train each row [U] as one of inputs, outputs and nodes, about."""
+    pairs = float(block.pairs.sum())
+    partners = 0.0  # of an input row in a pair
+    outputs = nodes = np.zeros(rows, np.float32)
+    if block.candidate_ids is not None:
+        targets, drawn = np.split(block.candidate_ids, [-settings.shared_negatives], axis=2)
+        outputs = _shared_out(targets, pairs, rows) + _shared_out(drawn, pairs * settings.negative, rows)
+        partners += 1 + settings.negative
+    if block.tree_runs is not None:
+        runs = block.tree_runs
+        leaves = np.sort(runs.leaves[runs.leaves >= 0])
+        used = runs.end > 0
+        numbers, places = np.unique(runs.nodes[used], return_index=True)
+        below = [np.searchsorted(leaves, edge[used][places]) for edge in (runs.first, runs.end)]
+        nodes = np.zeros(rows, np.float32)
+        nodes[numbers] = below[1] - below[0]
+        partners += float(nodes.sum()) / max(pairs, 1.0)
+    return _shared_out(block.input_ids, pairs * partners, rows), outputs, nodes
+
+
+def _shared_out(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
+    """Return what each row gets of so many pairs if every place of `ids` gets the same."""
+    return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
+
+
+def _most_trained(pairs: Float32Array, pull: float) -> tuple[Int32Array, Float32Array]:
+    """Return the rows with most pairs, and the pull on each."""
+    trained = np.flatnonzero(pairs)
+    if len(trained) > _MOST_ROWS:
+        trained = trained[np.argpartition(pairs[trained], -_MOST_ROWS)[-_MOST_ROWS:]]
+    return trained.astype(np.int32), pairs[trained] * np.float32(pull)
+
+
+def without_what_rivals_find(
+    change: tf.Tensor, start: tf.Tensor, contested: Contested, objective: Objective
+) -> tf.Tensor:
+    """Return the changes [U, D] of rows that were `start` [U, D] as they may be added to what others add."""
+    rows = tf.split(contested.rows, contested.counts, num=3)
+    pulls = tf.split(contested.pulls, contested.counts, num=3)
+    used = [
+        number for number, is_used in ((1, objective.negative_sampling), (2, objective.hierarchical_softmax)) if is_used
+    ]
+    meetings = [(0, used), *((number, [0]) for number in used)]
+    scaled = []
+    for table, met in meetings:
+        vectors = tf.gather(start, tf.concat([rows[other] for other in met], 0))
+        weights = tf.concat([pulls[other] for other in met], 0)
+        moves = tf.gather(change, rows[table])
+        scaled.append(_scaled(moves, pulls[table], vectors, weights, contested.rivals))
+    places = tf.concat([rows[table] for table, _ in meetings], 0)
+    return tf.tensor_scatter_nd_update(change, places[:, None], tf.concat(scaled, 0))
+
+
+def _scaled(moves: tf.Tensor, pulls: tf.Tensor, vectors: tf.Tensor, weights: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
+    """Return `moves` [K, D] of rows with these pulls, scaled along the directions that the vectors they meet have."""
+    shares = tf.math.divide_no_nan(weights, tf.reduce_sum(weights))
+    moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
+    # Vectors that are no longer finite have no directions, and are for the user to find.
+    moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
+    squares, directions = tf.linalg.eigh(moment)
+    settling = pulls[:, None] * tf.maximum(squares, 0.0)
+    share = tf.math.expm1(-rivals * settling) / (rivals * tf.math.expm1(-tf.maximum(settling, _NEGLIGIBLE)))
+    share = tf.where(settling > _NEGLIGIBLE, share, 1.0)
+    return tf.matmul(tf.matmul(moves, directions) * share, directions, transpose_b=True)

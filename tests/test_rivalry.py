@@ -1,0 +1,131 @@
+"""What of a block's changes is kept when other blocks are trained at the same time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
+from test_tree import MIXED, gensim_path, model_of
+
+from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, contested_rows, without_what_rivals_find
+from gensim_tfw2v.cluster.wire import WorkerModel, stage
+from gensim_tfw2v.steps import Objective
+from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.work import prepare
+
+RATE = 0.05
+INPUTS, OUTPUTS = slice(0, 7), slice(7, 12)
+
+
+OBJECTIVE = Objective(True, True, False, True, True, False)
+
+
+def matrix(seed: int, rows: int = 12) -> np.ndarray:
+    """Return rows that have a direction in common, as vectors of words do."""
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(rows, SIZE)) + 2.0).astype(np.float32)
+
+
+def contested(rivals: int, pull: float = 1.0) -> Contested:
+    """Return rows of which each next one is trained half as much."""
+    pulls = pull * np.concatenate([0.5 ** np.arange(7), 0.5 ** np.arange(5)]).astype(np.float32)
+    return Contested(np.arange(12, dtype=np.int32), pulls, np.array([7, 5, 0], np.int32), np.float32(rivals))
+
+
+def kept(change: np.ndarray, start: np.ndarray, rows: Contested) -> np.ndarray:
+    """Return what may be added, as the graph has it."""
+    tensors = tf.nest.map_structure(tf.convert_to_tensor, (change, start, rows))
+    return np.asarray(without_what_rivals_find(*tensors, OBJECTIVE))
+
+
+def directions_met(start: np.ndarray, rows: Contested, met: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean squares and directions of the rows that are met, each as often as it is trained."""
+    vectors, weights = start[met].astype(np.float64), rows.pulls[met].astype(np.float64)
+    moment = sum(weight * np.outer(vector, vector) for weight, vector in zip(weights, vectors, strict=True))
+    squares, directions = np.linalg.eigh(moment / weights.sum())
+    return squares, directions
+
+
+@pytest.mark.parametrize("rivals", [2, 16])
+def test_blocks_side_by_side_go_as_far_as_blocks_one_after_the_other(rivals: int) -> None:
+    start, goal, rows = matrix(1), matrix(2), contested(rivals)
+    alone, in_turn = np.zeros((2, *start.shape))
+    for own, met in ((INPUTS, OUTPUTS), (OUTPUTS, INPUTS)):
+        squares, directions = directions_met(start, rows, met)
+        for row in range(own.start, own.stop):
+            for square, direction in zip(squares, directions.T, strict=True):
+                way = direction @ (goal - start)[row] * direction
+                rest = np.exp(-rows.pulls[row] * square)  # of the way, that a block leaves
+                alone[row] += (1 - rest) * way
+                in_turn[row] += (1 - rest**rivals) * way
+    together = rivals * kept(alone.astype(np.float32), start, rows)
+    np.testing.assert_allclose(together, in_turn, atol=1e-4)
+    assert np.abs(rivals * alone - in_turn).max() > 0.1, "there was nothing to take away"
+
+
+def test_rows_that_are_hardly_trained_keep_all() -> None:
+    change = matrix(3)
+    np.testing.assert_allclose(kept(change, matrix(1), contested(16, pull=1e-9)), change, atol=1e-5)
+
+
+def test_rows_that_are_not_contested_keep_all() -> None:
+    change, rows = matrix(3, 20), contested(16)
+    found = kept(change, matrix(1, 20), rows)
+    np.testing.assert_array_equal(found[12:], change[12:])
+    assert np.abs(found[:12] - change[:12]).max() > 0.1
+
+
+def test_vectors_that_are_no_longer_finite_end_no_training() -> None:
+    start = matrix(1)
+    start[3] = np.nan
+    assert np.isfinite(kept(matrix(3), start, contested(16))[OUTPUTS]).all()
+
+
+def staged(rivals: int) -> Any:
+    """Return a block as a worker has it, its rows all on one server."""
+    maker = maker_from(0)
+    model = WorkerModel(SETTINGS, maker, WORDS, 0, np.ones(1, np.float32))
+    return stage(model, prepare(maker, work_on(0, rate=RATE)), 1, rivals, np.zeros(0))
+
+
+def test_a_block_alone_contests_no_rows() -> None:
+    rows = staged(1).contested
+    assert rows.counts.tolist() == [0, 0, 0] and not len(rows.rows)
+    change = matrix(3)
+    np.testing.assert_array_equal(kept(change, matrix(1), rows), change)
+
+
+def test_all_pairs_of_a_block_are_shared_out_among_its_rows() -> None:
+    block = staged(16)
+    rows = block.contested
+    inputs, outputs, _ = np.split(rows.pulls, np.cumsum(rows.counts)[:-1])
+    trained = RATE * block.pairs.sum() * (1 + SETTINGS.negative)
+    np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained, rtol=1e-5)
+    np.testing.assert_allclose(outputs.sum(), SLOPES[1] * trained, rtol=1e-5)
+    assert rows.rows.tolist() == list(range(len(block.rows.numbers)))
+    words = block.rows.numbers[rows.rows]
+    assert words[: rows.counts[0]].tolist() == sorted(set(words[: rows.counts[0]].tolist()))
+
+
+def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:
+    model = model_of(MIXED)
+    tree = HuffmanTree.of(model.wv)
+    maker = BlockMaker(False, 2, True, BatchShape(16, 4, 1), None, None, tree)
+    prepared = prepare(maker, work_on(0))
+    assert prepared is not None
+    block = prepared.block
+    assert block.tree_runs is not None
+    passes = np.zeros(WORDS)
+    word_at = {int(leaf): word for word, leaf in enumerate(tree.leaf)}
+    for leaf in block.tree_runs.leaves[block.tree_runs.leaves >= 0].tolist():
+        for node, _ in gensim_path(model, word_at[leaf]):
+            passes[node] += 1
+    rows = contested_rows(block, WORDS, SETTINGS, RATE, 16)
+    found = np.zeros(WORDS)
+    nodes = slice(rows.counts[0], None)
+    found[rows.rows[nodes]] = rows.pulls[nodes] / (RATE * SLOPES[2])
+    np.testing.assert_allclose(found, passes, rtol=1e-5)
