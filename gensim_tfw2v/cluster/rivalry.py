@@ -24,7 +24,9 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 # s of the rows of inputs, outputs and nodes; found by the scores of their vectors (`benchmarks/stale_blocks.py`).
 SLOPES = (0.07, 0.05, 0.05)
 _MOST_ROWS = 3072  # of a table: the others move too little to overshoot
-_NEGLIGIBLE = 1e-6  # an `a` at which blocks side by side are as good as blocks one after the other
+_MOST_ROWS_MET = 1024  # of a table, whose directions are those of all of it
+_DIRECTIONS = 16  # along which vectors extend most; the others are all taken to be like their mean
+_NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
 class Contested(NamedTuple):
@@ -93,11 +95,9 @@ def _shared_out(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
 
 
 def _most_trained(pairs: Float32Array, pull: float) -> tuple[Int32Array, Float32Array]:
-    """Return the rows with most pairs, and the pull on each."""
-    trained = np.flatnonzero(pairs)
-    if len(trained) > _MOST_ROWS:
-        trained = trained[np.argpartition(pairs[trained], -_MOST_ROWS)[-_MOST_ROWS:]]
-    return trained.astype(np.int32), pairs[trained] * np.float32(pull)
+    """Return the rows with most pairs, the first of all first, and the pull on each."""
+    order = np.argsort(-pairs)[: min(_MOST_ROWS, np.count_nonzero(pairs))]
+    return order.astype(np.int32), pairs[order] * np.float32(pull)
 
 
 def without_what_rivals_find(
@@ -106,14 +106,13 @@ def without_what_rivals_find(
     """Return the changes [U, D] of rows that were `start` [U, D] as they may be added to what others add."""
     rows = tf.split(contested.rows, contested.counts, num=3)
     pulls = tf.split(contested.pulls, contested.counts, num=3)
-    used = [
-        number for number, is_used in ((1, objective.negative_sampling), (2, objective.hierarchical_softmax)) if is_used
-    ]
-    meetings = [(0, used), *((number, [0]) for number in used)]
+    used = [objective.negative_sampling, objective.hierarchical_softmax]
+    meetings = [(0, [table for table, is_used in enumerate(used, 1) if is_used])]
+    meetings += [(table, [0]) for table in meetings[0][1]]
     scaled = []
     for table, met in meetings:
-        vectors = tf.gather(start, tf.concat([rows[other] for other in met], 0))
-        weights = tf.concat([pulls[other] for other in met], 0)
+        vectors = tf.gather(start, tf.concat([rows[other][:_MOST_ROWS_MET] for other in met], 0))
+        weights = tf.concat([pulls[other][:_MOST_ROWS_MET] for other in met], 0)
         moves = tf.gather(change, rows[table])
         scaled.append(_scaled(moves, pulls[table], vectors, weights, contested.rivals))
     places = tf.concat([rows[table] for table, _ in meetings], 0)
@@ -126,8 +125,16 @@ def _scaled(moves: tf.Tensor, pulls: tf.Tensor, vectors: tf.Tensor, weights: tf.
     moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
     # Vectors that are no longer finite have no directions, and are for the user to find.
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
-    squares, directions = tf.linalg.eigh(moment)
-    settling = pulls[:, None] * tf.maximum(squares, 0.0)
-    share = tf.math.expm1(-rivals * settling) / (rivals * tf.math.expm1(-tf.maximum(settling, _NEGLIGIBLE)))
-    share = tf.where(settling > _NEGLIGIBLE, share, 1.0)
-    return tf.matmul(tf.matmul(moves, directions) * share, directions, transpose_b=True)
+    squares, directions = tf.linalg.eigh(moment)  # ascending
+    others, squares, directions = squares[:-_DIRECTIONS], squares[-_DIRECTIONS:], directions[:, -_DIRECTIONS:]
+    other = tf.math.divide_no_nan(tf.reduce_sum(others), tf.cast(tf.size(others), tf.float32))
+    kept = _kept(pulls[:, None] * squares, rivals)
+    of_others = _kept(pulls[:, None] * other, rivals)
+    along = tf.matmul(moves, directions)
+    return moves * of_others + tf.matmul(along * (kept - of_others), directions, transpose_b=True)
+
+
+def _kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
+    """Return the share of a change that is kept, for each `a`."""
+    kept = (1.0 - tf.exp(-rivals * settling)) / (rivals * (1.0 - tf.exp(-tf.maximum(settling, _NEGLIGIBLE))))
+    return tf.where(settling > _NEGLIGIBLE, kept, 1.0)
