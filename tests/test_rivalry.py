@@ -47,7 +47,6 @@ def directions_met(start: np.ndarray, rows: Contested, met: slice) -> tuple[np.n
     vectors, weights = start[met].astype(np.float64), rows.pulls[met].astype(np.float64)
     moment = sum(weight * np.outer(vector, vector) for weight, vector in zip(weights, vectors, strict=True))
     squares, directions = np.linalg.eigh(moment / weights.sum())
-    squares[:-16] = squares[:-16].mean() if len(squares) > 16 else 0.0  # the rest are alike
     return squares, directions
 
 

@@ -25,7 +25,6 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 SLOPES = (0.07, 0.05, 0.05)
 _MOST_ROWS = 3072  # of a table: the others move too little to overshoot
 _MOST_ROWS_MET = 1024  # of a table, whose directions are those of all of it
-_DIRECTIONS = 16  # along which vectors extend most; the others are all taken to be like their mean
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
@@ -125,13 +124,9 @@ def _scaled(moves: tf.Tensor, pulls: tf.Tensor, vectors: tf.Tensor, weights: tf.
     moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
     # Vectors that are no longer finite have no directions, and are for the user to find.
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
-    squares, directions = tf.linalg.eigh(moment)  # ascending
-    others, squares, directions = squares[:-_DIRECTIONS], squares[-_DIRECTIONS:], directions[:, -_DIRECTIONS:]
-    other = tf.math.divide_no_nan(tf.reduce_sum(others), tf.cast(tf.size(others), tf.float32))
+    squares, directions = tf.linalg.eigh(moment)
     kept = _kept(pulls[:, None] * squares, rivals)
-    of_others = _kept(pulls[:, None] * other, rivals)
-    along = tf.matmul(moves, directions)
-    return moves * of_others + tf.matmul(along * (kept - of_others), directions, transpose_b=True)
+    return tf.matmul(tf.matmul(moves, directions) * kept, directions, transpose_b=True)
 
 
 def _kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
