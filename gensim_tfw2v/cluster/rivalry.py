@@ -23,8 +23,9 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 # s of the rows of inputs, outputs and nodes; found by the scores of their vectors (`benchmarks/stale_blocks.py`).
 SLOPES = (0.07, 0.05, 0.05)
-_MOST_ROWS = 3072  # of a table: the others move too little to overshoot
-_MOST_ROWS_MET = 1024  # of a table, whose directions are those of all of it
+# Of a table: the others move too little to overshoot. All of these tell the directions, as the thousand trained most have
+# others than the whole table: scores were half a point lower.
+_MOST_ROWS = 3072
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
@@ -94,9 +95,11 @@ def _shared_out(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
 
 
 def _most_trained(pairs: Float32Array, pull: float) -> tuple[Int32Array, Float32Array]:
-    """Return the rows with most pairs, the first of all first, and the pull on each."""
-    order = np.argsort(-pairs)[: min(_MOST_ROWS, np.count_nonzero(pairs))]
-    return order.astype(np.int32), pairs[order] * np.float32(pull)
+    """Return the rows with most pairs, and the pull on each."""
+    trained = np.flatnonzero(pairs)
+    if len(trained) > _MOST_ROWS:
+        trained = trained[np.argpartition(pairs[trained], -_MOST_ROWS)[-_MOST_ROWS:]]
+    return trained.astype(np.int32), pairs[trained] * np.float32(pull)
 
 
 def without_what_rivals_find(
@@ -110,8 +113,8 @@ def without_what_rivals_find(
     meetings += [(table, [0]) for table in meetings[0][1]]
     scaled = []
     for table, met in meetings:
-        vectors = tf.gather(start, tf.concat([rows[other][:_MOST_ROWS_MET] for other in met], 0))
-        weights = tf.concat([pulls[other][:_MOST_ROWS_MET] for other in met], 0)
+        vectors = tf.gather(start, tf.concat([rows[other] for other in met], 0))
+        weights = tf.concat([pulls[other] for other in met], 0)
         moves = tf.gather(change, rows[table])
         scaled.append(_scaled(moves, pulls[table], vectors, weights, contested.rivals))
     places = tf.concat([rows[table] for table, _ in meetings], 0)
