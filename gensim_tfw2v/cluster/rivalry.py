@@ -23,8 +23,8 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 # s of the rows of inputs, outputs and nodes; found by the scores of their vectors (`benchmarks/stale_blocks.py`).
 SLOPES = (0.07, 0.05, 0.05)
-# Of a table: the others move too little to overshoot. All of these tell the directions, as the thousand trained most have
-# others than the whole table: scores were half a point lower.
+# Of a table: the others move too little to overshoot. All of these tell the directions; those of the thousand rows
+# trained most are others, and scores were half a point lower by them.
 _MOST_ROWS = 3072
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
