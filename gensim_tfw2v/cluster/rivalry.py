@@ -21,7 +21,8 @@ from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import Objective
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
-# s of the rows of inputs, outputs and nodes; found by the scores of their vectors (`benchmarks/stale_blocks.py`).
+# s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as
+# the second.
 SLOPES = (0.07, 0.05, 0.05)
 # Of a table: the others move too little to overshoot. All of these tell the directions; those of the thousand rows
 # trained most are others, and scores were half a point lower by them.
