@@ -11,6 +11,7 @@ from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
 from test_tree import MIXED, gensim_path, model_of
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.cluster import rivalry
 from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, contested_rows, without_what_rivals_find
 from gensim_tfw2v.cluster.wire import WorkerModel, stage
 from gensim_tfw2v.steps import Objective
@@ -46,8 +47,7 @@ def directions_met(start: np.ndarray, rows: Contested, met: slice) -> tuple[np.n
     """Return mean squares and directions of the rows that are met, each as often as it is trained."""
     vectors, weights = start[met].astype(np.float64), rows.pulls[met].astype(np.float64)
     moment = sum(weight * np.outer(vector, vector) for weight, vector in zip(weights, vectors, strict=True))
-    squares, directions = np.linalg.eigh(moment / weights.sum())
-    return squares, directions
+    return np.linalg.eigh(moment / weights.sum())
 
 
 @pytest.mark.parametrize("size", [SIZE, 40])
@@ -108,6 +108,16 @@ def test_all_pairs_of_a_block_are_shared_out_among_its_rows() -> None:
     np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained, rtol=1e-5)
     np.testing.assert_allclose(outputs.sum(), SLOPES[1] * trained, rtol=1e-5)
     assert rows.rows.tolist() == list(range(len(block.rows.numbers)))
+
+
+def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = staged(16).contested
+    monkeypatch.setattr(rivalry, "_MOST_ROWS", 3)
+    few = staged(16).contested
+    assert few.counts.tolist() == [3, 3, 0]
+    before = np.split(everything.pulls, [everything.counts[0]])
+    for found, every in zip(np.split(few.pulls, [3]), before, strict=True):
+        np.testing.assert_array_equal(np.sort(found), np.sort(every)[-3:])
 
 
 def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:

@@ -107,6 +107,14 @@ def without_what_rivals_find(
     change: tf.Tensor, start: tf.Tensor, contested: Contested, objective: Objective
 ) -> tf.Tensor:
     """Return the changes [U, D] of rows that were `start` [U, D] as they may be added to what others add."""
+    # Looking for directions takes milliseconds, which a block alone need not spend.
+    return tf.cond(
+        tf.size(contested.rows) > 0, lambda: _with_rows_scaled(change, start, contested, objective), lambda: change
+    )
+
+
+def _with_rows_scaled(change: tf.Tensor, start: tf.Tensor, contested: Contested, objective: Objective) -> tf.Tensor:
+    """Return the changes with those of contested rows scaled."""
     rows = tf.split(contested.rows, contested.counts, num=3)
     pulls = tf.split(contested.pulls, contested.counts, num=3)
     used = [objective.negative_sampling, objective.hierarchical_softmax]
