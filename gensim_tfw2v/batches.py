@@ -90,7 +90,9 @@ class BlockMaker:
         if self.tree is not None:
             hidden, words = self._predicted(kept, left, right)
             run_shape = _SKIP_GRAM_TREE_RUN if self.skip_gram else _CBOW_TREE_RUN
-            tree_runs = arrange_pairs(hidden, words, batches, runs * self.shape.run_tokens, self.tree, run_shape)
+            batch_tokens = runs * self.shape.run_tokens
+            one_each = not self.skip_gram
+            tree_runs = arrange_pairs(hidden, words, batches, batch_tokens, self.tree, run_shape, one_each)
         run_ids, left, right = (_pad_to(array, grid) for array in (kept, left, right))
         wide_ids = _widen(kept, grid, window)
         inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)

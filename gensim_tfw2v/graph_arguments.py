@@ -63,19 +63,20 @@ def _segment_tensors(segments: Segments | None) -> SegmentTensors:
 def _tree_tensors(runs: TreeRuns | None) -> TreeTensors:
     if runs is None:
         return TreeTensors(*_nothing(TREE_RUNS))
-    fill = np.zeros((len(runs.unpaired), 2, 2), np.int32)
-    fill[:, 0, 1] = runs.unpaired
+    fill = np.zeros((len(runs.back.unowned), 2, 2), np.int32)
+    fill[:, 0, 1] = runs.back.unowned
     return TreeTensors(
+        run_splits=runs.run_splits,
         hidden=runs.hidden,
         leaves=runs.leaves[..., None],
         nodes=runs.nodes,
-        first=runs.first[:, :, None],
-        middle=runs.middle[:, :, None],
-        end=runs.end[:, :, None],
+        first=runs.first[:, None],
+        middle=runs.middle[:, None],
+        end=runs.end[:, None],
         node_segments=_segment_tensors(runs.node_segments),
-        places=runs.places,
-        owners=runs.owners,
-        splits=runs.splits,
+        places=runs.back.places,
+        splits=runs.back.splits,
+        owners=runs.back.owners,
         fill=fill,
     )
 

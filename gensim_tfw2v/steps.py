@@ -43,17 +43,18 @@ class Segments(NamedTuple):
 class TreeRuns(NamedTuple):
     """The tensors of `gensim_tfw2v.tree.TreeRuns`, with the axes that the graph compares and fills them up along."""
 
+    run_splits: tf.Tensor
     hidden: tf.Tensor
-    leaves: tf.Tensor  # [S, R, H, 1]
+    leaves: tf.Tensor  # [runs, H, 1]
     nodes: tf.Tensor
-    first: tf.Tensor  # [S, R, 1, U], as `middle` and `end`
+    first: tf.Tensor  # [runs, 1, U], as `middle` and `end`
     middle: tf.Tensor
     end: tf.Tensor
     node_segments: Segments
     places: tf.Tensor
-    owners: tf.Tensor
     splits: tf.Tensor
-    fill: tf.Tensor  # [S, 2, 2], as `tf.pad` wants it: rows for the hidden vectors after the last that is in a pair
+    owners: tf.Tensor
+    fill: tf.Tensor  # [S, 2, 2], as `tf.pad` wants it: rows for the hidden vectors after the last owner
 
 
 class BlockTensors(NamedTuple):
@@ -151,7 +152,7 @@ class _BatchPlace:
         )
 
     def slice(self, splits: tf.Tensor, *flat: tf.Tensor) -> list[tf.Tensor]:
-        """Return the parts of flat arrays that stand between this batch's split and the next."""
+        """Return the parts of arrays that stand between this batch's split and the next."""
         start = tf.raw_ops.StridedSlice(input=splits, begin=self._begin, end=self._end, strides=_EVERY)
         stop = tf.raw_ops.StridedSlice(input=splits, begin=self._end, end=self._after, strides=_EVERY)
         return [tf.raw_ops.StridedSlice(input=values, begin=start, end=stop, strides=_EVERY) for values in flat]
@@ -167,16 +168,17 @@ def _float(rank: int) -> tf.TensorSpec:
 
 SEGMENTS = Segments(_int(1), _int(1), _int(1), _int(1), _int(1))
 TREE_RUNS = TreeRuns(
-    hidden=_int(3),
-    leaves=_int(4),
-    nodes=_int(3),
-    first=_int(4),
-    middle=_int(4),
-    end=_int(4),
+    run_splits=_int(1),
+    hidden=_int(2),
+    leaves=_int(3),
+    nodes=_int(2),
+    first=_int(3),
+    middle=_int(3),
+    end=_int(3),
     node_segments=SEGMENTS,
     places=_int(1),
-    owners=_int(1),
     splits=_int(1),
+    owners=_int(1),
     fill=_int(3),
 )
 _HANDLE = tf.TensorSpec([], tf.resource)
@@ -280,16 +282,26 @@ class _Step:
         """Return the gradients of `hidden` [R, B, D] and of the rows of the nodes on the way to their targets."""
         runs = self.block.tree_runs
         flat = self._as_rows(hidden)
-        placed = tf.gather(flat, self.batch.of(runs.hidden))
-        candidates = _gather(self.tables.nodes, self.batch.of(runs.nodes))
-        labels, weights = maths.tree_weights(*map(self.batch.of, (runs.leaves, runs.first, runs.middle, runs.end)))
+        positions, nodes, *bounds = self.batch.slice(
+            runs.run_splits, runs.hidden, runs.nodes, runs.leaves, runs.first, runs.middle, runs.end
+        )
+        placed = tf.gather(flat, positions)
+        candidates = _gather(self.tables.nodes, nodes)
+        labels, weights = maths.tree_weights(*bounds)
         score = maths.scores(placed, candidates)
         self._measure(lambda: maths.loss(score, labels, weights))
         gradient = maths.pull(score, labels, weights)
+        back = self._back_from_places(self._as_rows(maths.back_to_hidden(gradient, candidates)))
+        return tf.reshape(back, self.once.hidden), maths.back_to_candidates(gradient, placed)
+
+    def _back_from_places(self, gradients: tf.Tensor) -> tf.Tensor:
+        """Return the gradient of each hidden vector [R * B, D] from those of its places in tree runs."""
+        runs = self.block.tree_runs
+        if not self.objective.skip_gram:  # a token has one place
+            (places,) = self.batch.slice(runs.splits, runs.places)
+            return tf.gather(gradients, places)
         places, owners = self.batch.slice(runs.splits, runs.places, runs.owners)
-        back = updates.sum_segments(self._as_rows(maths.back_to_hidden(gradient, candidates)), places, owners)
-        back = tf.reshape(tf.pad(back, self.batch.of(runs.fill)), self.once.hidden)
-        return back, maths.back_to_candidates(gradient, placed)
+        return tf.pad(updates.sum_segments(gradients, places, owners), self.batch.of(runs.fill))
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add to the batch's loss, if it is one whose loss is wanted."""

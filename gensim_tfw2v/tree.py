@@ -95,26 +95,54 @@ class RunShape:
 
 
 @dataclass(frozen=True)
-class TreeRuns:
-    """Pairs of a hidden vector and a word to predict, by batch and run. H places and U nodes a run."""
+class WayBack:
+    """Where the gradients stand that go back to hidden vectors.
 
-    hidden: Int32Array  # [S, R, H], position of the hidden vector in its batch; unused places 0
-    leaves: Int32Array  # [S, R, H], leaf of the word to predict; unused places -1, which is below no node
-    nodes: Int32Array  # [S, R, U], rows of the tree's table; unused ones 0
-    first: Int32Array  # [S, R, U], leaves below each node, as in `HuffmanTree`; below unused ones there are none
+    There is one for every pair; or, if no hidden vector has several pairs, one for every hidden vector, so that there is
+    nothing to add up.
+    """
+
+    places: Int32Array  # in its batch [runs * H], in the order of batches and hidden vectors
+    splits: Int32Array  # [S + 1], places before each batch
+    owners: Int32Array  # for each place the position of its hidden vector in its batch; none if every one has one place
+    unowned: Int32Array  # [S], hidden vectors after the last owner
+
+
+@dataclass(frozen=True)
+class TreeRuns:
+    """Pairs of a hidden vector and a word to predict, by run. H places and U nodes a run."""
+
+    run_splits: Int32Array  # [S + 1], runs before each batch
+    hidden: Int32Array  # [runs, H], position of the hidden vector in its batch; unused places 0
+    leaves: Int32Array  # [runs, H], leaf of the word to predict; unused places -1, which is below no node
+    nodes: Int32Array  # [runs, U], rows of the tree's table; unused ones 0
+    first: Int32Array  # [runs, U], leaves below each node, as in `HuffmanTree`; below unused ones there are none
     middle: Int32Array
     end: Int32Array
     node_segments: Segments
-    places: Int32Array  # [pairs], in the order of batches and hidden vectors: where in its batch [R * H] a pair stands
-    owners: Int32Array  # [pairs], position of its hidden vector in its batch
-    splits: Int32Array  # [S + 1], pairs before each batch
-    unpaired: Int32Array  # [S], hidden vectors after the last one that is in a pair
+    back: WayBack
 
 
 def arrange_pairs(
-    hidden: Int64Array, words: Int32Array, batches: int, batch_tokens: int, tree: HuffmanTree, shape: RunShape
+    hidden: Int64Array,
+    words: Int32Array,
+    batches: int,
+    batch_tokens: int,
+    tree: HuffmanTree,
+    shape: RunShape,
+    one_each: bool,
 ) -> TreeRuns:
-    """Return pairs of hidden vectors (positions in the block, ascending) and words to predict, arranged in runs."""
+    """Return pairs of hidden vectors and words to predict, arranged in runs.
+
+    Parameters
+    ----------
+    hidden, words : ndarray
+        Of each pair the position of its hidden vector in the block, ascending, and its word.
+    batches, batch_tokens : int
+        Batches in the block, and hidden vectors in each.
+    one_each : bool
+        Whether no hidden vector has more than one pair.
+    """
     leaves = tree.leaf[words]
     if leaves.min(initial=0) < 0:  # words without a path
         pairs = np.flatnonzero(leaves >= 0)
@@ -129,21 +157,22 @@ def arrange_pairs(
 
     # Runs are numbered within their batch; a run's first pair brings its whole path.
     run_batch = batch[starts]
-    run_number = np.arange(len(starts)) - np.searchsorted(run_batch, np.arange(batches))[run_batch]
-    runs = _recurring(int(run_number.max(initial=0)) + 1)
-    pairs_of_run = stops - starts
-    place = np.arange(len(words)) + np.repeat(run_number * shape.places - starts, pairs_of_run)
-    place_of_pair = np.empty(len(words), dtype=np.int32)
-    place_of_pair[order] = place
-    place += batch * (runs * shape.places)  # now in the block
-    grid = (batches, runs, shape.places)
+    runs = np.bincount(run_batch, minlength=batches)
+    run_number = np.arange(len(starts)) - starts_of(runs)[run_batch]
+    if one_each:  # one without a pair, whose last place is for the hidden vectors without a pair
+        runs += np.diff(splits) < batch_tokens
+    runs = np.array([_recurring(max(count, 1)) for count in runs.tolist()])
+    run_splits = starts_of(runs)
+    place = np.arange(len(words)) + np.repeat(run_number * shape.places - starts, stops - starts)
+    places = np.empty(len(words), dtype=np.int32)
+    places[order] = place
+    place += run_splits[batch] * shape.places  # now in the block
+    grid = (int(run_splits[-1]), shape.places)
 
     new_nodes[starts] = tree.path_lengths()[words[starts]]
-    nodes = _collect_nodes(new_nodes, words, starts, run_batch * runs + run_number, tree, (batches, runs))
-    paired = np.zeros(batches, dtype=np.int32)
-    with_pairs = np.flatnonzero(np.diff(splits))
-    paired[with_pairs] = owners[splits[with_pairs + 1] - 1] + 1
+    nodes = _collect_nodes(new_nodes, words, starts, run_splits[run_batch] + run_number, tree, grid[0])
     return TreeRuns(
+        run_splits=run_splits.astype(np.int32),
         hidden=_spread(grid, place, owners[order], unused=0),
         leaves=_spread(grid, place, leaves, unused=-1),
         nodes=np.maximum(nodes, 0),
@@ -151,15 +180,38 @@ def arrange_pairs(
         first=tree.first[nodes],
         middle=tree.middle[nodes],
         end=tree.end[nodes],
-        node_segments=sort_into_segments(nodes.reshape(batches, -1)),
-        places=place_of_pair,
-        owners=owners,
-        splits=splits,
-        unpaired=batch_tokens - paired,
+        node_segments=sort_into_segments(_by_batch(nodes, runs)),
+        back=_back_to_each(hidden, places, runs * shape.places - 1, batch_tokens)
+        if one_each
+        else _back_by_pair(owners, places, splits, batch_tokens),
     )
 
 
-def _spread(grid: tuple[int, int, int], places: Int64Array, values: Int32Array, unused: int) -> Int32Array:
+def _back_to_each(hidden: Int64Array, places: Int32Array, unused: Int64Array, batch_tokens: int) -> WayBack:
+    """Return the way back with one place for every hidden vector, an unused one [S] for those without a pair."""
+    every = np.repeat(unused.astype(np.int32), batch_tokens)
+    every[hidden] = places
+    batches = len(unused)
+    splits = np.arange(batches + 1, dtype=np.int32) * np.int32(batch_tokens)
+    return WayBack(every, splits, owners=np.zeros(0, np.int32), unowned=np.zeros(batches, np.int32))
+
+
+def _back_by_pair(owners: Int32Array, places: Int32Array, splits: Int32Array, batch_tokens: int) -> WayBack:
+    """Return the way back with a place for every pair."""
+    paired = np.zeros(len(splits) - 1, dtype=np.int32)
+    with_pairs = np.flatnonzero(np.diff(splits))
+    paired[with_pairs] = owners[splits[with_pairs + 1] - 1] + 1
+    return WayBack(places, splits, owners, unowned=batch_tokens - paired)
+
+
+def _by_batch(nodes: Int32Array, runs: Int64Array) -> Int32Array:
+    """Return the nodes of each batch's runs in a line [S, most places], -1 after the last."""
+    spread = np.full((len(runs), int(runs.max(initial=0)), nodes.shape[1]), -1, dtype=np.int32)
+    spread[np.arange(spread.shape[1]) < runs[:, None]] = nodes
+    return spread.reshape(len(runs), -1)
+
+
+def _spread(grid: tuple[int, int], places: Int64Array, values: Int32Array, unused: int) -> Int32Array:
     """Return an array of this shape with values at some places of it and `unused` at all others."""
     spread = np.full(grid, unused, dtype=np.int32)
     spread.reshape(-1)[places] = values
@@ -217,29 +269,27 @@ def _collect_nodes(
     first_pairs: Int64Array,
     run_places: Int64Array,
     tree: HuffmanTree,
-    grid: tuple[int, int],
+    runs: int,
 ) -> Int32Array:
-    """Return the nodes of each run [S, R, U], each once, unused places -1.
+    """Return the nodes of each run of the block [runs, U], each once, unused places -1.
 
     Parameters
     ----------
     new_nodes, words : ndarray
         For each pair: how many nodes it brings to its run, and its word.
     first_pairs, run_places : ndarray
-        For each run: its first pair, and its place among all of the block.
-    grid : (int, int)
-        Batches, and runs in each.
+        For each run with pairs: its first one, and its place among all of the block.
     """
     bring = np.flatnonzero(new_nodes)
     # What a pair brings is the end of its path.
     stops = tree.offsets[words[bring] + 1]
     source = _ranges(stops - new_nodes[bring], new_nodes[bring])
     nodes_before = starts_of(new_nodes)[first_pairs]
-    of_run = np.zeros(grid[0] * grid[1], dtype=np.int64)
+    of_run = np.zeros(runs, dtype=np.int64)
     of_run[run_places] = np.diff(nodes_before, append=len(source))
     columns = _round_up(of_run.max(initial=1), _NODES_MULTIPLE)
-    nodes = np.full((*grid, columns), -1, dtype=np.int32)
-    nodes[np.arange(columns) < of_run.reshape(*grid, 1)] = tree.nodes[source]
+    nodes = np.full((runs, columns), -1, dtype=np.int32)
+    nodes[np.arange(columns) < of_run[:, None]] = tree.nodes[source]
     return nodes
 
 

@@ -91,13 +91,15 @@ PAIRS = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 11)), max_size=60)
 SHAPES = st.builds(RunShape, places=st.integers(1, 9), mean_paths=st.sampled_from([0.1, 1.0, 3.0]))
 
 
-def arranged(pairs: list[tuple[int, int]], shape: RunShape, batch_tokens: int = 5) -> tuple[Word2Vec, TreeRuns]:
+def arranged(
+    pairs: list[tuple[int, int]], shape: RunShape, batch_tokens: int = 5, one_each: bool = False
+) -> tuple[Word2Vec, TreeRuns]:
     """Return a model and these pairs of (position of a token, word) in batches of `batch_tokens`."""
     model = model_of(MIXED)
     hidden, words = np.array(pairs, np.int64).reshape(-1, 2).T
-    return model, arrange_pairs(
-        hidden, words.astype(np.int32), 20 // batch_tokens, batch_tokens, HuffmanTree.of(model.wv), shape
-    )
+    tree = HuffmanTree.of(model.wv)
+    batches = 20 // batch_tokens
+    return model, arrange_pairs(hidden, words.astype(np.int32), batches, batch_tokens, tree, shape, one_each)
 
 
 @given(pairs=PAIRS, shape=SHAPES)
@@ -108,11 +110,12 @@ def test_every_pair_stands_in_its_batch_once_and_meets_the_nodes_of_its_path(
     model, runs = arranged(pairs, shape)
     words = {int(leaf): word for word, leaf in enumerate(HuffmanTree.of(model.wv).leaf)}
     found = []
-    for batch, run, place in np.argwhere(runs.leaves >= 0).tolist():
-        leaf = int(runs.leaves[batch, run, place])
-        bounds = [array[batch, run] for array in (runs.first, runs.middle, runs.end)]
-        assert passed(leaf, runs.nodes[batch, run], bounds) == gensim_path(model, words[leaf])
-        found.append((batch * 5 + int(runs.hidden[batch, run, place]), words[leaf]))
+    for run, place in np.argwhere(runs.leaves >= 0).tolist():
+        leaf = int(runs.leaves[run, place])
+        bounds = [array[run] for array in (runs.first, runs.middle, runs.end)]
+        assert passed(leaf, runs.nodes[run], bounds) == gensim_path(model, words[leaf])
+        batch = int(np.searchsorted(runs.run_splits, run, side="right")) - 1
+        found.append((batch * 5 + int(runs.hidden[run, place]), words[leaf]))
     assert sorted(found) == pairs
 
 
@@ -120,12 +123,37 @@ def test_every_pair_stands_in_its_batch_once_and_meets_the_nodes_of_its_path(
 @settings(max_examples=60, deadline=None)
 def test_hidden_vectors_find_the_places_of_their_pairs(pairs: list[tuple[int, int]], shape: RunShape) -> None:
     _, runs = arranged(pairs, shape)
-    for batch, (start, stop) in enumerate(zip(runs.splits[:-1], runs.splits[1:], strict=True)):
-        places, owners = runs.places[start:stop], runs.owners[start:stop]
+    back = runs.back
+    for batch, (start, stop) in enumerate(zip(back.splits[:-1], back.splits[1:], strict=True)):
+        places, owners = back.places[start:stop], back.owners[start:stop]
+        hidden, leaves = of_batch(runs, batch)
         assert owners.tolist() == [token - 5 * batch for token, _ in pairs if token // 5 == batch]
-        assert runs.hidden[batch].reshape(-1)[places].tolist() == owners.tolist()
-        assert sorted(places.tolist()) == np.flatnonzero(runs.leaves[batch].reshape(-1) >= 0).tolist()
-        assert runs.unpaired[batch] == 4 - max(owners.tolist(), default=-1)
+        assert hidden[places].tolist() == owners.tolist()
+        assert sorted(places.tolist()) == np.flatnonzero(leaves >= 0).tolist()
+        assert back.unowned[batch] == 4 - max(owners.tolist(), default=-1)
+
+
+def of_batch(runs: TreeRuns, batch: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hidden vectors and the leaves of a batch's places."""
+    own = slice(*runs.run_splits[batch : batch + 2].tolist())
+    return runs.hidden[own].reshape(-1), runs.leaves[own].reshape(-1)
+
+
+@given(pairs=PAIRS.map(lambda pairs: sorted(dict(pairs).items())), shape=SHAPES)
+@settings(max_examples=60, deadline=None)
+def test_hidden_vectors_of_one_pair_each_find_its_place_or_an_unused_one(
+    pairs: list[tuple[int, int]], shape: RunShape
+) -> None:
+    model, runs = arranged(pairs, shape, one_each=True)
+    leaf_of = HuffmanTree.of(model.wv).leaf
+    assert runs.back.splits.tolist() == [0, 5, 10, 15, 20]
+    wanted = dict(pairs)
+    for token, place in enumerate(runs.back.places.tolist()):
+        hidden, leaves = of_batch(runs, token // 5)
+        if token in wanted:
+            assert (hidden[place], leaves[place]) == (token % 5, leaf_of[wanted[token]])
+        else:
+            assert leaves[place] == -1
 
 
 @given(pairs=PAIRS, shape=SHAPES)
@@ -133,20 +161,20 @@ def test_hidden_vectors_find_the_places_of_their_pairs(pairs: list[tuple[int, in
 def test_runs_keep_to_their_shape(pairs: list[tuple[int, int]], shape: RunShape) -> None:
     _, runs = arranged(pairs, shape)
     lengths = HuffmanTree.of(model_of(MIXED).wv).path_lengths()[[word for _, word in pairs]]
-    assert runs.hidden.shape[2] == shape.places
-    assert runs.nodes.shape[2] <= max(8, shape.most_nodes(lengths))  # without pairs there are no lengths
+    assert runs.hidden.shape[1] == shape.places
+    assert runs.nodes.shape[1] <= max(8, shape.most_nodes(lengths))  # without pairs there are no lengths
 
 
 def test_numbers_of_runs_and_nodes_come_again() -> None:
     rounded = set()
     for pairs in range(1000, 1400, 4):
         _, runs = arranged([(0, 0)] * pairs, RunShape(4, 1.0), batch_tokens=20)
-        assert pairs / 4 <= runs.leaves.shape[1] <= pairs / 4 * 17 / 16
-        rounded.add(runs.leaves.shape[1])
-        assert runs.nodes.shape[2] % 8 == 0
+        assert pairs / 4 <= len(runs.leaves) <= pairs / 4 * 17 / 16
+        rounded.add(len(runs.leaves))
+        assert runs.nodes.shape[1] % 8 == 0
     assert len(rounded) < 10
     _, few = arranged([(0, 0)] * 36, RunShape(4, 1.0), batch_tokens=20)
-    assert few.leaves.shape[1] == 9
+    assert len(few.leaves) == 9
 
 
 @pytest.mark.parametrize("most", [50, 2**31 - 1], ids=["packed in 32 bits", "packed in 64 bits"])
