@@ -53,6 +53,7 @@ class TrainingPlan(CorpusReading):
             self.batch_tokens,
             self.run_tokens,
             self.shared_negatives,
+            place.stale,
         )
         settings = StepSettings(
             skip_gram=bool(self.sg),

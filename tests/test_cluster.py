@@ -27,6 +27,7 @@ from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster, free_addresses
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.cluster.tables import ServerTables
+from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
 from gensim_tfw2v.progress import TrainingLog
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3}
@@ -47,6 +48,13 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     for name, array in learnt_arrays(local).items():
         np.testing.assert_allclose(learnt_arrays(remote)[name], array, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("workers", "overlap", "stale"), [(1, None, False), (1, True, True), (2, None, True)])
+def test_a_place_says_whether_blocks_know_of_each_other(workers: int, overlap: bool | None, stale: bool) -> None:
+    options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
+    assert choose_place(shared_cluster(), workers, 10**6, 1, None, 1, options).stale == stale
+    assert not choose_place(None, workers, 10**6, 1, None, 1, options).stale
 
 
 def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:

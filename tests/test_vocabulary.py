@@ -114,6 +114,19 @@ def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> No
         assert large.shared_negatives * small.run_tokens < small.shared_negatives * large.run_tokens
 
 
+def test_blocks_that_do_not_know_of_each_other_have_shorter_runs_in_skip_gram() -> None:
+    counts = even_counts(10**6)
+    local, stale = (choose_batch_shape(counts, 100, 5, 5, True, False, stale=stale) for stale in (False, True))
+    assert stale.run_tokens < local.run_tokens
+    assert (stale.run_tokens + 10 + stale.shared_negatives) % 16 == 0
+    assert stale.batch_tokens == local.batch_tokens
+    for skip_gram, words in ((False, 10**6), (True, 100), (False, 100)):
+        local, stale = (
+            choose_batch_shape(even_counts(words), 100, 5, 5, skip_gram, False, stale=stale) for stale in (False, True)
+        )
+        assert stale == local
+
+
 def test_a_very_frequent_word_makes_batches_small() -> None:
     skewed = np.append(even_counts(10**5) / 2, 5e6)
     assert choose_batch_shape(skewed, 100, 5, 5, True, False).batch_tokens <= 64
