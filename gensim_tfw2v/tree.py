@@ -98,8 +98,8 @@ class RunShape:
 class WayBack:
     """Where the gradients stand that go back to hidden vectors.
 
-    There is one for every pair; or, if no hidden vector has several pairs, one for every hidden vector, so that there is
-    nothing to add up.
+    There is one for every pair; or, if no hidden vector has several pairs, one for every hidden vector, so that there
+    is nothing to add up.
     """
 
     places: Int32Array  # in its batch [runs * H], in the order of batches and hidden vectors
@@ -159,7 +159,7 @@ def arrange_pairs(
     run_batch = batch[starts]
     runs = np.bincount(run_batch, minlength=batches)
     run_number = np.arange(len(starts)) - starts_of(runs)[run_batch]
-    if one_each:  # one without a pair, whose last place is for the hidden vectors without a pair
+    if one_each:  # one without pairs, whose last place is for the hidden vectors that have none
         runs += np.diff(splits) < batch_tokens
     runs = np.array([_recurring(max(count, 1)) for count in runs.tolist()])
     run_splits = starts_of(runs)
