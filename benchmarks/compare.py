@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pictures
-from jobs import MODES, Job, add_cluster_arguments, add_corpus_argument, add_training_arguments, job_from, usable_cores
+from jobs import MODES, Job, add_corpus_argument, add_dtype_arguments, add_training_arguments, job_from, usable_cores
 from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from summaries import Row, rows_by
@@ -74,7 +74,7 @@ class Comparison:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         names = ("repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha",
-                 "cluster_dtype")  # fmt: skip
+                 "compute_dtype", "cluster_dtype")  # fmt: skip
         self.report = start_report("Word2vec: speed, memory and quality", arguments, names, _NOTES)
         self.runs: list[dict[str, Any]] = []
         self.curves: list[dict[str, Any]] = []
@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
     add("--curves", action="store_true", help="one run more of each, scored after every epoch, and its picture")
     add_training_arguments(parser)
-    add_cluster_arguments(parser)
+    add_dtype_arguments(parser)
     return parser
 
 

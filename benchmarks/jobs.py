@@ -36,6 +36,7 @@ class Job:
     shared_negatives: int | None = None
     update_bound: float | None = None
     cluster_dtype: str | None = None  # of rows on their way, where a cluster trains
+    compute_dtype: str | None = None  # of products of vectors
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
 
@@ -77,7 +78,7 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
-_OWN_NAMES = (*TUNING, "cluster_dtype")
+_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype")
 
 
 @dataclass
@@ -129,10 +130,11 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
 
 
-def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the settings of training on a cluster."""
+def add_dtype_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the settings of which numbers are computed with and sent."""
     types = ("bfloat16", "float32")
-    parser.add_argument("--cluster-dtype", choices=types, help="what a cluster's rows travel as (default: ours)")
+    parser.add_argument("--compute-dtype", choices=types, help="what products are of, in ours (default: chosen)")
+    parser.add_argument("--cluster-dtype", choices=types, help="what a cluster's rows travel as (default: chosen)")
 
 
 def number_from(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:

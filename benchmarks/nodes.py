@@ -17,7 +17,7 @@ from typing import Any
 import node_network
 import pictures
 from corpora import cut_corpus
-from jobs import MODES, Job, add_cluster_arguments, add_corpus_argument, add_model_arguments, job_from, number_from
+from jobs import MODES, Job, add_corpus_argument, add_dtype_arguments, add_model_arguments, job_from, number_from
 from node_cluster import COORDINATOR, NodeCluster, NodeError
 from node_network import Loopback, Network, NetworkError
 from node_quotas import Quotas, find_quotas
@@ -25,7 +25,7 @@ from node_table import cost_table, main_table, rows_of
 from reports import add_output_arguments, say, start_report
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "coordinator_cpu", "rate", "batch_words",
-             "cluster_dtype", "repeats", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
+             "compute_dtype", "cluster_dtype", "repeats", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "train s: the coordinator's call of `train()`, tables sent and vectors fetched included. Before it the tasks have "
     "trained a few small blocks, so that imports and the making of graphs are not in it.",
@@ -204,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--epochs", type=count, default=5, metavar="N", help="passes over the corpus (default 5)")
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
-    add_cluster_arguments(parser)
+    add_dtype_arguments(parser)
     add_model_arguments(parser)
     return parser
 

@@ -15,8 +15,8 @@ from checkout import use_checkout
 from jobs import (
     MODES,
     Job,
-    add_cluster_arguments,
     add_corpus_argument,
+    add_dtype_arguments,
     add_training_arguments,
     job_from,
     usable_cores,
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--run-tokens", type=int, metavar="N")
     add("--shared-negatives", type=int, metavar="N")
     add("--update-bound", type=float, metavar="X")
-    add_cluster_arguments(parser)
+    add_dtype_arguments(parser)
     add("--curve", action="store_true", help="score after every epoch as well; the time of that is not counted")
     return parser
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkout import ROOT
-from jobs import MODES, TUNING, Job, add_corpus_argument, add_model_arguments, job_from
+from jobs import MODES, TUNING, Job, add_corpus_argument, add_dtype_arguments, add_model_arguments, job_from
 from reports import add_output_arguments, start_report
 
 _PACKAGE = str(ROOT / "gensim_tfw2v")
@@ -23,7 +23,7 @@ _PACKAGE = str(ROOT / "gensim_tfw2v")
 _OPERATION = re.compile(r"^(?:.*/)?(?P<name>[^/: ]+):(?P<type>_?[A-Z]\w*)$")
 _HOLDS_OTHERS = {"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"}
 _WARM_UP_BLOCKS = 2
-_SETTINGS = ("mode", "vector_size", "window", "negative", "sample", *TUNING)
+_SETTINGS = ("mode", "vector_size", "window", "negative", "sample", "compute_dtype", *TUNING)
 _NOTES = (
     "ns/token: nanoseconds for each token that subsampling keeps, on one thread of steps.",
     "An operation's time is its kernel's alone, without what the executor needs between kernels. Independent "
@@ -189,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--run-tokens", type=int, metavar="N", help="default: chosen")
     add("--shared-negatives", type=int, metavar="N", help="default: chosen")
     add("--update-bound", type=float, metavar="X", help="default: chosen")
+    add_dtype_arguments(parser)
     add_model_arguments(parser)
     return parser
 

@@ -16,7 +16,7 @@ from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objec
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.steps import TreeRuns as TreeTensors
 from gensim_tfw2v.tree import TreeRuns
-from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 from gensim_tfw2v.work import PreparedBlock
 
 
@@ -30,6 +30,7 @@ def objective_of(settings: StepSettings) -> Objective:
         lookup_weights=settings.window <= LOOKUP_WINDOW,
         spare_targets=settings.negative > 0 and settings.spare_targets,
         count_bounded=settings.count_bounded,
+        half_products=settings.compute_dtype == "bfloat16",
     )
 
 
@@ -41,17 +42,23 @@ def graph_definition(settings: StepSettings) -> bytes:
 
 def block_tensors(block: Block) -> BlockTensors:
     """Return the block as arrays for the graph, empty where the objective has no use for them."""
-    no_ids = np.zeros((0, 0, 0), np.int32)
+    none = np.zeros((0, 0, 0), np.int32)
     return BlockTensors(
         left=block.left,
         right=block.right,
-        input_ids=block.input_ids,
+        inputs=_numbers(block.input_ids, block.input_segments),
         input_segments=_segment_tensors(block.input_segments),
-        candidate_ids=no_ids if block.candidate_ids is None else block.candidate_ids,
+        candidates=none if block.candidate_ids is None else _numbers(block.candidate_ids, block.candidate_segments),
         candidate_segments=_segment_tensors(block.candidate_segments),
         tree_runs=_tree_tensors(block.tree_runs),
         window=np.int32(block.window),
     )
+
+
+def _numbers(ids: Int32Array, segments: Segments | None) -> Int32Array:
+    """Return for each id its number among the distinct ones of its batch."""
+    assert segments is not None
+    return segments.numbers.reshape(ids.shape)
 
 
 def _segment_tensors(segments: Segments | None) -> SegmentTensors:
@@ -69,7 +76,7 @@ def _tree_tensors(runs: TreeRuns | None) -> TreeTensors:
         run_splits=runs.run_splits,
         hidden=runs.hidden,
         leaves=runs.leaves[..., None],
-        nodes=runs.nodes,
+        nodes=runs.node_numbers,
         first=runs.first[:, None],
         middle=runs.middle[:, None],
         end=runs.end[:, None],

@@ -11,6 +11,8 @@ so that with S = H Zt the loss and its negative gradient are
 
     loss = sum(N * (softplus(S) - L * S))        G = N * (L - sigmoid(S))        dH = G Z        dZ = Gt H
 
+Operands of products may be bfloat16 where labels and weights are float32: what stands between them converts.
+
 A CBOW token without contexts has H = 0, which leaves every row where it is; only the loss has to pass it over.
 
 Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
@@ -82,10 +84,13 @@ def cbow_sampling_weights(run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf
     return tf.concat([tf.eye(run_tokens), tf.fill([run_tokens, shared], negative / tf.cast(shared, tf.float32))], -1)
 
 
-def spare_targets(weights: tf.Tensor, candidate_ids: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
-    """Return N without the draws that hit the very word they are drawn against, as gensim skips them."""
-    targets = tf.shape(candidate_ids)[-1] - shared
-    target_ids, drawn_ids = candidate_ids[..., :targets], candidate_ids[..., targets:]
+def spare_targets(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+    """Return N without the draws that hit the very word they are drawn against, as gensim skips them.
+
+    `candidates` [R, C] are numbers of any kind, the same for the same word.
+    """
+    targets = tf.shape(candidates)[-1] - shared
+    target_ids, drawn_ids = candidates[..., :targets], candidates[..., targets:]
     same = tf.cast(tf.equal(target_ids[..., :, None], drawn_ids[..., None, :]), tf.float32)
     hits = tf.matmul(weights[..., :targets], same) * (negative / tf.cast(shared, tf.float32))
     return weights - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])

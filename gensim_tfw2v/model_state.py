@@ -19,6 +19,7 @@ OWN_DEFAULTS: dict[str, Any] = {
     "run_tokens": None,
     "shared_negatives": None,
     "update_bound": None,
+    "compute_dtype": None,
     "logdir": None,
     "cluster": None,
     "cluster_timeout": CLUSTER_TIMEOUT,

@@ -1,4 +1,4 @@
-"""Which gradients belong to the same table row: host-side sorting, so that the graph sums runs of neighbours."""
+"""Which places of a batch stand for the same table row: host-side sorting, so that the graph moves each row once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Int32Array = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Segments:
-    """How to add up, for every batch, the gradients of equal row ids.
+    """The distinct row ids of every batch, where they stand, and how to add up the gradients of equal ones.
 
     Gathering the gradients of batch `s` in ``order[splits[s]:splits[s + 1]]`` brings equal ids together; `segment`
     numbers them; the ids themselves, each once, are ``unique[unique_splits[s]:unique_splits[s + 1]]``.
@@ -23,6 +23,7 @@ class Segments:
     splits: Int32Array  # [batches + 1]
     unique: Int32Array  # [sum of distinct ids]
     unique_splits: Int32Array  # [batches + 1]
+    numbers: Int32Array  # [batches, positions], the segment of each position; 0 for those left out
 
 
 def sort_into_segments(ids: Int32Array) -> Segments:
@@ -35,7 +36,10 @@ def sort_into_segments(ids: Int32Array) -> Segments:
     segment = np.cumsum(is_first, axis=1, dtype=np.int32)
     segment -= np.int32(1)
     unique_splits = _splits(segment[:, -1] + 1)
+    numbers = np.empty(ids.shape, dtype=np.int32)
+    numbers.reshape(-1)[order + np.arange(0, ids.size, ids.shape[1], dtype=np.int32)[:, None]] = segment
     if not used.all():
+        np.maximum(numbers, 0, out=numbers)
         order, segment = order[used], segment[used]
     return Segments(
         order=order.reshape(-1),
@@ -43,6 +47,7 @@ def sort_into_segments(ids: Int32Array) -> Segments:
         splits=_splits(used.sum(axis=1)),
         unique=sorted_ids[is_first],
         unique_splits=unique_splits,
+        numbers=numbers,
     )
 
 

@@ -54,7 +54,7 @@ def _not_negative(wanted: str, read: Callable[[Any], Any] | None = None, or_none
     return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, read, or_none)
 
 
-CLUSTER_DTYPES = ("bfloat16", "float32")  # TensorFlow's names
+DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 _FINITE = "a finite number"
 _RATE = "a finite number of at least 0"
 
@@ -83,13 +83,15 @@ _RULES: dict[str, _Rule | _Choice] = {
     "cache_memory": _whole_at_least(0),
     "cache_disk": _whole_at_least(0),
     "cluster_timeout": _Rule("a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0),
-    "cluster_dtype": _Choice(CLUSTER_DTYPES),
+    "cluster_dtype": _Choice(DTYPES),
+    "compute_dtype": _Choice(DTYPES),
 }
 
 # What of a model training reads, and a user may have changed since it was made.
 TRAINING_ARGUMENTS = (
     "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
-    "run_tokens", "shared_negatives", "update_bound", "cache_memory", "cache_disk", "cluster_timeout", "cluster_dtype",
+    "run_tokens", "shared_negatives", "update_bound", "compute_dtype", "cache_memory", "cache_disk", "cluster_timeout",
+    "cluster_dtype",
 )  # fmt: skip
 
 

@@ -28,10 +28,11 @@ class Objective:
     lookup_weights: bool  # pair weights from a table made for (left, right, place), not computed
     spare_targets: bool  # negatives are likely to hit their own targets and must be masked
     count_bounded: bool = False  # count the rows of measured batches whose step was shortened
+    half_products: bool = False  # products are of bfloat16 numbers; all else, the tables above all, is of float32
 
 
 class Segments(NamedTuple):
-    """The tensors of `gensim_tfw2v.segments.Segments`."""
+    """The tensors of `gensim_tfw2v.segments.Segments`, without the numbers, which stand where the rows are wanted."""
 
     order: tf.Tensor
     segment: tf.Tensor
@@ -46,7 +47,7 @@ class TreeRuns(NamedTuple):
     run_splits: tf.Tensor
     hidden: tf.Tensor
     leaves: tf.Tensor  # [runs, H, 1]
-    nodes: tf.Tensor
+    nodes: tf.Tensor  # [runs, U], numbers
     first: tf.Tensor  # [runs, 1, U], as `middle` and `end`
     middle: tf.Tensor
     end: tf.Tensor
@@ -58,13 +59,16 @@ class TreeRuns(NamedTuple):
 
 
 class BlockTensors(NamedTuple):
-    """The tensors of `gensim_tfw2v.batches.Block`; what an objective does not use is empty."""
+    """The tensors of `gensim_tfw2v.batches.Block`; what an objective does not use is empty.
+
+    Rows are given by their numbers among the distinct ones of their batch.
+    """
 
     left: tf.Tensor
     right: tf.Tensor
-    input_ids: tf.Tensor
+    inputs: tf.Tensor
     input_segments: Segments
-    candidate_ids: tf.Tensor
+    candidates: tf.Tensor
     candidate_segments: Segments
     tree_runs: TreeRuns
     window: tf.Tensor
@@ -128,7 +132,7 @@ class _OncePerBlock(NamedTuple):
             reach=reach,
             window_codes=codes,
             context_shares=tf.math.reciprocal(tf.maximum(tf.cast(reach, tf.float32), 1.0))[..., None],
-            labels=maths.sampling_labels(tf.shape(block.candidate_ids)[-1], rates.shared_negatives),
+            labels=maths.sampling_labels(tf.shape(block.candidates)[-1], rates.shared_negatives),
             lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
         )
 
@@ -232,6 +236,7 @@ class _Step:
     ) -> None:
         self.objective, self.tables, self.block, self.rates, self.lookups = objective, tables, block, rates, lookups
         self.once = once
+        self.operands = tf.bfloat16 if objective.half_products else tf.float32
         self.batch = _BatchPlace(batch)
         self.learning_rate = self.batch.of(rates.learning_rates)
         self.measured = self.batch.of(rates.measured)
@@ -240,12 +245,12 @@ class _Step:
 
     def run(self) -> tf.Tensor:
         """Add the batch's operations to the graph and return its loss, known once every row is written."""
-        rows = _gather(self.tables.inputs, self.batch.of(self.block.input_ids))
+        rows = self._rows(self.tables.inputs, self.block.input_segments, self.batch.of(self.block.inputs))
         if self.objective.skip_gram:
             hidden = rows
         else:
-            shares = self.batch.of(self.once.context_shares)
-            hidden, backward = maths.mix_contexts(self._mask(), rows, shares, self.objective.mean_context)
+            mask, shares = self._operand(self._mask()), self._operand(self.batch.of(self.once.context_shares))
+            hidden, backward = maths.mix_contexts(mask, rows, shares, self.objective.mean_context)
         hidden_gradients = []
         pending = []
         if self.objective.negative_sampling:
@@ -267,15 +272,15 @@ class _Step:
 
     def _sample_negatives(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the gradients of `hidden` [R, B, D] and of the output rows of targets and negatives."""
-        ids = self.batch.of(self.block.candidate_ids)
-        candidates = _gather(self.tables.outputs, ids)
+        numbers = self.batch.of(self.block.candidates)
+        candidates = self._rows(self.tables.outputs, self.block.candidate_segments, numbers)
         labels = self.once.labels
-        weights = self._sampling_weights(ids)
-        score = maths.scores(hidden, candidates)
+        weights = self._sampling_weights(numbers)
+        score = tf.cast(maths.scores(hidden, candidates), tf.float32)
         self._measure(
             lambda: tf.cast(self.batch.of(self.once.reach) > 0, tf.float32) * maths.loss(score, labels, weights)
         )
-        gradient = maths.pull(score, labels, weights)
+        gradient = self._operand(maths.pull(score, labels, weights))
         return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
 
     def _descend_tree(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -286,11 +291,11 @@ class _Step:
             runs.run_splits, runs.hidden, runs.nodes, runs.leaves, runs.first, runs.middle, runs.end
         )
         placed = tf.gather(flat, positions)
-        candidates = _gather(self.tables.nodes, nodes)
+        candidates = self._rows(self.tables.nodes, runs.node_segments, nodes)
         labels, weights = maths.tree_weights(*bounds)
-        score = maths.scores(placed, candidates)
+        score = tf.cast(maths.scores(placed, candidates), tf.float32)
         self._measure(lambda: maths.loss(score, labels, weights))
-        gradient = maths.pull(score, labels, weights)
+        gradient = self._operand(maths.pull(score, labels, weights))
         back = self._back_from_places(self._as_rows(maths.back_to_hidden(gradient, candidates)))
         return tf.reshape(back, self.once.hidden), maths.back_to_candidates(gradient, placed)
 
@@ -301,7 +306,8 @@ class _Step:
             (places,) = self.batch.slice(runs.splits, runs.places)
             return tf.gather(gradients, places)
         places, owners = self.batch.slice(runs.splits, runs.places, runs.owners)
-        return tf.pad(updates.sum_segments(gradients, places, owners), self.batch.of(runs.fill))
+        summed = updates.sum_segments(gradients, places, owners)
+        return self._operand(tf.pad(summed, self.batch.of(runs.fill)))
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add to the batch's loss, if it is one whose loss is wanted."""
@@ -328,6 +334,18 @@ class _Step:
         # Writing back old + step copies whole rows: over twice as fast as adding in place.
         return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) + steps)
 
+    def _rows(self, table: tf.Tensor, segments: Segments, numbers: tf.Tensor) -> tf.Tensor:
+        """Return rows of a table [..., D] for products.
+
+        Each is fetched from the table, and converted, once; from there to all its places the way is short.
+        """
+        (ids,) = self.batch.slice(segments.unique_splits, segments.unique)
+        return tf.gather(self._operand(_gather(table, ids)), numbers)
+
+    def _operand(self, values: tf.Tensor) -> tf.Tensor:
+        """Return values as the numbers that products are of."""
+        return tf.cast(values, self.operands)
+
     def _mask(self) -> tf.Tensor:
         if self.objective.lookup_weights:
             return tf.gather(self.lookups.masks, self.batch.of(self.once.window_codes))
@@ -337,7 +355,7 @@ class _Step:
         """Return how many contexts each token has on its left and on its right [R, B]."""
         return self.batch.of(self.block.left), self.batch.of(self.block.right)
 
-    def _sampling_weights(self, ids: tf.Tensor) -> tf.Tensor:
+    def _sampling_weights(self, candidates: tf.Tensor) -> tf.Tensor:
         shared, negative = self.rates.shared_negatives, self.rates.negative
         if not self.objective.skip_gram:  # the same for every run
             weights = self.lookups.weights[None]
@@ -345,7 +363,7 @@ class _Step:
             weights = tf.gather(self.lookups.weights, self.batch.of(self.once.window_codes))
         else:
             weights = maths.skip_gram_sampling_weights(*self._windows(), self.block.window, shared, negative)
-        return maths.spare_targets(weights, ids, shared, negative) if self.objective.spare_targets else weights
+        return maths.spare_targets(weights, candidates, shared, negative) if self.objective.spare_targets else weights
 
     def _as_rows(self, vectors: tf.Tensor) -> tf.Tensor:
         """Return vectors [..., D] as [rows, D]."""

@@ -11,9 +11,10 @@ from gensim_tfw2v.corpus_reading import CorpusReading
 from gensim_tfw2v.model_state import UNSET_BATCH_WORDS
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
+from gensim_tfw2v.processor import multiplies_bfloat16
 from gensim_tfw2v.training import EpochPlan
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tuning import choose_batch_shape, negatives_hit_targets
+from gensim_tfw2v.tuning import choose_batch_shape, choose_compute_dtype, negatives_hit_targets
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 _UPDATE_BOUND = 20.0
@@ -26,6 +27,7 @@ class TrainingPlan(CorpusReading):
     run_tokens: int | None
     shared_negatives: int | None
     update_bound: float | None
+    compute_dtype: str | None
     cluster_timeout: float
     cluster_overlap: bool | None
     cluster_dtype: str | None
@@ -66,6 +68,7 @@ class TrainingPlan(CorpusReading):
             spare_targets=negatives is not None and negatives_hit_targets(kept, negatives.shares()),
             update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
             count_bounded=count_bounded,
+            compute_dtype=self.compute_dtype or choose_compute_dtype(shape.batch_tokens, multiplies_bfloat16()),
         )
         maker = BlockMaker(
             skip_gram=settings.skip_gram,

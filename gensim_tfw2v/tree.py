@@ -18,6 +18,7 @@ from gensim_tfw2v.segments import Segments, sort_into_segments, sort_rows, start
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 _NODES_MULTIPLE = 8  # vector registers hold so many float32
 # Each thread makes code for every new shape of a product, so that the same numbers of runs had better come again: they
@@ -119,6 +120,7 @@ class TreeRuns:
     first: Int32Array  # [runs, U], leaves below each node, as in `HuffmanTree`; below unused ones there are none
     middle: Int32Array
     end: Int32Array
+    node_numbers: Int32Array  # [runs, U], the nodes' numbers among the distinct ones of their batch; unused ones 0
     node_segments: Segments
     back: WayBack
 
@@ -171,6 +173,8 @@ def arrange_pairs(
 
     new_nodes[starts] = tree.path_lengths()[words[starts]]
     nodes = _collect_nodes(new_nodes, words, starts, run_splits[run_batch] + run_number, tree, grid[0])
+    by_batch, of_batch = _by_batch(nodes, runs)
+    node_segments = sort_into_segments(by_batch.reshape(batches, -1))
     return TreeRuns(
         run_splits=run_splits.astype(np.int32),
         hidden=_spread(grid, place, owners[order], unused=0),
@@ -180,7 +184,8 @@ def arrange_pairs(
         first=tree.first[nodes],
         middle=tree.middle[nodes],
         end=tree.end[nodes],
-        node_segments=sort_into_segments(_by_batch(nodes, runs)),
+        node_numbers=node_segments.numbers.reshape(by_batch.shape)[of_batch],
+        node_segments=node_segments,
         back=_back_to_each(hidden, places, runs * shape.places - 1, batch_tokens)
         if one_each
         else _back_by_pair(owners, places, splits, batch_tokens),
@@ -204,11 +209,16 @@ def _back_by_pair(owners: Int32Array, places: Int32Array, splits: Int32Array, ba
     return WayBack(places, splits, owners, unowned=batch_tokens - paired)
 
 
-def _by_batch(nodes: Int32Array, runs: Int64Array) -> Int32Array:
-    """Return the nodes of each batch's runs in a line [S, most places], -1 after the last."""
-    spread = np.full((len(runs), int(runs.max(initial=0)), nodes.shape[1]), -1, dtype=np.int32)
-    spread[np.arange(spread.shape[1]) < runs[:, None]] = nodes
-    return spread.reshape(len(runs), -1)
+def _by_batch(nodes: Int32Array, runs: Int64Array) -> tuple[Int32Array, BoolArray]:
+    """Return the nodes of each batch's runs [S, most runs, U], -1 after the last, and which of these runs there are.
+
+    A batch without any node gets the first one, which nothing trains there: what no batch lacks can be gathered.
+    """
+    there = np.arange(runs.max(initial=0)) < runs[:, None]
+    spread = np.full((*there.shape, nodes.shape[1]), -1, dtype=np.int32)
+    spread[there] = nodes
+    spread[(spread < 0).all(axis=(1, 2)), 0, 0] = 0
+    return spread, there
 
 
 def _spread(grid: tuple[int, int], places: Int64Array, values: Int32Array, unused: int) -> Int32Array:

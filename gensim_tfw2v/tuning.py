@@ -26,6 +26,7 @@ _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and 
 _MOST_RUN_TOKENS = 512
 _REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
+_LEAST_HALF_PRODUCT_TOKENS = 512  # of a batch: converting numbers costs operations that small products do not earn back
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
 _MOST_BLOCK_PAIRS = 200_000  # of which each takes some tens of bytes
@@ -139,6 +140,17 @@ def _power_of_two_below(value: float) -> int:
 def negatives_hit_targets(kept_counts: npt.NDArray[np.float64], drawn_shares: npt.NDArray[np.float64]) -> bool:
     """Return whether negatives hit their own targets often enough, as in small vocabularies, to be worth masking."""
     return float(kept_counts @ drawn_shares) > _RARE_HIT * float(kept_counts.sum())
+
+
+def choose_compute_dtype(batch_tokens: int, fast_bfloat16: bool) -> str:
+    """Return which numbers products of a batch's vectors are to be of, by TensorFlow's name.
+
+    Parameters
+    ----------
+    fast_bfloat16 : bool
+        Whether the processor multiplies those faster.
+    """
+    return "bfloat16" if fast_bfloat16 and batch_tokens >= _LEAST_HALF_PRODUCT_TOKENS else "float32"
 
 
 def choose_block_words(

@@ -13,9 +13,10 @@ def sum_segments(gradients: tf.Tensor, order: tf.Tensor, segment: tf.Tensor) -> 
     """Return the sums [U, D] of the rows of `gradients` [N, D] that belong to the same table row.
 
     A gather followed by a sorted segment sum takes about half the time of TensorFlow's fused sparse_segment_sum on
-    rows of this length, and a third of unsorted_segment_sum's (``benchmarks/operations.py``).
+    rows of this length, and a third of unsorted_segment_sum's (``benchmarks/operations.py``). Sums are float32,
+    whatever the gradients are.
     """
-    return tf.math.segment_sum(tf.gather(gradients, order), segment)
+    return tf.math.segment_sum(tf.cast(tf.gather(gradients, order), tf.float32), segment)
 
 
 def bounded_steps(

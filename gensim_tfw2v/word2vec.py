@@ -57,6 +57,9 @@ class TFWord2Vec(TrainingPlan):
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
         Longest step that a batch may move a vector by, in multiples of the starting learning rate; 20 by default.
+    compute_dtype : {"bfloat16", "float32"}, optional
+        Numbers that products of vectors are computed with; vectors themselves, sums and steps are float32. By default
+        the shorter ones where this machine's processor has instructions for them and batches are large enough to gain.
     logdir : str, os.PathLike or TensorBoardLog, optional
         Folder in which `train()` logs for TensorBoard, or a `TensorBoardLog` that also says what. It is not saved with
         the model.
@@ -70,7 +73,7 @@ class TFWord2Vec(TrainingPlan):
         Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
         By default only where the corpus has hundreds of blocks for every worker.
     cluster_dtype : {"bfloat16", "float32"}, optional
-        Numbers that rows and their changes travel as; all tasks compute with float32. By default the shorter ones,
+        Numbers that rows and their changes travel as. By default the shorter ones,
         but "float32" with ``workers=1``, which gives the vectors of local training.
     vectors_on_servers : bool, optional
         Have the vectors on the cluster's parameter servers only, so that they may be larger than this process's
@@ -131,6 +134,7 @@ class TFWord2Vec(TrainingPlan):
         run_tokens: int | None = None,
         shared_negatives: int | None = None,
         update_bound: float | None = None,
+        compute_dtype: str | None = None,
         logdir: LogDir = None,
         cluster: Any = None,
         cluster_timeout: float = CLUSTER_TIMEOUT,
@@ -151,6 +155,7 @@ class TFWord2Vec(TrainingPlan):
         self.run_tokens = run_tokens
         self.shared_negatives = shared_negatives
         self.update_bound = update_bound
+        self.compute_dtype = compute_dtype
         self.logdir = logdir
         self.cluster = cluster
         self.cluster_timeout = cluster_timeout

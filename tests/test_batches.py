@@ -137,7 +137,9 @@ def test_cutting_holds_all_tokens_with_less_than_a_run_of_padding_a_batch(tokens
     largest=st.sampled_from([6, 2**28 - 1, 2**28, 2**31 - 1]),  # what seven places leave of 31 bits, and more
 )
 @settings(max_examples=50)
-def test_segments_sum_the_rows_of_equal_ids_and_leave_out_negative_ones(ids: list[list[int]], largest: int) -> None:
+def test_segments_number_equal_ids_and_sum_their_rows_and_leave_out_negative_ones(
+    ids: list[list[int]], largest: int
+) -> None:
     grid = np.array(ids, np.int32)
     grid[grid == 6] = largest
     values = np.random.default_rng(0).normal(size=(*grid.shape, 2))
@@ -151,3 +153,5 @@ def test_segments_sum_the_rows_of_equal_ids_and_leave_out_negative_ones(ids: lis
         assert sorted(expected) == unique.tolist()
         for word, total in zip(unique.tolist(), sums, strict=True):
             np.testing.assert_allclose(total, expected[word])
+        for word, number in zip(row.tolist(), segments.numbers[batch].tolist(), strict=True):
+            assert number == (unique.tolist().index(word) if word >= 0 else 0)

@@ -260,7 +260,26 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
     from jobs import job_from
 
     tuning = (128, 24, None, 2.5)
-    job = Job("tfw2v", __file__, mode, 20, 3, 2, "iterable", 4, 6, 1, 0.01, 0.05, 9, *tuning, "bfloat16", True, False)
+    job = Job(
+        "tfw2v",
+        __file__,
+        mode,
+        20,
+        3,
+        2,
+        "iterable",
+        4,
+        6,
+        1,
+        0.01,
+        0.05,
+        9,
+        *tuning,
+        "bfloat16",
+        "float32",
+        True,
+        False,
+    )
     assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
 
 

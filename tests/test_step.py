@@ -17,7 +17,7 @@ from gensim_tfw2v.vocabulary import NegativeSampler
 from gensim_tfw2v.work import ChunkWork, prepare
 
 LEARNING_RATE = 0.05
-TOLERANCE = 1e-5
+TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
 
 
 def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
@@ -74,6 +74,7 @@ MODES = [
     bound=st.sampled_from([0.02, 0.25, 1.0]),
     locked=st.booleans(),
     counted=st.booleans(),
+    compute_dtype=st.sampled_from(list(TOLERANCES)),
 )
 @settings(max_examples=20, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
@@ -86,6 +87,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     bound: float,
     locked: bool,
     counted: bool,
+    compute_dtype: str,
 ) -> None:
     vocabulary, sentences, window, shape, seed = corpus
     rng = np.random.default_rng(seed)
@@ -121,6 +123,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
             spare_targets=True,
             update_bound=bound,
             count_bounded=counted,
+            compute_dtype=compute_dtype,
         ),
         maker,
         1,
@@ -144,13 +147,15 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     for batch in batches:
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
         bounded_rows.append(expected.bounded_rows if counted else 0)
-    np.testing.assert_allclose(trained.inputs, expected.inputs, atol=TOLERANCE)
+    tolerance = TOLERANCES[compute_dtype]
+    np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
     if negative:
-        np.testing.assert_allclose(trained.outputs, expected.outputs, atol=TOLERANCE)
+        np.testing.assert_allclose(trained.outputs, expected.outputs, atol=tolerance)
     if tree:
-        np.testing.assert_allclose(trained.nodes, expected.nodes, atol=TOLERANCE)
-    np.testing.assert_allclose(found.losses, expected_losses, rtol=1e-4, atol=1e-4)
-    np.testing.assert_array_equal(found.bounded_rows, bounded_rows)
+        np.testing.assert_allclose(trained.nodes, expected.nodes, atol=tolerance)
+    np.testing.assert_allclose(found.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
+    if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
+        np.testing.assert_array_equal(found.bounded_rows, bounded_rows)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:

@@ -121,6 +121,20 @@ def test_every_pair_stands_in_its_batch_once_and_meets_the_nodes_of_its_path(
 
 @given(pairs=PAIRS, shape=SHAPES)
 @settings(max_examples=60, deadline=None)
+def test_nodes_are_numbered_within_their_batch_and_no_batch_is_without_one(
+    pairs: list[tuple[int, int]], shape: RunShape
+) -> None:
+    _, runs = arranged(pairs, shape)
+    distinct = np.split(runs.node_segments.unique, runs.node_segments.unique_splits[1:-1])
+    for batch, nodes in enumerate(distinct):
+        own = slice(*runs.run_splits[batch : batch + 2].tolist())
+        used = runs.end[own] > 0
+        np.testing.assert_array_equal(nodes[runs.node_numbers[own]][used], runs.nodes[own][used])
+        assert used.any() or nodes.tolist() == [0]
+
+
+@given(pairs=PAIRS, shape=SHAPES)
+@settings(max_examples=60, deadline=None)
 def test_hidden_vectors_find_the_places_of_their_pairs(pairs: list[tuple[int, int]], shape: RunShape) -> None:
     _, runs = arranged(pairs, shape)
     back = runs.back

@@ -42,12 +42,19 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(shards: int) -> 
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
     matrix = sent_by_shards(staged.rows, tables, shards)
     block = prepared.block
-    np.testing.assert_array_equal(matrix[staged.block.input_ids], tables[0][block.input_ids])
-    np.testing.assert_array_equal(matrix[staged.block.input_segments.unique], tables[0][block.input_segments.unique])
+    inputs = rows_at(staged.block.inputs, staged.block.input_segments)
+    np.testing.assert_array_equal(matrix[inputs], tables[0][block.input_ids])
     assert block.candidate_ids is not None
-    np.testing.assert_array_equal(matrix[staged.block.candidate_ids], tables[1][block.candidate_ids])
+    candidates = rows_at(staged.block.candidates, staged.block.candidate_segments)
+    np.testing.assert_array_equal(matrix[candidates], tables[1][block.candidate_ids])
     assert len(matrix) == len(np.unique(block.input_ids)) + len(np.unique(block.candidate_ids))
-    np.testing.assert_array_equal(staged.rates.lock_factors[staged.block.input_ids], locks[block.input_ids % 5])
+    np.testing.assert_array_equal(staged.rates.lock_factors[inputs], locks[block.input_ids % 5])
+
+
+def rows_at(numbers: np.ndarray, segments: Any) -> np.ndarray:
+    """Return the rows that these numbers stand for in their batches."""
+    distinct = np.split(segments.unique, segments.unique_splits[1:-1])
+    return np.stack([rows[of_batch] for rows, of_batch in zip(distinct, numbers, strict=True)])
 
 
 def sent_by_shards(rows: Any, tables: list[np.ndarray], shards: int) -> np.ndarray:

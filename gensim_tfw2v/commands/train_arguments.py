@@ -15,7 +15,7 @@ from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.file_formats import FORMATS
 from gensim_tfw2v.observe.options import PROJECTOR_CHOICES, TensorBoardLog
-from gensim_tfw2v.settings import CLUSTER_DTYPES
+from gensim_tfw2v.settings import DTYPES
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
 _LOG_OPTIONS = {
@@ -289,7 +289,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--cluster-dtype",
-        choices=CLUSTER_DTYPES,
+        choices=DTYPES,
         help="numbers that rows travel as (default: bfloat16, with --workers 1 float32)",
     )
     add(
@@ -358,4 +358,9 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         type=real_number(0),
         help="longest step that a batch may move a vector by, in multiples of alpha (default: 20)",
+    )
+    add(
+        "--compute-dtype",
+        choices=DTYPES,
+        help="numbers that products of vectors are of (default: bfloat16 where the processor multiplies it fast)",
     )

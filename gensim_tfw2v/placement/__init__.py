@@ -34,6 +34,7 @@ class StepSettings:
     spare_targets: bool
     update_bound: float
     count_bounded: bool = False  # tell how many rows it shortened the step of
+    compute_dtype: str = "float32"  # TensorFlow's name for the numbers that products are of
 
 
 @dataclass(frozen=True)
