@@ -25,7 +25,8 @@ from node_table import cost_table, main_table, rows_of
 from reports import add_output_arguments, say, start_report
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "coordinator_cpu", "rate", "batch_words",
-             "compute_dtype", "cluster_dtype", "repeats", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
+             "compute_dtype", "cluster_dtype", "repeats", "window", "negative", "min_count", "sample",
+             "alpha")  # fmt: skip
 _NOTES = (
     "train s: the coordinator's call of `train()`, tables sent and vectors fetched included. Before it the tasks have "
     "trained a few small blocks, so that imports and the making of graphs are not in it.",

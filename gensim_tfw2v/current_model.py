@@ -10,6 +10,8 @@ import numpy as np
 from gensim_tfw2v.placement import ModelTables, Placement
 from gensim_tfw2v.server_vectors import writable_floats
 
+_BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
+
 
 def tables_of(model: Any) -> ModelTables:
     """Return a Word2Vec model's matrices, made writable float32 in place if they are not."""
@@ -29,17 +31,20 @@ def tables_of(model: Any) -> ModelTables:
 
 
 def check_tables(model: Any) -> None:
-    """Raise RuntimeError if a matrix that training needs is missing or does not fit the vocabulary."""
-    needed = [("wv.vectors", model.wv.vectors)]
-    needed += [("syn1neg", getattr(model, "syn1neg", None))] if model.negative else []
-    needed += [("syn1", getattr(model, "syn1", None))] if model.hs else []
-    for name, matrix in needed:
-        shape = None if matrix is None else matrix.shape
-        if shape != (len(model.wv), model.vector_size):
-            raise RuntimeError(
-                f"{name} must have shape {(len(model.wv), model.vector_size)} to train, got {shape}; "
-                "build the vocabulary with these settings first (build_vocab)"
-            )
+    """Raise RuntimeError if something that training needs is missing or does not fit the vocabulary."""
+    words, size = len(model.wv), model.vector_size
+    needed: list[tuple[str, Any, tuple[int, ...]]] = [("wv.vectors", model.wv.vectors, (words, size))]
+    if model.negative:
+        needed.append(("syn1neg", getattr(model, "syn1neg", None), (words, size)))
+        needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
+    if model.hs:
+        needed.append(("syn1", getattr(model, "syn1", None), (words, size)))
+    for name, array, shape in needed:
+        found = None if array is None else array.shape
+        if found != shape:
+            raise RuntimeError(f"{name} must have shape {shape} to train, got {found}; {_BUILD_FIRST}")
+    if model.hs and words > 1 and "point" not in model.wv.expandos:
+        raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
 
 
 class CurrentModel:

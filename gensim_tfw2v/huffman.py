@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.segments import starts_of
+from gensim_tfw2v.vocabulary import Counts
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -22,13 +23,13 @@ class HuffmanCodes:
     offsets: Int64Array  # [V + 1]
 
 
-class _Node(int):
+class _Node(float):
     """A count that knows whose it is, so that heapq compares counts alone, as gensim does, and in C."""
 
     index: int
 
 
-def huffman_codes(counts: Int64Array) -> HuffmanCodes:
+def huffman_codes(counts: Counts) -> HuffmanCodes:
     """Return the codes that gensim's ``create_binary_tree`` gives to words with these counts."""
     parent, branch = _join_rarest(counts.tolist())
     root = len(parent) - 1
@@ -50,7 +51,7 @@ def huffman_codes(counts: Int64Array) -> HuffmanCodes:
     return HuffmanCodes(codes, points, offsets)
 
 
-def _join_rarest(counts: list[int]) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
+def _join_rarest(counts: list[float]) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
     """Return the parent and the branch of each node: first the words, then inner nodes as they are made."""
     heap = [_node(count, word) for word, count in enumerate(counts)]
     heapq.heapify(heap)
@@ -64,7 +65,7 @@ def _join_rarest(counts: list[int]) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
     return np.array(parent, dtype=np.int64), np.array(branch, dtype=np.uint8)
 
 
-def _node(count: int, index: int) -> _Node:
+def _node(count: float, index: int) -> _Node:
     node = _Node(count)
     node.index = index
     return node

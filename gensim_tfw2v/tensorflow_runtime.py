@@ -13,6 +13,8 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
+_STARTED_BY: dict[str, int] = {}
+
 
 def usable_cores() -> int:
     """Return the number of cores this process may run on."""
@@ -23,6 +25,7 @@ def usable_cores() -> int:
 
 def load_tensorflow() -> Any:
     """Return the tensorflow module; the first call imports it and sets its thread pools."""
+    _refuse_forked_process()
     if "tensorflow" in sys.modules:
         import tensorflow as tf
     else:
@@ -34,6 +37,17 @@ def load_tensorflow() -> Any:
             _set_threads(tf)
             tf.constant(0)  # looks for devices now, while complaints about missing GPUs are held back
     return tf
+
+
+def _refuse_forked_process() -> None:
+    """Raise RuntimeError in a process forked from one that TensorFlow ran in: its threads are not there to work."""
+    started_by = _STARTED_BY.setdefault("process", os.getpid())
+    if started_by != os.getpid():
+        raise RuntimeError(
+            f"TensorFlow was started in process {started_by} and cannot be used in process {os.getpid()}, which was "
+            "forked from it: it would wait for ever; start processes with multiprocessing.get_context('spawn'), or "
+            "train in this process's parent only after the fork"
+        )
 
 
 def _choose_allocator() -> None:

@@ -57,6 +57,7 @@ class TrainingPlan(CorpusReading):
             self.shared_negatives,
             place.stale,
         )
+        bound_rates = _UPDATE_BOUND if self.update_bound is None else self.update_bound
         settings = StepSettings(
             skip_gram=bool(self.sg),
             mean_context=bool(self.cbow_mean),
@@ -66,7 +67,8 @@ class TrainingPlan(CorpusReading):
             shared_negatives=shape.shared_negatives,
             hierarchical_softmax=bool(self.hs),
             spare_targets=negatives is not None and negatives_hit_targets(kept, negatives.shares()),
-            update_bound=self.alpha * (_UPDATE_BOUND if self.update_bound is None else self.update_bound),
+            update_bound=self.alpha * bound_rates,
+            bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
             count_bounded=count_bounded,
             compute_dtype=self.compute_dtype or choose_compute_dtype(shape.batch_tokens, multiplies_bfloat16()),
         )

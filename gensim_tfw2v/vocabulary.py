@@ -13,21 +13,23 @@ import numpy.typing as npt
 
 Int32Array = npt.NDArray[np.int32]
 Float32Array = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.int64 | np.float64]
 
 _SAMPLE_INT_RANGE = 2.0**32  # gensim keeps a word when its `sample_int` is not below a random 32-bit integer
 
 
-def word_counts(keyed_vectors: Any) -> npt.NDArray[np.int64]:
-    """Return the count of every word, in id order."""
-    return np.asarray(keyed_vectors.expandos.get("count", [])[: len(keyed_vectors)], dtype=np.int64)
+def word_counts(keyed_vectors: Any) -> Counts:
+    """Return the count of every word, in id order; frequencies that are no whole numbers as they are."""
+    counts = np.asarray(keyed_vectors.expandos.get("count", [])[: len(keyed_vectors)])
+    return counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
 
 
-def ids_by_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def ids_by_count(counts: Counts) -> npt.NDArray[np.int64]:
     """Return the ids of all words, the most frequent first."""
     return np.argsort(-counts, kind="stable")
 
 
-def cumulative_table(counts: npt.NDArray[np.int64], exponent: float, domain: int) -> npt.NDArray[np.uint32]:
+def cumulative_table(counts: Counts, exponent: float, domain: int) -> npt.NDArray[np.uint32]:
     """Return the running sum of ``counts ** exponent``, scaled to end with `domain`: gensim's table to the last bit."""
     cumulative = np.cumsum([count**exponent for count in counts])
     table: npt.NDArray[np.uint32] = np.rint(cumulative / cumulative[-1:] * domain).astype(np.uint32)
@@ -43,7 +45,7 @@ def keep_probabilities(keyed_vectors: Any, sample: float) -> Float32Array | None
     return None if np.all(probabilities >= 1.0) else probabilities.astype(np.float32)
 
 
-def kept_counts(counts: npt.NDArray[np.int64], keep: Float32Array | None) -> npt.NDArray[np.float64]:
+def kept_counts(counts: Counts, keep: Float32Array | None) -> npt.NDArray[np.float64]:
     """Return how often subsampling is expected to keep each word."""
     occurrences = counts.astype(np.float64)
     return occurrences if keep is None else occurrences * keep

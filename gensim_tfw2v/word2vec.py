@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from timeit import default_timer
@@ -56,7 +56,8 @@ class TFWord2Vec(TrainingPlan):
     shared_negatives : int, optional
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
-        Longest step that a batch may move a vector by, in multiples of the starting learning rate; 20 by default.
+        Longest step that a batch may move a vector by, in multiples of the starting learning rate, or of the present
+        one where that is higher; 20 by default.
     compute_dtype : {"bfloat16", "float32"}, optional
         Numbers that products of vectors are computed with; vectors themselves, sums and steps are float32. By default
         the shorter ones where this machine's processor has instructions for them and batches are large enough to gain.
@@ -247,34 +248,35 @@ class TFWord2Vec(TrainingPlan):
         check_logdir(log)
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
-        self.alpha: float = start_alpha or self.alpha
-        self.min_alpha: float = end_alpha or self.min_alpha
-        self.epochs: Any = epochs  # gensim's own check below wants a number
-        self._check_training_sanity(epochs=epochs, total_examples=total_examples, total_words=total_words)
-        self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)
-        if corpus_file is not None and not total_words:
-            raise ValueError("total_words must be provided alongside corpus_file argument.")
-        check_tables(self)
-        self.add_lifecycle_event(
-            "train",
-            msg=(
-                f"training model with {self.workers} workers on {len(self.wv)} vocabulary and "
-                f"{self.layer1_size} features, using sg={self.sg} hs={self.hs} sample={self.sample} "
-                f"negative={self.negative} window={self.window} shrink_windows={self.shrink_windows}"
-            ),
-        )
-        self.compute_loss = compute_loss
-        self.running_training_loss = 0.0
-        self.epoch_losses = []
-        callbacks = list(callbacks)
-        for callback in callbacks:
-            callback.on_train_begin(self)
+        with self._settings_kept_if_it_fails():
+            self.alpha: float = start_alpha or self.alpha
+            self.min_alpha: float = end_alpha or self.min_alpha
+            self.epochs: Any = epochs  # gensim's own check below wants a number
+            self._check_training_sanity(epochs=epochs, total_examples=total_examples, total_words=total_words)
+            self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)
+            if corpus_file is not None and not total_words:
+                raise ValueError("total_words must be provided alongside corpus_file argument.")
+            check_tables(self)
+            self.add_lifecycle_event(
+                "train",
+                msg=(
+                    f"training model with {self.workers} workers on {len(self.wv)} vocabulary and "
+                    f"{self.layer1_size} features, using sg={self.sg} hs={self.hs} sample={self.sample} "
+                    f"negative={self.negative} window={self.window} shrink_windows={self.shrink_windows}"
+                ),
+            )
+            self.compute_loss = compute_loss
+            self.running_training_loss = 0.0
+            self.epoch_losses = []
+            callbacks = list(callbacks)
+            for callback in callbacks:
+                callback.on_train_begin(self)
 
-        start = default_timer() - 0.00001
-        place = self._place(cluster, total_words)
-        tallies = self._train_epochs(
-            corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log, place
-        )
+            start = default_timer() - 0.00001
+            place = self._place(cluster, total_words)
+            tallies = self._train_epochs(
+                corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log, place
+            )
         trained_words = sum(tally.trained_words for tally in tallies)
         raw_words = sum(tally.raw_words for tally in tallies)
         self._log_train_end(raw_words, trained_words, default_timer() - start, sum(tally.blocks for tally in tallies))
@@ -283,6 +285,16 @@ class TFWord2Vec(TrainingPlan):
         for callback in callbacks:
             callback.on_train_end(self)
         return trained_words, raw_words
+
+    @contextmanager
+    def _settings_kept_if_it_fails(self) -> Iterator[None]:
+        """Give back the settings that `train()` has taken over if it raises an error."""
+        before = self.alpha, self.min_alpha, self.epochs
+        try:
+            yield
+        except Exception:
+            self.alpha, self.min_alpha, self.epochs = before
+            raise
 
     def _train_epochs(
         self,

@@ -130,6 +130,8 @@ def test_a_model_is_unharmed_by_a_refused_call(tfword2vec_class: type[Any], file
     with pytest.raises(row.error):
         row.run(tfword2vec_class, model)
     assert_equal_models(model, untouched)
+    for name in ("alpha", "min_alpha", "epochs"):
+        assert getattr(model, name) == getattr(untouched, name)
     assert model.train(SENTENCES, total_examples=150, epochs=1)[1] == 600
     assert np.isfinite(model.wv.vectors).all()
 

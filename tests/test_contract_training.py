@@ -16,6 +16,7 @@ from contract import (
     topic_gap,
     two_topics,
 )
+from gensim.models.callbacks import CallbackAny2Vec
 
 
 def untrained(word2vec_class: type[Any], **arguments: Any) -> Any:
@@ -127,6 +128,36 @@ def test_a_smaller_learning_rate_moves_vectors_less(word2vec_class: type[Any], p
         train(model, start_alpha=alpha, end_alpha=alpha)
         moved.append(np.abs(model.wv.vectors - before).max())
     assert 0 < moved[0] < moved[1] / 20
+
+
+class WarmUp(CallbackAny2Vec):
+    """Raises the learning rate in front of each epoch."""
+
+    def on_epoch_begin(self, model: Any) -> None:
+        model.alpha = min(0.05, model.alpha + 0.02)
+
+
+@pytest.mark.parametrize(
+    ("before", "arguments"),
+    [
+        ({"alpha": 0.0, "min_alpha": 0.05}, {}),
+        ({}, {"start_alpha": 1e-5, "end_alpha": 0.05}),
+        ({"alpha": 0.0, "min_alpha": 0.0}, {"callbacks": [WarmUp()]}),
+    ],
+    ids=["alpha below min_alpha", "start_alpha below end_alpha", "raised by a callback"],
+)
+def test_a_rate_that_rises_trains_as_one_that_is_high_from_the_beginning(
+    word2vec_class: type[Any], before: dict[str, float], arguments: dict[str, Any]
+) -> None:
+    moved = []
+    for model, extra in (
+        (untrained(word2vec_class, **before), arguments),
+        (untrained(word2vec_class, alpha=0.05, min_alpha=0.05), {}),
+    ):
+        start = model.wv.vectors.copy()
+        train(model, epochs=20, **extra)
+        moved.append(np.abs(model.wv.vectors - start).mean())
+    assert moved[0] > moved[1] / 2
 
 
 def test_raising_alpha_again_warns(word2vec_class: type[Any], caplog: pytest.LogCaptureFixture) -> None:

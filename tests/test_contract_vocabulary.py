@@ -147,6 +147,25 @@ def test_a_model_with_a_borrowed_vocabulary_trains(tfword2vec_class: type[Any], 
     assert train(model, SENTENCES) == (1200, 1200)
 
 
+@pytest.mark.parametrize(
+    ("mode", "donors", "missing"),
+    [
+        ({"hs": 1, "negative": 0}, {"hs": 0, "negative": 5}, "Huffman tree.*hs=1"),
+        ({"hs": 0, "negative": 5}, {"hs": 1, "negative": 0}, "cum_table"),
+    ],
+    ids=["no tree", "no table of negatives"],
+)
+def test_a_borrowed_vocabulary_that_lacks_what_training_needs_is_refused(
+    tfword2vec_class: type[Any], mode: dict[str, int], donors: dict[str, int], missing: str
+) -> None:
+    model = tfword2vec_class(MORE, **ARGUMENTS, **mode)
+    model.reset_from(tfword2vec_class(SENTENCES, **ARGUMENTS, **donors))
+    with pytest.raises(RuntimeError, match=missing):
+        train(model, SENTENCES)
+    model.build_vocab(SENTENCES)
+    assert train(model, SENTENCES) == (1200, 1200)
+
+
 def test_init_weights_clears_the_output_tables_and_training_goes_on(
     word2vec_class: type[Any], pure_mode: dict[str, int]
 ) -> None:

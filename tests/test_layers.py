@@ -14,7 +14,7 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 LAYERS = [
     [
         "settings",
-        "tensorflow_runtime",
+        "processor", "tensorflow_runtime",
         "tokenizer",
         "encoded",
         "vocabulary",

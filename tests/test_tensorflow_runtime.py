@@ -75,3 +75,17 @@ gc.callbacks.append(lambda phase, _: looks.append(phase))
 
 def test_a_user_who_wants_no_garbage_looked_for_is_obeyed() -> None:
     assert printed_by("print(gc.isenabled())", "import gc; gc.disable()").strip() == "False"
+
+
+def test_a_process_forked_from_one_that_tensorflow_ran_in_is_told_so() -> None:
+    program = """
+pid = os.fork()
+if pid == 0:
+    try:
+        load_tensorflow()
+    except RuntimeError as error:
+        print("fork" in str(error) and str(os.getppid()) in str(error), flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+    assert printed_by(program).split() == ["True"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -11,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, negatives_hit_targets
+from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, choose_compute_dtype, negatives_hit_targets
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
 
 
-def vocabulary_of(counts: dict[str, int], **arguments: object) -> Word2Vec:
+def vocabulary_of(counts: Mapping[str, float], **arguments: object) -> Word2Vec:
     """Return a gensim model with this vocabulary and no training."""
-    model = Word2Vec(min_count=1, **arguments)
+    model = Word2Vec(min_count=0, **arguments)
     model.build_vocab_from_freq(dict(counts))
     return model
 
@@ -37,12 +38,12 @@ def test_no_subsampling_means_no_table(sample: float) -> None:
 
 
 @given(
-    counts=st.lists(st.integers(1, 10**9), max_size=50),
+    counts=st.lists(st.integers(1, 10**9), max_size=50) | st.lists(st.floats(1e-6, 1), max_size=50),
     exponent=st.sampled_from([0.75, 0.0, 1.0, -0.5]),
 )
-def test_the_table_of_negatives_is_gensims_to_the_last_bit(counts: list[int], exponent: float) -> None:
+def test_the_table_of_negatives_is_gensims_to_the_last_bit(counts: list[float], exponent: float) -> None:
     frequencies = {f"w{i}": count for i, count in enumerate(counts)}
-    ours = TFWord2Vec(min_count=1, ns_exponent=exponent)
+    ours = TFWord2Vec(min_count=0, ns_exponent=exponent)
     ours.build_vocab_from_freq(dict(frequencies))
     theirs = vocabulary_of(frequencies, ns_exponent=exponent)
     assert ours.cum_table.dtype == theirs.cum_table.dtype
@@ -198,3 +199,11 @@ def test_skip_gram_through_the_tree_spells_out_pairs_and_so_limits_blocks_and_ba
 )
 def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | None, expected: int) -> None:
     assert choose_block_words(words, 2, chosen) == expected
+
+
+@pytest.mark.parametrize(
+    ("batch_tokens", "fast", "expected"),
+    [(1024, True, "bfloat16"), (1024, False, "float32"), (64, True, "float32")],
+)
+def test_products_are_of_half_the_numbers_where_that_is_faster(batch_tokens: int, fast: bool, expected: str) -> None:
+    assert choose_compute_dtype(batch_tokens, fast) == expected

@@ -32,7 +32,8 @@ class StepSettings:
     shared_negatives: int
     hierarchical_softmax: bool
     spare_targets: bool
-    update_bound: float
+    update_bound: float  # longest step of a row in a batch
+    bound_rates: float = 0.0  # or so many times the learning rate, where that is longer
     count_bounded: bool = False  # tell how many rows it shortened the step of
     compute_dtype: str = "float32"  # TensorFlow's name for the numbers that products are of
 

@@ -1,0 +1,45 @@
+"""What is known of the processor follows from what Linux tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gensim_tfw2v import processor
+
+PLAIN = "processor\t: 0\nflags\t\t: fpu sse2 avx512f avx512_vnni\n\nprocessor\t: 1\nflags\t\t: fpu sse2\n"
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> Iterator[None]:
+    processor._flags.cache_clear()
+    yield
+    processor._flags.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("told", "environment", "expected"),
+    [
+        (PLAIN, {}, False),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16"), {}, True),
+        (PLAIN.replace("avx512_vnni", "amx_bf16"), {"TF_ENABLE_ONEDNN_OPTS": "1"}, True),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16"), {"TF_ENABLE_ONEDNN_OPTS": "0"}, False),
+        ("Features\t: fp asimd bf16\n", {}, False),
+        ("", {}, False),
+        (None, {}, False),
+    ],
+    ids=["without", "avx512", "amx", "without oneDNN", "not x86", "empty", "not Linux"],
+)
+def test_bfloat16_is_multiplied_by_instructions_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str | None, environment: dict[str, str], expected: bool
+) -> None:
+    path = tmp_path / "cpuinfo"
+    if told is not None:
+        path.write_text(told)
+    monkeypatch.setattr(processor, "_CPUINFO", path)
+    monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert processor.multiplies_bfloat16() is expected
