@@ -13,7 +13,7 @@ from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from summaries import rows_by
 
-_LABELS = (*TUNING, "workers")
+_LABELS = (*TUNING, "compute_dtype", "workers")
 _NOTES = (
     "The columns are those of compare.py; both ratios are to the first point of the grid, measured in the same rounds.",
     "`default` is what the package chooses by itself.",
@@ -51,19 +51,19 @@ def grid(arguments: argparse.Namespace) -> list[Job]:
     return [job_from(arguments, system="tfw2v", **dict(zip(_LABELS, values, strict=True))) for values in combinations]
 
 
-def or_default(number: Callable[[str], float]) -> Callable[[str], float | None]:
-    """Return a reader of arguments that are a number or the word "default"."""
+def or_default(value: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a reader of arguments that are such a value or the word "default"."""
 
-    def read(text: str) -> float | None:
-        return None if text == "default" else number(text)
+    def read(text: str) -> Any:
+        return None if text == "default" else value(text)
 
-    read.__name__ = f"{number.__name__} or 'default'"  # argparse names it in its complaint
+    read.__name__ = f"{value.__name__} or 'default'"  # argparse names it in its complaint
     return read
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Measure every combination of tuning settings. Each takes numbers or the word 'default'."
+        description="Measure every combination of tuning settings. Each takes several values, or the word 'default'."
     )
     add = parser.add_argument
     add_corpus_argument(parser)
@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--run-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--shared-negatives", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--update-bound", nargs="+", type=or_default(float), default=[None], metavar="X")
+    add("--compute-dtype", nargs="+", type=or_default(str), default=[None], metavar="TYPE", help="bfloat16 or float32")
     add("--workers", nargs="+", type=int, default=[usable_cores()], metavar="N", help="default: all cores")
     add_training_arguments(parser)
     return parser

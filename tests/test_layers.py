@@ -14,7 +14,8 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 LAYERS = [
     [
         "settings",
-        "processor", "tensorflow_runtime",
+        "processor",
+        "tensorflow_runtime",
         "tokenizer",
         "encoded",
         "vocabulary",
