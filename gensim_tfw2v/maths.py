@@ -105,15 +105,19 @@ def tree_weights(leaves: tf.Tensor, first: tf.Tensor, middle: tf.Tensor, end: tf
     return tf.cast(leaves < middle, tf.float32), tf.cast(passed, tf.float32)
 
 
-def mix_contexts(mask: tf.Tensor, wide: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return CBOW's hidden vectors [R, B, D] and the weights [R, B, P] that carry their error back.
+def mixing_weights(mask: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return by which weights [..., P] CBOW mixes contexts into hidden vectors, and carries their error back.
 
     As in gensim, `mean` averages the contexts and gives each the whole error; otherwise contexts are summed and the
-    error is shared out. `shares` [R, B, 1] are one by the number of each token's contexts.
+    error is shared out.
     """
-    shared_mask = mask * shares
-    forward, backward = (shared_mask, mask) if mean else (mask, shared_mask)
-    return tf.matmul(forward, wide), backward
+    shared = mask / tf.maximum(tf.reduce_sum(mask, axis=-1, keepdims=True), 1.0)
+    return (shared, mask) if mean else (mask, shared)
+
+
+def mix_contexts(weights: tf.Tensor, wide: tf.Tensor) -> tf.Tensor:
+    """Return CBOW's hidden vectors [R, B, D]: mixtures of the widened run's rows [R, P, D]."""
+    return tf.matmul(weights, wide)
 
 
 def back_to_contexts(backward: tf.Tensor, hidden_gradient: tf.Tensor) -> tf.Tensor:

@@ -114,12 +114,14 @@ class _OncePerBlock(NamedTuple):
     hidden: tf.Tensor  # [3], the shape that makes hidden vectors of rows
     reach: tf.Tensor  # [S, R, B], contexts of each token
     window_codes: tf.Tensor  # [S, R, B], row of the look-up tables for each token's windows and place in its run
-    context_shares: tf.Tensor  # [S, R, B, 1], one by the contexts of each token
+    mixing: list[tf.Tensor]  # CBOW's look-up tables of weights, there and back, for products
     labels: tf.Tensor  # [C] of negative sampling
     lock_factors: tf.Tensor  # by distinct input row, as `Segments.unique`
 
     @classmethod
-    def of(cls, tables: Tables, block: BlockTensors, rates: Rates) -> _OncePerBlock:
+    def of(
+        cls, objective: Objective, tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups
+    ) -> _OncePerBlock:
         """Add the operations to the graph."""
         reach = block.left + block.right
         run_tokens = tf.shape(block.left)[-1]
@@ -131,7 +133,7 @@ class _OncePerBlock(NamedTuple):
             hidden=tf.concat([tf.shape(block.left)[1:], vector_size], 0),
             reach=reach,
             window_codes=codes,
-            context_shares=tf.math.reciprocal(tf.maximum(tf.cast(reach, tf.float32), 1.0))[..., None],
+            mixing=_mixing_weights(objective, lookups.masks),
             labels=maths.sampling_labels(tf.shape(block.candidates)[-1], rates.shared_negatives),
             lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
         )
@@ -200,7 +202,7 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
 
     def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> Figures:
         batches = tf.shape(block.left)[0]
-        once = _OncePerBlock.of(tables, block, rates)
+        once = _OncePerBlock.of(objective, tables, block, rates, lookups)
         bounded_rows = [tf.TensorArray(tf.float32, size=batches, element_shape=[])] if objective.count_bounded else []
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
@@ -236,7 +238,6 @@ class _Step:
     ) -> None:
         self.objective, self.tables, self.block, self.rates, self.lookups = objective, tables, block, rates, lookups
         self.once = once
-        self.operands = tf.bfloat16 if objective.half_products else tf.float32
         self.batch = _BatchPlace(batch)
         self.learning_rate = self.batch.of(rates.learning_rates)
         self.measured = self.batch.of(rates.measured)
@@ -249,8 +250,8 @@ class _Step:
         if self.objective.skip_gram:
             hidden = rows
         else:
-            mask, shares = self._operand(self._mask()), self._operand(self.batch.of(self.once.context_shares))
-            hidden, backward = maths.mix_contexts(mask, rows, shares, self.objective.mean_context)
+            forward, backward = self._mixing()
+            hidden = maths.mix_contexts(forward, rows)
         hidden_gradients = []
         pending = []
         if self.objective.negative_sampling:
@@ -344,12 +345,12 @@ class _Step:
 
     def _operand(self, values: tf.Tensor) -> tf.Tensor:
         """Return values as the numbers that products are of."""
-        return tf.cast(values, self.operands)
+        return _operand(self.objective, values)
 
-    def _mask(self) -> tf.Tensor:
+    def _mixing(self) -> list[tf.Tensor]:
         if self.objective.lookup_weights:
-            return tf.gather(self.lookups.masks, self.batch.of(self.once.window_codes))
-        return maths.window_mask(*self._windows(), self.block.window)
+            return [tf.gather(weights, self.batch.of(self.once.window_codes)) for weights in self.once.mixing]
+        return _mixing_weights(self.objective, maths.window_mask(*self._windows(), self.block.window))
 
     def _windows(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Return how many contexts each token has on its left and on its right [R, B]."""
@@ -368,6 +369,15 @@ class _Step:
     def _as_rows(self, vectors: tf.Tensor) -> tf.Tensor:
         """Return vectors [..., D] as [rows, D]."""
         return tf.reshape(vectors, self.once.rows)
+
+
+def _operand(objective: Objective, values: tf.Tensor) -> tf.Tensor:
+    return tf.cast(values, tf.bfloat16 if objective.half_products else tf.float32)
+
+
+def _mixing_weights(objective: Objective, mask: tf.Tensor) -> list[tf.Tensor]:
+    """Return CBOW's weights there and back, for products."""
+    return [_operand(objective, weights) for weights in maths.mixing_weights(mask, objective.mean_context)]
 
 
 def _gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
