@@ -25,8 +25,14 @@ RUN_WORDS = 50_000
 RUN_SENTENCES = 50_000
 
 
+class _AbandonedError(Exception):
+    """The pass was abandoned."""
+
+
 class Source(ABC):
     """A corpus that yields the same chunks every epoch."""
+
+    _abandoned = False
 
     reader: ShardReader | None = None
     """What reads the chunks that are spans of an encoded corpus."""
@@ -42,6 +48,10 @@ class Source(ABC):
     @abstractmethod
     def epoch(self) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
+
+    def abandon(self) -> None:
+        """End, from any thread, a pass that may be long in coming to its next chunk; no other can be begun."""
+        self._abandoned = True
 
     @abstractmethod
     def close(self) -> None:
@@ -144,6 +154,8 @@ class IterableSource(_TextSource):
         begun: list[int] = []
         position = -1
         for position, sentence in enumerate(self._sentences):
+            if self._abandoned:
+                raise _AbandonedError  # an end would be taken for that of the corpus
             begin = 1
             for size in _pieces(sentence, position, words):
                 lengths.append(size)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from gensim_tfw2v.corpus import Chunk
+from gensim_tfw2v.chunk_reader import ChunkReader
+from gensim_tfw2v.corpus import Chunk, Source
 from gensim_tfw2v.placement import Placement
 from gensim_tfw2v.progress import EpochProgress, ProgressObserver
 from gensim_tfw2v.work import ChunkWork, TrainedChunk
@@ -60,14 +61,17 @@ class EpochTally:
 
 @dataclass
 class _Epoch:
-    """State that the worker threads of one epoch share; everything mutable is guarded by `lock`."""
+    """State that the worker threads of one epoch share; everything mutable is guarded by `lock`.
+
+    Who wants both locks takes `turn` first.
+    """
 
     plan: EpochPlan
-    chunks: Iterator[Chunk]
+    reader: ChunkReader
     placement: Placement
     tally: EpochTally = field(default_factory=EpochTally)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    stopped: bool = False
+    turn: threading.Lock = field(default_factory=threading.Lock)  # to take a chunk: rates follow the chunks' order
     failure: BaseException | None = None
     begun_examples: int = 0
     begun_words: int = 0
@@ -81,7 +85,7 @@ class _Epoch:
         except BaseException as failure:
             with self.lock:
                 self.failure = self.failure or failure
-                self.stopped = True
+            self.reader.stop()
 
     def _await_task(self) -> tuple[Chunk, float, float] | None:
         """Return the next task, the time it took to come added to the tally."""
@@ -93,16 +97,19 @@ class _Epoch:
 
     def _next_task(self) -> tuple[Chunk, float, float] | None:
         """Return the next chunk with the learning rates at its beginning and end."""
+        with self.turn:
+            chunk = self.reader.take()  # may last: the lock that progress() needs stays free meanwhile
+            return None if chunk is None else (chunk, *self._begin(chunk))
+
+    def _begin(self, chunk: Chunk) -> tuple[float, float]:
+        """Return the learning rates at a chunk's beginning and end, with the chunk counted as begun."""
         with self.lock:
-            chunk = None if self.stopped else next(self.chunks, None)
-            if chunk is None:
-                return None
             first = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
             self.begun_examples += chunk.sentences
             self.begun_words += chunk.raw_words
             last = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
             self.learning_rate = last
-            return chunk, first, last
+            return first, last
 
     def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
         work = ChunkWork(
@@ -160,19 +167,21 @@ class _Epoch:
 
 def train_epoch(
     plan: EpochPlan,
-    chunks: Iterator[Chunk],
+    source: Source,
     placement: Placement,
     observers: Sequence[ProgressObserver],
 ) -> EpochTally:
-    """Return what one pass over `chunks` trained.
+    """Return what one pass over a corpus trained.
 
     An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
-    is raised once they have: the placement then holds everything learnt so far.
+    is raised once they have: the placement then holds everything learnt so far. After that `source` has been abandoned.
     """
-    epoch = _Epoch(plan, chunks, placement)
+    reader = ChunkReader(source, ahead=placement.concurrency)
+    epoch = _Epoch(plan, reader, placement)
     began = time.perf_counter()
     threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
     try:
+        reader.start()
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -182,10 +191,11 @@ def train_epoch(
                 for observer in observers:
                     observer.advance(epoch.progress())
     finally:
-        epoch.stopped = True
+        reader.stop()
         for thread in threads:
             if thread.ident is not None:  # an interrupt may come before all of them are started
                 thread.join()
+        reader.join()
         epoch.tally.seconds = time.perf_counter() - began
     if epoch.failure is not None:
         raise epoch.failure

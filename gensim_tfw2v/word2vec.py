@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from timeit import default_timer
@@ -234,8 +234,9 @@ class TFWord2Vec(TrainingPlan):
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
-        `word_count` and `queue_factor` are accepted and have no effect, as the first has none in gensim and there is
-        no queue here. `logdir` and `cluster` are as in the constructor, whose values stand if there are none here.
+        `word_count` and `queue_factor` are accepted and have no effect: the first has none in gensim, and as many
+        blocks are read ahead as there are workers. `logdir` and `cluster` are as in the constructor, whose values stand
+        if there are none here.
 
         Returns
         -------
@@ -324,8 +325,7 @@ class TFWord2Vec(TrainingPlan):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
                 plan = self._epoch_plan(epoch, total_examples, total_words)
-                with closing(source.epoch()) as chunks:
-                    tally = train_epoch(plan, chunks, current.lent_to_placement(), observers)
+                tally = train_epoch(plan, source, current.lent_to_placement(), observers)
                 tallies.append(tally)
                 self._count_epoch(plan, tally, from_file=corpus_file is not None)
                 self.training_report = current.report(sum(tally.raw_words for tally in tallies))

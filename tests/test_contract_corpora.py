@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,22 @@ def test_a_restartable_iterable_is_read_again_for_training(word2vec_class: type[
             yield from SENTENCES
 
     assert build_and_train(word2vec_class, Restartable())[1] == COUNTS
+
+
+def test_a_corpus_may_be_bound_to_the_thread_that_opened_it(word2vec_class: type[Any], tmp_path: Path) -> None:
+    path = tmp_path / "sentences.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("create table sentences (words text)")
+        database.executemany("insert into sentences values (?)", [("human graph user trees " * 250,)] * 500)
+
+    class Table:
+        def __iter__(self) -> Iterator[list[str]]:
+            with closing(sqlite3.connect(path)) as database:  # which no other thread may use
+                for (words,) in database.execute("select words from sentences"):
+                    yield words.split()
+
+    _, counts = build_and_train(word2vec_class, Table(), workers=2, batch_words=50_000)
+    assert counts[1] == 2 * 500_000
 
 
 @pytest.mark.parametrize("corpus", [[], [[]], [[], []]], ids=["nothing", "one empty", "two empty"])

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,12 @@ from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
-from gensim_tfw2v.chunks import Chunk
+from gensim_tfw2v.corpus import CacheBudget, IterableSource
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.training import EpochPlan, train_epoch
 from gensim_tfw2v.vocabulary import NegativeSampler
+from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 2, "sample": 0}
 
@@ -50,6 +50,14 @@ except KeyboardInterrupt:
     model.save("interrupted")
     print("saved", flush=True)
 """
+
+
+@pytest.fixture
+def heeded_interrupts() -> Iterator[None]:
+    """Take SIGINT seriously, to which a shell makes its background jobs deaf."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class InterruptAtEpochEnd(CallbackAny2Vec):
@@ -139,29 +147,89 @@ def test_training_goes_on_after_an_interrupt(word2vec_class: type[Any]) -> None:
     assert not np.array_equal(model.wv.vectors, interrupted)
 
 
-def test_an_interrupt_while_workers_start_waits_for_those_that_run() -> None:
-    """The corpus may not be closed under a worker that reads it."""
-    cumulative = np.array([2**30, 2**31 - 1], np.uint32)
-    maker = BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
-    settings = StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0)
-    placement = LocalPlacement(settings, maker, 1)
-    placement.concurrency = 100  # so that most are still to be started when the interrupt comes
-    plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
+def test_an_interrupt_while_workers_start_waits_for_those_that_run(heeded_interrupts: None) -> None:
+    """What they train may not be taken from under them."""
     finished = threading.Event()
 
-    def chunks() -> Iterator[Chunk]:
-        _thread.interrupt_main()
-        time.sleep(0.5)
-        finished.set()
-        yield Chunk(0, np.zeros(0, np.int32), np.zeros(0, np.int32), 0, 0)
+    class Interrupting(LocalPlacement):
+        def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+            _thread.interrupt_main()
+            time.sleep(0.5)
+            finished.set()
+            return super().train_chunk(work)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    try:
-        with pytest.raises(KeyboardInterrupt), closing(chunks()) as corpus:
-            train_epoch(plan, corpus, placement, [])
-    finally:
-        signal.signal(signal.SIGINT, before)
+    cumulative = np.array([2**30, 2**31 - 1], np.uint32)
+    maker = BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
+    placement = Interrupting(StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0), maker, 1)
+    placement.concurrency = 100  # so that most are still to be started when the interrupt comes
+    plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
+    corpus = IterableSource(["a"], {"a": 0}, 10, CacheBudget(0, 0))
+    with pytest.raises(KeyboardInterrupt):
+        train_epoch(plan, corpus, placement, [])
     assert finished.is_set()
+
+
+class Waiting:
+    """A corpus that interrupts the main thread in the midst of a pass, and then waits until it is let go."""
+
+    def __init__(self, presses: int) -> None:
+        self.presses = presses
+        self.was_waited_for = False
+        self.pressed, self.let_go = threading.Event(), threading.Event()
+
+    def __iter__(self) -> Iterator[list[str]]:
+        yield from SENTENCES
+        for _ in range(self.presses):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            self.let_go.wait(0.3)  # so that the main thread sees each
+        self.pressed.set()
+        self.was_waited_for = not self.let_go.wait(20)
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_does_not_wait_for_the_corpus(
+    tfword2vec_class: type[Any], heeded_interrupts: None, presses: int
+) -> None:
+    model = tfword2vec_class(**ARGUMENTS)
+    model.build_vocab(SENTENCES)
+    corpus = Waiting(presses)
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            model.train(corpus, total_examples=150, epochs=1)
+        finally:
+            corpus.pressed.wait(20)  # the last may come after the first has ended the training
+    assert not corpus.was_waited_for
+    assert_finite(model)
+    corpus.let_go.set()
+    assert model.train(SENTENCES, total_examples=150, epochs=2)[1] == 1200
+
+
+def test_an_interrupted_corpus_ends_at_its_next_sentence_in_its_own_thread(
+    tfword2vec_class: type[Any], heeded_interrupts: None
+) -> None:
+    class Endless:
+        def __init__(self) -> None:
+            self.threads: list[int] = []
+            self.closed = threading.Event()
+
+        def __iter__(self) -> Iterator[list[str]]:
+            self.threads.append(threading.get_ident())
+            try:
+                _thread.interrupt_main()
+                while True:
+                    time.sleep(0.01)
+                    yield ["human"]
+            finally:
+                self.threads.append(threading.get_ident())
+                self.closed.set()
+
+    model = tfword2vec_class(**ARGUMENTS)
+    model.build_vocab(SENTENCES)
+    corpus = Endless()
+    with pytest.raises(KeyboardInterrupt):
+        model.train(corpus, total_examples=150, epochs=1)
+    assert corpus.closed.wait(20)
+    assert corpus.threads[0] == corpus.threads[1] != threading.get_ident()
 
 
 @pytest.mark.parametrize("corpus", ["dict(corpus_iterable=LINES)", "dict(corpus_file='corpus.txt')"])

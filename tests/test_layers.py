@@ -36,7 +36,7 @@ LAYERS = [
     ["corpus", "encoding"],
     ["encoded_source"],
     ["batches"],
-    ["work"],
+    ["work", "chunk_reader"],
     ["tuning", "maths", "updates", "placement", "evaluation"],
     ["steps"],
     ["graph_arguments", "cluster.rivalry"],

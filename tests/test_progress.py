@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 
 import pytest
 from gensim.test.utils import common_texts
@@ -42,6 +44,33 @@ def test_the_log_reports_no_more_often_than_asked(caplog: pytest.LogCaptureFixtu
         for tenth in range(1, 31):
             log.advance(progress(tenth / 10))
     assert caplog.text.count("PROGRESS") == 3
+
+
+def test_progress_is_told_while_the_corpus_is_at_a_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+
+    class Told(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "PROGRESS: at" in record.getMessage():
+                told.set()
+
+    class Slow:
+        was_told = False
+
+        def __iter__(self) -> Iterator[list[str]]:
+            yield from common_texts
+            self.was_told = told.wait(20)
+
+    model = TFWord2Vec(min_count=1, progress=False)
+    model.build_vocab(common_texts)
+    corpus, handler, logger = Slow(), Told(), logging.getLogger("gensim_tfw2v.progress")
+    logger.addHandler(handler)
+    try:
+        with caplog.at_level(logging.INFO):
+            model.train(corpus, total_examples=9, epochs=1, report_delay=0.01)
+    finally:
+        logger.removeHandler(handler)
+    assert corpus.was_told
 
 
 def test_words_per_second_are_raw_words_by_time() -> None:
