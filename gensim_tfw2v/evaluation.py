@@ -87,8 +87,8 @@ class _KnownWords:
 
     @classmethod
     def of(cls, keyed_vectors: Any, restrict_vocabulary: int, case_insensitive: bool) -> _KnownWords:
-        words = keyed_vectors.index_to_key[:restrict_vocabulary]
-        names = [word.upper() for word in words] if case_insensitive else list(words)
+        words = [str(word) for word in keyed_vectors.index_to_key[:restrict_vocabulary]]  # tokens may be numbers
+        names = [word.upper() for word in words] if case_insensitive else words
         rows = {names[row]: row for row in range(len(names) - 1, -1, -1)}
         vectors = np.asarray(keyed_vectors.vectors[: len(words)], dtype=np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

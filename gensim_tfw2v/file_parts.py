@@ -32,7 +32,7 @@ def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int,
     """Yield the parts of a file in order, each with the number of its reader, whose word numbers it uses."""
     size = os.path.getsize(path)
     count = -(-size // part_bytes)
-    if path.endswith(COMPRESSED_SUFFIXES):
+    if path.lower().endswith(COMPRESSED_SUFFIXES):
         yield from _decompressed_parts(path, part_bytes)
     elif workers <= 1 or count <= SMALL_FILE_PARTS or not sys.executable:
         for part in read_parts(path, size, part_bytes, 0, 1):

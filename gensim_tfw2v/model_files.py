@@ -55,7 +55,7 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
     if not path.exists():
         raise ModelFileError(f"model {str(path)!r} is not there")
     try:
-        found = file_format or _recognise(path)
+        found = file_format or recognise_format(path)
         vectors = _read(path, found)
     except ModelFileError:
         raise
@@ -88,7 +88,7 @@ def _read(path: Path, file_format: str) -> Any:
     return vectors
 
 
-def _recognise(path: Path) -> str:
+def recognise_format(path: Path) -> str:
     """The format that the first bytes of a file show."""
     from gensim import utils
 

@@ -59,7 +59,16 @@ class ProgressObserver(Protocol):
 
 def wants_bar(progress: bool | None) -> bool:
     """Return whether to draw bars: as told, or if someone sits before a terminal."""
-    return sys.stderr.isatty() if progress is None else progress
+    return is_terminal(sys.stderr) if progress is None else progress
+
+
+def is_terminal(stream: Any) -> bool:
+    """Return whether a stream is a terminal; None, a closed file and an object that cannot tell are none."""
+    ask = getattr(stream, "isatty", None)
+    try:
+        return ask is not None and bool(ask())
+    except ValueError:  # it is closed
+        return False
 
 
 class TrainingBar:

@@ -50,18 +50,33 @@ def _whole_at_least(least: int, read: Callable[[Any], Any] | None = None, or_non
     return _Rule(wanted, lambda value: value == int(value) >= least if math.isfinite(value) else False, read, or_none)
 
 
+def _whole_within(least: int, most: int, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
+    wanted = f"a whole number from {least} to {most}"
+    return _Rule(
+        wanted, lambda value: math.isfinite(value) and least <= value <= most and value % 1 == 0, read, or_none
+    )
+
+
+def _int_at_least(least: int, or_none: bool = False) -> _Rule:
+    """Return the rule of an argument that TensorFlow gets as it is, and of which it takes no float."""
+    wanted = f"an int of at least {least}"
+    return _Rule(wanted, lambda value: isinstance(value, numbers.Integral) and int(value) >= least, or_none=or_none)
+
+
 def _not_negative(wanted: str, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
     return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, read, or_none)
 
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
+MOST_WINDOW = 2**31 - 1  # an int32
+MOST_SEED = 2**32 - 1  # that NumPy takes
 _FINITE = "a finite number"
 _RATE = "a finite number of at least 0"
 
 # Arguments that gensim itself checks are not repeated here.
 _RULES: dict[str, _Rule | _Choice] = {
     "vector_size": _whole_at_least(1, int),
-    "window": _whole_at_least(1, int),
+    "window": _whole_within(1, MOST_WINDOW, int),
     "workers": _whole_at_least(1, int),
     "negative": _whole_at_least(0, int),
     "alpha": _not_negative(_RATE, float),
@@ -72,13 +87,13 @@ _RULES: dict[str, _Rule | _Choice] = {
     "ns_exponent": _Rule(_FINITE, math.isfinite),
     "min_count": _Rule(_FINITE, math.isfinite, or_none=True),
     "batch_words": _whole_at_least(1),
-    "max_vocab_size": _whole_at_least(1, or_none=True),
+    "max_vocab_size": _whole_at_least(0, or_none=True),  # 0 sets no limit either, as in gensim
     "max_final_vocab": _whole_at_least(1, or_none=True),
     "epochs": _whole_at_least(1, or_none=True),
-    "seed": _whole_at_least(0, or_none=True),
-    "batch_tokens": _whole_at_least(1, or_none=True),
-    "run_tokens": _whole_at_least(1, or_none=True),
-    "shared_negatives": _whole_at_least(1, or_none=True),
+    "seed": _whole_within(0, MOST_SEED, or_none=True),
+    "batch_tokens": _int_at_least(1, or_none=True),
+    "run_tokens": _int_at_least(1, or_none=True),
+    "shared_negatives": _int_at_least(1, or_none=True),
     "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
     "cache_memory": _whole_at_least(0),
     "cache_disk": _whole_at_least(0),

@@ -114,7 +114,9 @@ def _set_threads(tf: Any) -> None:
 def _quiet_start() -> Iterator[None]:
     """Keep what native code prints while TensorFlow starts; show it only if that fails."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        with contextlib.suppress(ValueError):  # it is closed
+            sys.stderr.flush()
     try:
         saved = os.dup(2)
     except OSError:  # no standard error to silence

@@ -78,7 +78,7 @@ def _write_keyed_vectors(keyed_vectors: Any, path: Path) -> None:
     saved = copy.copy(keyed_vectors)
     saved.norms = np.empty(len(matrix), np.float32)
     saved.vectors = np.empty((0, keyed_vectors.vector_size), np.float32)
-    unnamed = path.with_name("matrix")
+    unnamed = path.with_name(f"{path.name}.matrix")  # other than the name that was asked for
     # Not through a memory map: a full disk would then kill the process instead of raising an error.
     with unnamed.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": matrix.shape}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -26,6 +27,16 @@ def test_shards_are_as_large_as_asked_for(tmp_path: Path) -> None:
         (tmp_path / "text" / f"{number}.txt").write_text("some words\n")
     assert run("encode", tmp_path / "text", tmp_path / "encoded", "--shard-words", 3, "--quiet") == 0
     assert sum(name.endswith(".ids") for name in os.listdir(tmp_path / "encoded")) == 2
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".GZ"])
+def test_a_compressed_corpus_is_known_by_its_suffix_in_any_case(tmp_path: Path, suffix: str) -> None:
+    corpus = tmp_path / f"corpus.txt{suffix}"
+    corpus.write_bytes(gzip.compress(write_corpus(tmp_path).read_bytes()))
+    assert run("encode", corpus, tmp_path / "encoded") == 0
+    for name, source in (("of-ids.txt", tmp_path / "encoded"), ("of-text.txt", corpus)):
+        assert train(source, tmp_path / name) == 0
+    assert (tmp_path / "of-ids.txt").read_bytes() == (tmp_path / "of-text.txt").read_bytes()
 
 
 def test_a_folder_that_is_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

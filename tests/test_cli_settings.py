@@ -70,11 +70,21 @@ def test_every_gensim_setting_is_a_flag_with_gensims_default() -> None:
         ("--cache-dir", "/not/there"),
         ("--format", "onnx"),
         ("--windw", "5"),
+        ("--update-bound", "0"),
+        ("--cluster-timeout", "0"),
+        ("--seed", "99999999999"),
+        ("--window", "99999999999"),
     ],
 )
 def test_a_wrong_setting_is_one_line_that_names_it(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str, value: str
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    flag: str,
+    value: str,
 ) -> None:
+    monkeypatch.setattr(cli.train, "_train", lambda arguments: pytest.fail("read the corpus"))
     assert train(corpus, tmp_path / "model", flag, value) == 2
     error = error_of(capsys)
     assert flag in error

@@ -13,6 +13,7 @@ from event_files import text_of, values_of
 from gensim.models import Word2Vec
 from tensorboard_server import serving
 
+from gensim_tfw2v import cli
 from gensim_tfw2v.cli import parse_arguments
 from gensim_tfw2v.commands.train_arguments import settings_of
 
@@ -109,3 +110,36 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, capsys: pytest.CaptureFix
         port = taken.getsockname()[1]
         assert run("tensorboard", tmp_path, "--port", port) == 1
     assert f"127.0.0.1:{port}" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+def test_files_without_output_vectors_are_named_and_not_unpickled(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], binary: bool
+) -> None:
+    Word2Vec.load(str(model)).wv.save_word2vec_format(str(tmp_path / "vectors"), binary=binary)
+    assert run("projector", tmp_path / "vectors", "--logdir", tmp_path / "log", "--output-vectors") == 2
+    error = error_of(capsys)
+    assert str(tmp_path / "vectors") in error
+    assert "gensim model" in error
+
+
+@pytest.mark.parametrize("flag", ["--log-pairs", "--log-analogies"])
+def test_a_missing_file_to_score_on_is_refused_before_the_corpus_is_read(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    monkeypatch.setattr(cli.train, "_train", lambda arguments: pytest.fail("read the corpus"))
+    assert train(corpus, tmp_path / "model", "--logdir", tmp_path / "log", flag, tmp_path / "nope") == 2
+    error = error_of(capsys)
+    assert flag in error
+    assert str(tmp_path / "nope") in error
+    assert not (tmp_path / "log").exists()
+
+
+def test_an_unknown_word_to_probe_is_a_wrong_argument(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--logdir", tmp_path / "log", "--log-probe", "cat", "--log-probe", "zzzz", "--quiet"]
+    assert train(corpus, tmp_path / "model", *flags) == 2
+    error = error_of(capsys)
+    assert "--log-probe" in error
+    assert "'zzzz'" in error

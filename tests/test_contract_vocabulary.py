@@ -196,3 +196,9 @@ def test_a_setting_changed_after_the_vocabulary_takes_effect(word2vec_class: typ
         model.train(sentences, total_examples=10, epochs=1, compute_loss=True, **rates)
         losses.append(model.get_latest_training_loss())
     assert 3 < losses[0] / losses[1] < 6
+
+
+def test_a_max_vocab_size_of_zero_is_no_limit(word2vec_class: type[Any]) -> None:
+    model = word2vec_class(max_vocab_size=0, **ARGUMENTS)
+    model.build_vocab(SENTENCES)
+    assert len(model.wv) == 11

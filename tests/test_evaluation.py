@@ -175,3 +175,12 @@ def test_an_empty_analogy_file_is_an_error_that_names_it(tmp_path: Path) -> None
     path.write_text("")
     with pytest.raises(ValueError, match=r"empty\.txt.*four words"):
         score_vectors(vectors_of(["a", "b"]), [], [str(path)])
+
+
+@pytest.mark.parametrize("case_insensitive", [True, False])
+def test_words_that_are_numbers_are_found_by_their_digits(tmp_path: Path, case_insensitive: bool) -> None:
+    vectors = vectors_of([3, 5, 8])  # type: ignore[list-item]
+    (tmp_path / "pairs.tsv").write_text("3\t5\t1\n5\t8\t2\n3\t8\t3\n")
+    pairs = [str(tmp_path / "pairs.tsv")]
+    (score,) = score_vectors(vectors, pairs, analogies=[], case_insensitive=case_insensitive).pairs
+    assert score.known == 3

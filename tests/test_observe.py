@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from contract import SENTENCES, two_topics
 from event_files import SMALL, events_of, text_of, values_of
+from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import datapath
 from tensorboard.plugins.hparams import metadata
 from tensorboard.util import tensor_util
@@ -323,3 +324,25 @@ def test_a_server_that_cannot_be_traced_is_warned_of(tmp_path: Path, caplog: pyt
     with caplog.at_level(logging.WARNING):
         TFWord2Vec(two_topics(4000), min_count=1, epochs=12, sg=1, logdir=options)
     assert "127.0.0.1:1" in caplog.text
+
+
+def test_tokens_that_are_numbers_are_logged(tmp_path: Path) -> None:
+    sentences = [[0, 1, 2, 3], [2, 3, 4, 0]] * 20
+    options = TensorBoardLog(tmp_path / "log", probes=[0, 3])  # type: ignore[list-item]
+    TFWord2Vec(sentences, min_count=1, epochs=1, vector_size=4, logdir=options)
+    assert (tmp_path / "log" / "projector" / "vectors-metadata.tsv").read_text().startswith("word\tcount\trank\n")
+
+
+def test_a_relative_folder_is_that_of_the_start_wherever_a_callback_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wanderer(CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_end(self, model: Any) -> None:
+            monkeypatch.chdir(tmp_path / "elsewhere")
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    options = TensorBoardLog("log", pairs=[])
+    TFWord2Vec(SENTENCES, min_count=1, epochs=1, vector_size=4, callbacks=[Wanderer()], logdir=options)
+    assert (tmp_path / "log" / "projector_config.pbtxt").is_file()
+    assert not list((tmp_path / "elsewhere").iterdir())

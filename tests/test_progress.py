@@ -94,3 +94,23 @@ def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "2\n"
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    ["sys.stderr = None", "sys.stderr = Writer()", "sys.stderr.close()"],
+    ids=["none", "without isatty", "closed"],
+)
+def test_training_needs_no_standard_error(replaced: str) -> None:
+    code = f"""
+import sys
+class Writer:
+    def write(self, text): pass
+    def flush(self): pass
+{replaced}
+from gensim.test.utils import common_texts
+from gensim_tfw2v import TFWord2Vec
+print(len(TFWord2Vec(common_texts, min_count=1, epochs=1).wv))
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout == "12\n", result.stderr

@@ -165,3 +165,11 @@ def test_what_cannot_be_written_is_refused(
     with pytest.raises(error, match=fragment):
         export_projector(keyed_vectors(["a", "b"]), tmp_path / "log", **arguments)
     assert not (tmp_path / "log").exists()
+
+
+def test_words_that_are_numbers_are_written_as_such(tmp_path: Path) -> None:
+    vectors: Any = KeyedVectors(5)
+    vectors.add_vectors([0, 7, 12], np.ones((3, 5), np.float32))
+    export_projector(vectors, tmp_path)
+    lines = (tmp_path / "projector" / "vectors-metadata.tsv").read_text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["word", "0", "7", "12"]

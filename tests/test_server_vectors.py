@@ -168,6 +168,15 @@ def test_the_lengths_in_exported_keyed_vectors_are_those_that_gensim_computes(tm
     assert opened.get_vecattr("human", "count") == model.wv.get_vecattr("human", "count")
 
 
+@pytest.mark.parametrize("name", ["matrix", "vectors.npy"])
+def test_keyed_vectors_may_have_any_name(name: str, tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL)
+    model.export_vectors(tmp_path / name, "keyed-vectors")
+    opened = KeyedVectors.load(str(tmp_path / name), mmap="r")
+    np.testing.assert_array_equal(opened.vectors, model.wv.vectors)
+    assert sorted(os.listdir(tmp_path)) == [name, f"{name}.vectors.npy"]
+
+
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.bin", "vectors.kv"])
 def test_a_full_disk_is_an_error_that_leaves_the_old_file(name: str, tmp_path: Path) -> None:
     model = TFWord2Vec(SENTENCES, **SMALL | {"vector_size": 5000, "epochs": 1})

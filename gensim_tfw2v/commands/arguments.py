@@ -9,16 +9,17 @@ from collections.abc import Callable
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def whole_number(minimum: int) -> Callable[[str], int]:
-    """A reader of whole numbers not below `minimum`."""
+def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
+    """A reader of whole numbers not below `minimum`, nor above `maximum` if there is one."""
+    bounds = f"of {minimum} or more" if maximum is None else f"from {minimum} to {maximum}"
 
     def read(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = minimum - 1
-        if value < minimum:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {minimum} or more")
+        if value < minimum or (maximum is not None and value > maximum):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {bounds}")
         return value
 
     return read
@@ -38,6 +39,14 @@ def real_number(minimum: float = -math.inf) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def positive_number(text: str) -> float:
+    """The finite number above 0 that a text stands for."""
+    value = real_number(0)(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
 
 
 def byte_size(text: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from gensim_tfw2v.commands.arguments import whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.file_formats import FORMATS
-from gensim_tfw2v.model_files import read_model, read_vectors
+from gensim_tfw2v.model_files import read_model, read_vectors, recognise_format
 from gensim_tfw2v.observe.options import PROJECTOR_WORDS
 
 DESCRIPTION = """Write the vectors of MODEL to a folder in which TensorBoard's projector shows them: the most
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     words = None if arguments.words is None else _read_words(arguments.words)
     vectors = read_vectors(arguments.model, arguments.format)
-    outputs = _output_vectors(arguments.model) if arguments.output_vectors else None
+    outputs = _output_vectors(arguments.model, arguments.format) if arguments.output_vectors else None
     try:
         export_projector(
             vectors, arguments.logdir, top=arguments.top, words=words, name=arguments.name, output_vectors=outputs
@@ -58,7 +58,13 @@ def _read_words(path: Path) -> list[str]:
         raise CommandError(f"cannot read words from {str(path)!r}: {error}") from error
 
 
-def _output_vectors(path: Path) -> Any:
+def _output_vectors(path: Path, file_format: str | None) -> Any:
+    found = file_format or recognise_format(path)
+    if found not in ("gensim", "keyed-vectors"):
+        raise CommandError(
+            f"model {str(path)!r} is word2vec {found}, which has no output vectors; "
+            "name the gensim model that it comes from, or leave out --output-vectors"
+        )
     outputs = getattr(read_model(path), "syn1neg", None)
     if outputs is None:
         raise CommandError(f"model {str(path)!r} has no output vectors of negative sampling")

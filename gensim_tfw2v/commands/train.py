@@ -19,6 +19,7 @@ from gensim_tfw2v.commands.train_arguments import settings_of
 from gensim_tfw2v.file_formats import format_of
 from gensim_tfw2v.model_files import check_writable, write_model
 from gensim_tfw2v.observe.event_file import check_logdir
+from gensim_tfw2v.progress import is_terminal
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
@@ -43,6 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_corpus(arguments.corpus)
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force)
+    _check_readable("--log-pairs", arguments.log_pairs)
+    _check_readable("--log-analogies", arguments.log_analogies)
     try:
         check_logdir(settings_of(arguments)["logdir"])
     except OSError as error:
@@ -50,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     file_format = arguments.format or format_of(arguments.output)
     if arguments.vectors_on_servers:
         _check_server_vectors(arguments, file_format)
-    with _log_lines(wanted=not (arguments.quiet or arguments.progress or sys.stderr.isatty())):
+    with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
         trained = _train(arguments)
         write_model(trained.model, arguments.output, file_format)
         trained.model.free_server_vectors()
@@ -71,6 +74,22 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
         )
 
 
+def _check_readable(flag: str, paths: list[str] | None) -> None:
+    """Raise an error that names the flag and the first of its files that cannot be opened."""
+    for path in paths or ():
+        try:
+            Path(path).open("rb").close()
+        except OSError as error:
+            raise CommandError(f"{flag} {path!r} cannot be read: {error.strerror}") from error
+
+
+def _check_probes(words: list[str] | None, vectors: Any) -> None:
+    """Raise an error that names the first word to be probed that has no vector."""
+    unknown = next((word for word in words or () if word not in vectors), None)
+    if unknown is not None:
+        raise CommandError(f"--log-probe {unknown!r} is not a word of the vocabulary")
+
+
 def _train(arguments: argparse.Namespace) -> Trained:
     from gensim_tfw2v import TFWord2Vec
 
@@ -81,6 +100,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
         model.build_vocab(**corpus)
         if not len(model.wv):
             raise CommandError(_no_words(arguments, model.corpus_total_words))
+        _check_probes(arguments.log_probe, model.wv)
         counted = time.perf_counter()
         effective_words, raw_words = model.train(
             **corpus,

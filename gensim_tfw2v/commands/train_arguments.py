@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.cluster.specification import read_file
-from gensim_tfw2v.commands.arguments import byte_size, real_number, whole_number
+from gensim_tfw2v.commands.arguments import byte_size, positive_number, real_number, whole_number
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.file_formats import FORMATS
 from gensim_tfw2v.observe.options import PROJECTOR_CHOICES, TensorBoardLog
-from gensim_tfw2v.settings import DTYPES
+from gensim_tfw2v.settings import DTYPES, MOST_SEED, MOST_WINDOW
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
 _LOG_OPTIONS = {
@@ -103,7 +103,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add(
         "--window",
         metavar="N",
-        type=whole_number(1),
+        type=whole_number(1, MOST_WINDOW),
         default=5,
         help="largest distance between a word and its context (default: %(default)s)",
     )
@@ -153,9 +153,9 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-vocab-size",
         metavar="N",
-        type=whole_number(1),
+        type=whole_number(0),
         default=None,
-        help="while counting, prune rare words above this many (default: no limit)",
+        help="while counting, prune rare words above this many, 0 for no limit (default: no limit)",
     )
     add(
         "--max-final-vocab",
@@ -212,7 +212,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add(
         "--seed",
         metavar="N",
-        type=whole_number(0),
+        type=whole_number(0, MOST_SEED),
         default=1,
         help="seed of random numbers (default: %(default)s)",
     )
@@ -277,7 +277,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     add(
         "--cluster-timeout",
         metavar="SECONDS",
-        type=real_number(0),
+        type=positive_number,
         default=120.0,
         help="time after which another worker gets a block that is not finished (default: %(default)s)",
     )
@@ -356,7 +356,7 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
     add(
         "--update-bound",
         metavar="X",
-        type=real_number(0),
+        type=positive_number,
         help="longest step that a batch may move a vector by, in multiples of alpha (default: 20)",
     )
     add(

@@ -12,24 +12,25 @@ _UNSEEN = {"Zl", "Zp", "Cc", "Cs", "Cn"}
 _THIN = {"Zs", "Cf"}
 
 
-def visible(word: str) -> str:
+def visible(word: object) -> str:
     """Return `word` with backslash escapes, as in Python's strings, for all that would be lost or misread.
 
     Quotes, emoji and right-to-left letters stay as they are. A word that shows nothing is escaped whole, and the
-    empty word is ``\\(empty)``.
+    empty word is ``\\(empty)``. A word that is no text, such as a number, is shown as ``str`` shows it.
     """
-    if not word:
+    text = str(word)
+    if not text:
         return EMPTY
-    if word.isalnum():  # as most are
-        return word
-    categories = [unicodedata.category(character) for character in word]
+    if text.isalnum():  # as most are
+        return text
+    categories = [unicodedata.category(character) for character in text]
     seen = [index for index, category in enumerate(categories) if category not in _UNSEEN | _THIN]
-    first, last = (seen[0], seen[-1]) if seen else (len(word), -1)
+    first, last = (seen[0], seen[-1]) if seen else (len(text), -1)
     return "".join(
         _escaped(character)
         if character in _SHORT or category in _UNSEEN or (category in _THIN and not first < index < last)
         else character
-        for index, (character, category) in enumerate(zip(word, categories, strict=True))
+        for index, (character, category) in enumerate(zip(text, categories, strict=True))
     )
 
 
@@ -39,7 +40,7 @@ def _escaped(character: str) -> str:
     return _SHORT.get(character) or shape.format(code)
 
 
-def as_markdown(word: str) -> str:
+def as_markdown(word: object) -> str:
     """Return `word` as Markdown that shows it, for a cell of a table."""
     escaped = visible(word)
     return "".join(f"&#{ord(character)};" if character in _MARKUP else character for character in escaped)

@@ -48,7 +48,7 @@ class TrainingBoard:
 
     def __init__(self, options: TensorBoardLog, subject: Subject) -> None:
         self._options, self._subject = options, subject
-        self._folder = folder_of_run(Path(options.logdir))
+        self._folder = folder_of_run(Path(options.logdir).absolute())  # a callback may change the working directory
         self._files = RunFiles(options.logdir, self._folder)
         self._trace = Trace(self._folder, options.trace_seconds, options.trace_hosts)
         self._evaluation = Evaluation(options.pairs, options.analogies)
