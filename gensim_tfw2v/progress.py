@@ -59,7 +59,7 @@ class ProgressObserver(Protocol):
 
 def wants_bar(progress: bool | None) -> bool:
     """Return whether to draw bars: as told, or if someone sits before a terminal."""
-    return is_terminal(sys.stderr) if progress is None else progress
+    return is_terminal(sys.stderr) if progress is None else progress and sys.stderr is not None
 
 
 def is_terminal(stream: Any) -> bool:

@@ -97,11 +97,16 @@ def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "replaced",
-    ["sys.stderr = None", "sys.stderr = Writer()", "sys.stderr.close()"],
-    ids=["none", "without isatty", "closed"],
+    ("replaced", "progress"),
+    [
+        ("sys.stderr = None", None),
+        ("sys.stderr = None", True),
+        ("sys.stderr = Writer()", None),
+        ("sys.stderr.close()", None),
+    ],
+    ids=["none", "none, and bars wanted", "without isatty", "closed"],
 )
-def test_training_needs_no_standard_error(replaced: str) -> None:
+def test_training_needs_no_standard_error(replaced: str, progress: bool | None) -> None:
     code = f"""
 import sys
 class Writer:
@@ -110,7 +115,7 @@ class Writer:
 {replaced}
 from gensim.test.utils import common_texts
 from gensim_tfw2v import TFWord2Vec
-print(len(TFWord2Vec(common_texts, min_count=1, epochs=1).wv))
+print(len(TFWord2Vec(common_texts, min_count=1, epochs=1, progress={progress}).wv))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.stdout == "12\n", result.stderr
