@@ -10,7 +10,7 @@ from command_line import SMALL, error_of, run, write_corpus
 from gensim.models import KeyedVectors
 from placements import shared_cluster
 
-SILENT = {"ps": ["127.0.0.1:9"], "worker": ["127.0.0.1:9"]}  # the discard port, which nothing serves
+SILENT = {"ps": ["127.0.0.1:9"], "worker": ["127.0.0.1:7"]}  # discard and echo, which nothing serves
 
 
 def cluster_file(folder: Path, content: object) -> Path:

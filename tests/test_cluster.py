@@ -20,6 +20,7 @@ from event_files import values_of
 from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
+import gensim_tfw2v
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -318,6 +319,54 @@ with local_cluster(ps=1, workers=1) as cluster:
     with local_cluster(ps=1, workers=1):
         assert not left.exists()
     assert not list(scratch.glob("tfw2v-cluster-*"))
+
+
+def test_tasks_of_another_version_are_refused_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = shared_cluster()
+    connect(cluster)
+    with monkeypatch.context() as other:
+        other.setattr(gensim_tfw2v, "__version__", "0.0.1")
+        for _ in range(2):  # to a connection that there is
+            with pytest.raises(ClusterError, match=r"this process has gensim_tfw2v 0\.0\.1 .* worker 0 has package"):
+                connect(cluster)
+        disconnect(cluster.addresses)
+        for _ in range(2):  # and to one that is to be made
+            with pytest.raises(ClusterError, match="worker 0 has package"):
+                connect(cluster)
+        assert connect(cluster, any_version=True).describe_all()
+    assert connect(cluster).describe_all()
+
+
+STRATEGY = """
+import tensorflow as tf
+from gensim_tfw2v import TFWord2Vec
+
+def strategy(addresses):
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(tf.train.ClusterSpec(addresses), rpc_layer="grpc")
+    return tf.distribute.experimental.ParameterServerStrategy(resolver)
+
+def blocks_on(addresses):
+    from gensim_tfw2v.cluster.connection import connect
+    return sum(task["blocks"] for task in connect(addresses).describe_all().values())
+
+def train(cluster):
+    TFWord2Vec([["a", "b"]] * 50, min_count=1, epochs=2, cluster=cluster)
+"""
+
+
+def test_a_strategy_trains_on_its_own_cluster_also_after_another_one() -> None:
+    one, other = shared_cluster().addresses, shared_cluster(1, 1).addresses
+    script = f"""
+one, other = {one!r}, {other!r}
+first = strategy(one)
+train(first)
+train(other)
+before = blocks_on(other)
+train(first)
+print(blocks_on(other) == before)
+"""
+    done = run_script(STRATEGY + script)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_a_task_that_was_not_started_by_this_package_is_named() -> None:

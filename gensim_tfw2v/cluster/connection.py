@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import itertools
@@ -18,7 +19,7 @@ import gensim_tfw2v
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import hangs, silent_of
-from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
+from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
 from gensim_tfw2v.cluster.task_functions import DESCRIBE
 from gensim_tfw2v.cluster.turns import Turns
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
@@ -75,6 +76,18 @@ class Connection:
         """Return what every task says of itself, by "job number"."""
         return {f"{job} {task}": self.describe(job, task) for job in JOBS for task in range(len(self.addresses[job]))}
 
+    def describe_answering(self) -> dict[str, dict[str, Any]]:
+        """Return what every task says of itself that answers, by "job number"."""
+        silent = set(silent_of(self.tasks(*JOBS)))
+        found = {}
+        for job in JOBS:
+            for task, address in enumerate(self.addresses[job]):
+                name = f"{job} {task}"
+                if f"{name} at {address}" not in silent:
+                    with contextlib.suppress(ClusterError):  # started anew, and not taken back yet
+                        found[name] = self.describe(job, task)
+        return found
+
     def tasks(self, *jobs: str) -> dict[str, str]:
         """Return the addresses of the tasks of some jobs by "job number"."""
         return _by_name(self.addresses, jobs)
@@ -121,10 +134,11 @@ def device(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
 
 
-def connect(cluster: Any) -> Connection:
+def connect(cluster: Any, any_version: bool = False) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
-    A process is connected to one cluster at a time: connecting to another one ends the earlier connection.
+    A process is connected to one cluster at a time: connecting to another one ends the earlier connection. Unless
+    `any_version`, ClusterError is raised if tasks run other versions than this process.
     """
     global _current
     addresses = addresses_of(cluster)
@@ -132,17 +146,25 @@ def connect(cluster: Any) -> Connection:
         if _current is None or _current.addresses != addresses:
             load_tensorflow()  # takes its time, after which tasks may answer no more
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
-            strategy = cluster if hasattr(cluster, "cluster_resolver") else _new_strategy(cluster, addresses)
-            _current = Connection(next(_numbers), addresses, strategy)
+            _current = None  # what fails from here on leaves nothing of the earlier connection
+            found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
             logger.info(
                 "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
                 "of every machine that takes part, this one included: keep its ports closed to others",
-                _current.servers,
-                _current.workers,
+                found.servers,
+                found.workers,
             )
-            _check_versions(_current)
+            try:
+                if not any_version:
+                    check_versions(found.describe_all())
+            except ClusterError:
+                found.leave()
+                raise
+            _current = found
         else:
             _current.revive_servers()
+            if not any_version:  # tasks may have been started anew
+                check_versions(_current.describe_answering())
         return _current
 
 
@@ -185,6 +207,29 @@ def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
         time.sleep(0.2)
 
 
+def _strategy(cluster: Any, addresses: Addresses) -> Any:
+    """Return a strategy for this cluster: the user's own, if this process is still connected as that one needs."""
+    tf = load_tensorflow()
+    own_resolver = resolver_of(cluster)
+    if own_resolver is not None and _connected_addresses() == addresses:
+        return cluster
+    try:
+        return _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
+    except tf.errors.OpError as error:
+        raise ClusterError(
+            f"cannot connect to {', '.join(_by_name(addresses, JOBS).values())}: {brief(error)}"
+        ) from error
+
+
+def _connected_addresses() -> Addresses:
+    """Return the tasks that TensorFlow is connected to, by job."""
+    from tensorflow.python.eager import context
+
+    definition = context.context()._server_def
+    jobs = () if definition is None else definition.cluster.job
+    return {job.name: [job.tasks[task] for task in sorted(job.tasks)] for job in jobs if job.name in JOBS}
+
+
 def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
     tf = load_tensorflow()
     resolver = cluster
@@ -197,12 +242,12 @@ def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
     return tf.distribute.experimental.ParameterServerStrategy(resolver)
 
 
-def _check_versions(connection: Connection) -> None:
+def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise ClusterError naming the tasks whose TensorFlow or package is another than this process's."""
     own = {"package": gensim_tfw2v.__version__, "tensorflow": load_tensorflow().__version__}
     wrong = [
         f"{task} has {name} {found[name]}"
-        for task, found in connection.describe_all().items()
+        for task, found in described.items()
         for name in own
         if found[name] != own[name]
     ]

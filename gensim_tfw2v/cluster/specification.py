@@ -19,7 +19,7 @@ def addresses_of(cluster: Any) -> Addresses:
     """Return the addresses by job; raise TypeError or ValueError for what describes no cluster of both jobs."""
     if cluster == "env":
         return read_environment()
-    resolver = getattr(cluster, "cluster_resolver", cluster)  # a strategy has one
+    resolver = resolver_of(cluster) or cluster
     if hasattr(resolver, "cluster_spec"):
         resolver = resolver.cluster_spec()
     if hasattr(resolver, "as_dict"):
@@ -27,6 +27,12 @@ def addresses_of(cluster: Any) -> Addresses:
     if not isinstance(resolver, Mapping):
         raise TypeError(f"cluster must be {_WANTED}, got {cluster!r}")
     return _checked({str(job): resolver[job] for job in resolver}, cluster)
+
+
+def resolver_of(cluster: Any) -> Any:
+    """Return the resolver that a strategy was made with, None if this is no strategy."""
+    # ParameterServerStrategy keeps it to itself: its property of that name is None.
+    return getattr(cluster, "cluster_resolver", None) or getattr(cluster, "_cluster_resolver", None)
 
 
 def read_environment() -> Addresses:
@@ -65,6 +71,10 @@ def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
             if not isinstance(address, str) or not address.rpartition(":")[2].isdigit():
                 raise ValueError(f"cluster: {address!r} is not an address of the form host:port")
         addresses[job] = list(tasks)
+    every = [address for job in JOBS for address in addresses[job]]
+    twice = next((address for address in every if every.count(address) > 1), None)
+    if twice is not None:
+        raise ValueError(f"cluster: {twice!r} cannot be the address of two tasks")
     return addresses
 
 

@@ -41,10 +41,11 @@ def run(arguments: argparse.Namespace) -> None:
     described: dict[str, Any] = {}
     failure = None
     if not silent:  # TensorFlow connects to a whole cluster or to none of it
-        from gensim_tfw2v.cluster.connection import connect
+        from gensim_tfw2v.cluster.connection import check_versions, connect
 
         try:
-            described = connect(addresses).describe_all()
+            described = connect(addresses, any_version=True).describe_all()
+            check_versions(described)
         except ClusterError as error:
             failure = str(error)
     _show(tasks, silent, described, arguments.json)
