@@ -369,6 +369,19 @@ print(blocks_on(other) == before)
     assert done.stdout == "True\n", done.stderr
 
 
+def test_a_local_cluster_with_a_stopped_task_ends_with_its_block() -> None:
+    script = """
+import signal
+from gensim_tfw2v import TFWord2Vec, local_cluster
+with local_cluster(ps=1, workers=2) as cluster:
+    TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster=cluster)
+    cluster.processes["worker", 1].send_signal(signal.SIGSTOP)
+print([process.poll() is not None for process in cluster.processes.values()])
+"""
+    done = run_script(script)
+    assert done.stdout == "[True, True, True]\n", done.stderr
+
+
 def test_a_task_that_was_not_started_by_this_package_is_named() -> None:
     addresses = {"ps": free_addresses(1), "worker": free_addresses(1)}
     script = f"""

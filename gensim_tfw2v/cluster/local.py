@@ -69,6 +69,13 @@ class LocalCluster:
                     raise ClusterError(f"{job} {task} did not start at {self.addresses[job][task]}: {tail}")
                 time.sleep(0.05)
 
+    def kill_silent(self) -> None:
+        """End tasks that do not answer: TensorFlow would wait for them when it lets go of what they hold."""
+        for (job, task), process in self.processes.items():
+            if not answers(self.addresses[job][task]):
+                process.kill()
+                process.wait()
+
     def stop(self) -> None:
         """End all tasks."""
         for process in self.processes.values():
@@ -96,6 +103,7 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
         try:
             yield cluster
         finally:
+            cluster.kill_silent()
             forget(cluster.addresses)
             cluster.stop()
 
