@@ -29,7 +29,7 @@ trap 'exit 130' INT TERM
 
 for ((i = 0; i < ps + workers; i++)); do
     read -r job task < <(job_and_task "$i" "$ps")
-    "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent \
+    "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ \
         >"$folder/$job-$task.log" 2>&1 &
     tasks+=($!)
 done
