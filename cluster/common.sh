@@ -1,4 +1,4 @@
-# Sourced by the other scripts.
+# Sourced by the other scripts, with their arguments.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -6,6 +6,19 @@ fail() {
     say "$(basename "$0"): error: $*"
     exit 1
 }
+
+# usage: the comment that a script begins with.
+usage() { awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"; }
+
+misused() {
+    usage >&2
+    exit 2
+}
+
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+    usage
+    exit 0
+fi
 
 TFW2V=("${TFW2V_PYTHON:-python3}" -m gensim_tfw2v)
 
@@ -27,10 +40,22 @@ job_and_task() {
     if (($1 < $2)); then echo "ps $1"; else echo "worker $(($1 - $2))"; fi
 }
 
+# await_cluster FILE: return when all tasks answer. The scripts keep the process of each in `tasks`, its log in `logs`.
 await_cluster() {
-    local seconds=${TFW2V_WAIT:-120} began=$SECONDS
-    until "${TFW2V[@]}" cluster status --cluster "$1" >/dev/null 2>&1; do
-        ((SECONDS - began < seconds)) || fail "the tasks do not answer after $seconds s; see their logs"
+    local seconds=${TFW2V_WAIT:-120} began=$SECONDS complaint
+    until complaint=$("${TFW2V[@]}" cluster status --cluster "$1" 2>&1 >/dev/null); do
+        check_tasks
+        if ((SECONDS - began >= seconds)); then
+            say "$complaint"
+            fail "no cluster after $seconds s; see above what it lacks, and the logs of the tasks"
+        fi
         sleep 1
+    done
+}
+
+check_tasks() {
+    local i
+    for i in "${!tasks[@]}"; do
+        kill -0 "${tasks[i]}" 2>/dev/null || fail "a task has ended; see ${logs[i]}"
     done
 }

@@ -11,6 +11,7 @@ ps=${1:-1}
 workers=${2:-2}
 folder=${3:-tfw2v-cluster}
 port=${TFW2V_PORT:-23450}
+[[ $ps =~ ^[1-9][0-9]*$ && $workers =~ ^[1-9][0-9]*$ ]] || misused
 
 mkdir -p "$folder"
 hosts=()
@@ -18,6 +19,7 @@ for ((i = 0; i < ps + workers; i++)); do hosts+=("127.0.0.1:$((port + i))"); don
 write_cluster "$folder/cluster.json" "$ps" "${hosts[@]}"
 
 tasks=()
+logs=()
 stop() {
     trap - EXIT INT TERM
     say "stopping"
@@ -29,9 +31,10 @@ trap 'exit 130' INT TERM
 
 for ((i = 0; i < ps + workers; i++)); do
     read -r job task < <(job_and_task "$i" "$ps")
-    "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent \
+    "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ \
         >"$folder/$job-$task.log" 2>&1 &
     tasks+=($!)
+    logs+=("$folder/$job-$task.log")
 done
 await_cluster "$folder/cluster.json"
 say "ready: --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops all tasks)"

@@ -9,12 +9,16 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-hostfile=${1:?usage: cluster/ssh.sh HOSTFILE [FOLDER]}
+[[ $# -gt 0 ]] || misused
+hostfile=$1
 folder=${2:-tfw2v-cluster}
 remote=${TFW2V_REMOTE:-tfw2v}
 
-mapfile -t servers < <(sed 's/#.*//' "$hostfile" | awk '$1 == "ps" { print $2 }')
-mapfile -t workers < <(sed 's/#.*//' "$hostfile" | awk '$1 == "worker" { print $2 }')
+# addresses_of JOB: those that the list has for it, which may have been written on Windows.
+addresses_of() { tr -d '\r' <"$hostfile" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }
+
+mapfile -t servers < <(addresses_of ps)
+mapfile -t workers < <(addresses_of worker)
 [[ ${#servers[@]} -gt 0 && ${#workers[@]} -gt 0 ]] || fail "$hostfile needs lines 'ps HOST:PORT' and 'worker HOST:PORT'"
 hosts=("${servers[@]}" "${workers[@]}")
 mkdir -p "$folder"
@@ -22,6 +26,7 @@ write_cluster "$folder/cluster.json" "${#servers[@]}" "${hosts[@]}"
 config=$(tr -d '\n' <"$folder/cluster.json")
 
 tasks=()
+logs=()
 stop() {
     trap - EXIT INT TERM
     say "stopping"
@@ -37,6 +42,7 @@ for i in "${!hosts[@]}"; do
         "TF_CONFIG='$config' exec $remote server --job $job --task $task --cluster env" \
         >"$folder/$job-$task.log" 2>&1 </dev/null &
     tasks+=($!)
+    logs+=("$folder/$job-$task.log")
 done
 await_cluster "$folder/cluster.json"
 say "ready: --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops all tasks)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import signal
@@ -18,6 +19,7 @@ import pytest
 from contract import MODES, PURE_MODES, SENTENCES, assert_finite, learnt_arrays, topic_gap, two_topics
 from event_files import values_of
 from gensim.models.callbacks import CallbackAny2Vec
+from interrupts import heed_interrupts
 from placements import shared_cluster
 
 import gensim_tfw2v
@@ -102,8 +104,6 @@ def test_observers_of_progress_see_the_figures_of_every_task(monkeypatch: pytest
 
 
 def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    import json
-
     cluster = {"cluster": shared_cluster().addresses, "task": {"type": "chief", "index": 0}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
     assert addresses_of("env") == shared_cluster().addresses
@@ -380,6 +380,57 @@ print([process.poll() is not None for process in cluster.processes.values()])
 """
     done = run_script(script)
     assert done.stdout == "[True, True, True]\n", done.stderr
+
+
+def test_a_task_whose_parent_ended_before_it_could_look_ends_too(tmp_path: Path) -> None:
+    (tmp_path / "cluster.json").write_text(json.dumps({"ps": free_addresses(1), "worker": free_addresses(1)}))
+    task = "-m gensim_tfw2v server --job ps --task 0 --cluster cluster.json --with-parent $$"
+    # The shell ends at once. Its output does when the task has ended as well, which has it open.
+    subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' {task} &"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=True,
+    )
+
+
+def test_ctrl_c_is_for_the_coordinator_and_tasks_end_with_the_block() -> None:
+    script = """
+import logging, sys
+from contract import two_topics
+from gensim_tfw2v import TFWord2Vec, local_cluster
+with local_cluster(ps=1, workers=1) as cluster:
+    model = TFWord2Vec(vector_size=8, min_count=1)
+    model.build_vocab(two_topics())
+    logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s")
+    try:
+        model.train(two_topics(), total_examples=model.corpus_count, epochs=100_000, cluster=cluster)
+    except KeyboardInterrupt:
+        print("interrupted, tasks:", [process.poll() for process in cluster.processes.values()])
+print("left, tasks:", [process.poll() for process in cluster.processes.values()])
+"""
+    # In a session, and so a process group, of its own, to all of which a terminal sends Ctrl-C.
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
+    )
+    try:
+        assert process.stdout is not None
+        trained = any(line.startswith("EPOCH 1: training on") for line in process.stdout)
+        assert trained, process.communicate(timeout=60)[1]
+        os.killpg(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert output.endswith("interrupted, tasks: [None, None]\nleft, tasks: [0, 0]\n"), errors
 
 
 def test_a_task_that_was_not_started_by_this_package_is_named() -> None:

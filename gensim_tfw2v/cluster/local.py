@@ -47,12 +47,17 @@ class LocalCluster:
     def start(self, job: str, task: int) -> None:
         """Start a task's process, at first or after its end."""
         command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
-        command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent"]
+        command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent", str(os.getpid())]
         package_root = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join([package_root, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log(job, task).open("ab") as log:
             self.processes[job, task] = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": paths}
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"PYTHONPATH": paths},
+                start_new_session=True,  # a terminal's Ctrl-C is for the coordinator, which still needs its tasks
             )
 
     def log(self, job: str, task: int) -> Path:

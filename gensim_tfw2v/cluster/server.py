@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 _LEAST_THREADS = 4  # a task waits for others in some of them
 
 
-def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], with_parent: bool = False) -> None:
+def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int | None = None) -> None:
     """Be task number `task` of a job of the cluster until SIGTERM or SIGINT.
 
     Parameters
@@ -23,10 +23,11 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], with_parent
         "ps" or "worker", and the position of this task's address in that job's list.
     cluster
         Addresses ("host:port") by job.
-    with_parent
-        End as soon as the process that started this one has ended, however that was.
+    parent
+        The process that started this one: end as soon as it has ended, however and whenever that was.
     """
-    parent = os.getppid()
+    if _is_orphan(parent):
+        return
     stop = threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())
@@ -48,10 +49,14 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], with_parent
         flush=True,
     )
     while not stop.wait(_SECONDS_BETWEEN_LOOKS):
-        if with_parent and os.getppid() != parent:
+        if _is_orphan(parent):
             break
     del server
     os._exit(0)  # TensorFlow's servers cannot be stopped but with their process
+
+
+def _is_orphan(parent: int | None) -> bool:
+    return parent is not None and os.getppid() != parent
 
 
 def _address(job: str, task: int, cluster: Mapping[str, Sequence[str]]) -> str:

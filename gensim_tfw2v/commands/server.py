@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from gensim_tfw2v.commands.arguments import whole_number
@@ -26,7 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='JSON file of addresses, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG (default: env)',
     )
     parser.add_argument(
-        "--with-parent", action="store_true", help="end when the process that started this one ends (default: no)"
+        "--with-parent",
+        metavar="PID",
+        type=whole_number(1),
+        nargs="?",
+        const=os.getppid(),
+        help="end when the process of this number, which started this one, ends; without a number, whichever process "
+        "is seen to have started it, which is too late to see one that ended at once (default: do not)",
     )
 
 
@@ -42,6 +49,6 @@ def run(arguments: argparse.Namespace) -> None:
             job, task = own_task()
         job = arguments.job or job
         task = arguments.task if arguments.task is not None else task
-        serve(job, task, cluster, arguments.with_parent)
+        serve(job, task, cluster, parent=arguments.with_parent)
     except (ValueError, OSError, ClusterError) as error:
         raise CommandError(str(error)) from error
