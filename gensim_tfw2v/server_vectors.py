@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gensim.models import KeyedVectors
 
-from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore
+from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore, check_is_here
 from gensim_tfw2v.model_state import GensimFiles
 from gensim_tfw2v.vector_files import write_vectors
+
+
+class ServerKeyedVectors(KeyedVectors):
+    """Keyed vectors with their matrix on the servers; what they hold otherwise is copied as gensim's own class."""
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save as gensim does; raise RuntimeError if the vectors are on the servers, with the file left as it is."""
+        check_is_here(self.vectors)
+        super().save(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return object.__new__, (KeyedVectors,), self.__dict__
 
 
 class ServerVectors(GensimFiles):
@@ -47,11 +61,33 @@ class ServerVectors(GensimFiles):
         if self.hs:
             seeds["nodes"] = None
         store = ServerStore(len(self.wv), self.vector_size, seeds)
+        self.wv.__class__ = ServerKeyedVectors  # the object stays the one that others may have
         self.wv.vectors = ServerMatrix(store, "inputs")
         if self.negative:
             self.syn1neg = ServerMatrix(store, "outputs")
         if self.hs:
             self.syn1 = ServerMatrix(store, "nodes")
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save as gensim does; raise RuntimeError if the vectors are on the servers, with the file left as it is."""
+        self._check_matrices_are_here()  # gensim opens the file before it pickles the first matrix
+        super().save(*args, **kwargs)
+
+    def score(
+        self,
+        sentences: Iterable[list[str]],
+        total_sentences: int = 10**6,
+        chunksize: int = 100,
+        queue_factor: int = 2,
+        report_delay: float = 1,
+    ) -> Any:
+        """Score sentences as gensim does; raise RuntimeError if the vectors are on the servers."""
+        self._check_matrices_are_here()  # an error in gensim's threads would leave it waiting for ever
+        return super().score(sentences, total_sentences, chunksize, queue_factor, report_delay)
+
+    def _check_matrices_are_here(self) -> None:
+        for matrix in (self.wv.vectors, getattr(self, "syn1neg", None), getattr(self, "syn1", None)):
+            check_is_here(matrix)
 
     def export_vectors(self, path: str | os.PathLike[str], file_format: str | None = None) -> None:
         """Write the vectors to a file a few rows at a time, in the order of the vocabulary.

@@ -53,7 +53,7 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("workers", "overlap", "stale"), [(1, None, False), (1, True, True), (2, None, True)])
+@pytest.mark.parametrize(("workers", "overlap", "stale"), [(1, None, False), (1, True, False), (2, None, True)])
 def test_a_place_says_whether_blocks_know_of_each_other(workers: int, overlap: bool | None, stale: bool) -> None:
     options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
     assert choose_place(shared_cluster(), workers, 10**6, 1, None, 1, options).stale == stale

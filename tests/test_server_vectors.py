@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import pickle
 import resource
 import subprocess
 import sys
@@ -103,14 +104,34 @@ def test_words_are_read_one_by_one(on_servers: Any) -> None:
         lambda model, folder: model.save(str(folder / "model")),
         lambda model, folder: model.wv.save(str(folder / "vectors.kv")),
         lambda model, folder: copy.deepcopy(model),
+        lambda model, folder: model.score(SENTENCES[:2], 2),
         lambda model, folder: model.wv.most_similar("human"),
         lambda model, folder: np.array(model.wv.vectors),
     ],
-    ids=["save", "save-vectors", "copy", "search", "array"],
+    ids=["save", "save-vectors", "copy", "score", "search", "array"],
 )
 def test_what_would_gather_the_vectors_says_what_to_do_instead(on_servers: Any, use: Any, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="export_vectors"):
         use(on_servers, tmp_path)
+
+
+@pytest.mark.parametrize("part", [lambda model: model, lambda model: model.wv], ids=["model", "vectors"])
+def test_a_save_that_is_refused_leaves_the_file_as_it_is(on_servers: Any, part: Any, tmp_path: Path) -> None:
+    path = tmp_path / "precious"
+    path.write_bytes(b"what was there")
+    with pytest.raises(RuntimeError) as of_saving:
+        part(on_servers).save(str(path))
+    assert path.read_bytes() == b"what was there"
+    with pytest.raises(RuntimeError) as of_pickling:
+        pickle.dumps(part(on_servers))
+    assert str(of_saving.value) == str(of_pickling.value)
+
+
+def test_exported_vectors_are_of_gensims_own_class(on_servers: Any, tmp_path: Path) -> None:
+    on_servers.export_vectors(tmp_path / "vectors.kv")
+    exported = KeyedVectors.load(str(tmp_path / "vectors.kv"), mmap="r")
+    assert type(exported) is KeyedVectors
+    np.testing.assert_array_equal(exported["human"], on_servers.wv["human"])
 
 
 def test_the_vocabulary_is_built_once(on_servers: Any) -> None:

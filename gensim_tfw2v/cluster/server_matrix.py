@@ -118,21 +118,28 @@ class ServerMatrix:
             row = range(len(self))[rows]
             single: Float32Array = self.store.rows(self._name, row, row + 1)[0]
             return single
-        self._refuse()
+        self.refuse()
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        self._refuse()
+        self.refuse()
 
     def __reduce__(self) -> NoReturn:
-        self._refuse()
+        self.refuse()
 
-    def _refuse(self) -> NoReturn:
+    def refuse(self) -> NoReturn:
+        """Raise the RuntimeError that says how to get at the vectors otherwise."""
         raise RuntimeError(
             "the model's vectors are on the parameter servers (vectors_on_servers=True) and are not copied here as a "
             "whole, as saving, copying and searching would have it; write them to a file with "
             "model.export_vectors('vectors.kv') and open that with KeyedVectors.load('vectors.kv', mmap='r'); "
             "single words can be read: model.wv['word']"
         )
+
+
+def check_is_here(matrix: Any) -> None:
+    """Raise RuntimeError, as pickling would, if a matrix that is needed as a whole is on the servers."""
+    if isinstance(matrix, ServerMatrix):
+        matrix.refuse()
 
 
 def _give_signs_of_life(tables: Any, ended: threading.Event) -> None:

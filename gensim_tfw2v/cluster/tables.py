@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import os
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +13,8 @@ import numpy as np
 
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
-from gensim_tfw2v.cluster.health import is_running
 from gensim_tfw2v.cluster.initial_rows import initial_rows
+from gensim_tfw2v.cluster.run_names import has_died, run_name
 from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN, key_of
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
@@ -63,7 +61,7 @@ class ServerTables:
         self._connection = connection
         self.shards = shards
         self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
-        self.name = f"{platform.node()}/{os.getpid()}/{self._number}"
+        self.name = run_name(self._number)
         self._shapes: dict[str, TableShape] = {}
         self._handles: dict[str, list[Any]] = {}
         self._extra: dict[str, Any] = {}
@@ -203,9 +201,7 @@ def free_stale_tables(connection: Connection) -> None:
     """Free the tables of coordinators that have died: known dead on this machine, silent for long elsewhere."""
     for server in range(connection.servers):
         for run, found in connection.describe("ps", server)["runs"].items():
-            host, process, _ = run.rsplit("/", 2)
-            dead = host == platform.node() and not is_running(int(process))
-            if dead or found["idle"] > _LEASE_SECONDS:
+            if has_died(run) or found["idle"] > _LEASE_SECONDS:
                 logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
                 free_run(connection, run, found["tables"])
 

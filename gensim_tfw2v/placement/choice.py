@@ -51,7 +51,8 @@ def choose_place(
     Parameters
     ----------
     workers : int
-        The model's own argument: threads of this process. On a cluster, 1 has blocks trained one after the other.
+        The model's own argument: threads of this process. On a cluster, 1 has blocks trained one after the other,
+        also if `options` would have them overlap.
     total_words : int
         Raw words of the corpus, 0 if not known.
     epochs : int
@@ -71,15 +72,16 @@ def choose_place(
     def block_words_of(in_flight: int) -> int:
         return choose_block_words(total_words, in_flight, batch_words, pairs_a_word, in_flight)
 
-    concurrency = 1 if workers == 1 else connection.workers
+    in_turn = workers == 1
+    concurrency = 1 if in_turn else connection.workers
     overlap = options.overlap
     if overlap is None:
-        overlap = workers > 1 and blocks_overlap(total_words, block_words_of(concurrency), connection.workers)
-    if overlap:
+        overlap = blocks_overlap(total_words, block_words_of(concurrency), connection.workers)
+    if overlap and not in_turn:  # a block that is pulled while another is trained lacks that one's changes
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
     # What blocks in flight do not know of each other is far more than rounding; one after the other, they can be exact.
-    row_type = options.dtype or ("float32" if workers == 1 else "bfloat16")
+    row_type = options.dtype or ("float32" if in_turn else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.parameter_servers import ClusterPlacement

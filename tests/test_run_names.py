@@ -1,0 +1,67 @@
+"""Names of runs on the servers: which process they belong to, and whether it is known to be gone."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gensim_tfw2v.cluster import run_names
+from gensim_tfw2v.cluster.run_names import has_died, run_name
+
+
+def output_of(script: str) -> list[str]:
+    """Return the words that a process of its own prints."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def token_of(run: str) -> str:
+    return run.split("/")[-2]
+
+
+def test_a_run_is_named_after_its_host_process_and_number() -> None:
+    host, _, process, _, number = run_name(3).split("/")
+    assert (host, process, number) == (platform.node(), str(os.getpid()), "3")
+    assert run_name(3) == run_name(3)
+
+
+def test_only_a_process_of_here_that_has_ended_is_known_to_be_gone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (ended,) = output_of("from gensim_tfw2v.cluster.run_names import run_name; print(run_name(0))")
+    assert has_died(ended)
+    assert not has_died(run_name(0))
+    (tmp_path / "pid").symlink_to("pid:[1]")  # as in a container that numbers its processes apart
+    monkeypatch.setattr(run_names, "_PROCESS_NAMESPACE", tmp_path / "pid")
+    assert not has_died(ended)
+
+
+def test_where_the_system_tells_no_more_the_host_name_has_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("_BOOT_ID", "_PROCESS_NAMESPACE"):
+        monkeypatch.setattr(run_names, name, tmp_path / "none")
+    assert not has_died(run_name(0))
+    monkeypatch.setattr(run_names, "is_running", lambda process: False)
+    assert has_died(run_name(0))
+
+
+def test_a_forked_process_and_another_of_the_same_number_have_names_of_their_own() -> None:
+    script = """
+import os
+from gensim_tfw2v.cluster import run_names
+print(run_names.run_name(0), flush=True)
+if os.fork() == 0:
+    print(run_names.run_name(0), flush=True)
+    os._exit(0)
+os.wait()
+run_names._token.cache_clear()  # which a process that has not been forked from this one begins without
+print(run_names.run_name(0))
+"""
+    assert len({token_of(run) for run in output_of(script)}) == 3
