@@ -72,7 +72,7 @@ class TFWord2Vec(TrainingPlan):
         Seconds after which a block that its worker has not finished goes to another worker.
     cluster_overlap : bool, optional
         Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
-        By default only where the corpus has hundreds of blocks for every worker.
+        By default only where the corpus has hundreds of blocks for every worker, and never with ``workers=1``.
     cluster_dtype : {"bfloat16", "float32"}, optional
         Numbers that rows and their changes travel as. By default the shorter ones,
         but "float32" with ``workers=1``, which gives the vectors of local training.
