@@ -29,7 +29,7 @@ LAYERS = [
     ["cluster", "cluster.errors", "cluster.task_figures"],
     ["cluster.specification", "cluster.python_ops"],
     ["cluster.health", "cluster.turns", "cluster.initial_rows", "cluster.gradual_start"],
-    ["cluster.local"],
+    ["cluster.local", "cluster.run_names"],
     ["scan_worker", "chunks", "tree"],
     ["file_parts"],
     ["file_scan"],
@@ -108,8 +108,9 @@ def test_only_the_class_and_what_is_built_on_it_know_gensim() -> None:
         ):
             knowing.add(name_of(path))
     below = {name for name in knowing if layer_of(name) < LAYER_OF["word2vec"]}
-    # Compressed files are opened as gensim opens them, its evaluation sets are at hand, and models are its own.
-    assert below <= {"file_parts", "evaluation", "model_state"}
+    # Compressed files are opened as gensim opens them, its evaluation sets are at hand, and models are its own, as are
+    # the keyed vectors that refuse to be saved where they are not.
+    assert below <= {"file_parts", "evaluation", "model_state", "server_vectors"}
 
 
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
