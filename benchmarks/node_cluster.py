@@ -50,8 +50,8 @@ class NodeCluster:
         file = self._folder / "cluster.json"
         file.write_text(json.dumps(self._cluster))
         for job, name in self._tasks():
-            task = ["--job", job, "--task", name[len(job) :], "--cluster", str(file), "--with-parent"]
-            self._begin(name, ["-m", "gensim_tfw2v", "server", *task])
+            task = ["--job", job, "--task", name[len(job) :], "--cluster", str(file)]
+            self._begin(name, ["-m", "gensim_tfw2v", "server", *task, "--with-parent", str(os.getpid())])
         deadline = time.monotonic() + _START_SECONDS
         for name, process in self._processes.items():
             while " is ready " not in self._log(name).read_text(errors="replace"):

@@ -45,16 +45,15 @@ class _Choice:
             raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
 
 
-def _whole_at_least(least: int, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
-    wanted = f"a whole number of at least {least}"
-    return _Rule(wanted, lambda value: value == int(value) >= least if math.isfinite(value) else False, read, or_none)
+def _whole(
+    least: int, most: int | None = None, read: Callable[[Any], Any] | None = None, or_none: bool = False
+) -> _Rule:
+    wanted = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
 
+    def is_right(value: Any) -> bool:
+        return math.isfinite(value) and value % 1 == 0 and least <= value and (most is None or value <= most)
 
-def _whole_within(least: int, most: int, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
-    wanted = f"a whole number from {least} to {most}"
-    return _Rule(
-        wanted, lambda value: math.isfinite(value) and least <= value <= most and value % 1 == 0, read, or_none
-    )
+    return _Rule(wanted, is_right, read, or_none)
 
 
 def _int_at_least(least: int, or_none: bool = False) -> _Rule:
@@ -75,10 +74,10 @@ _RATE = "a finite number of at least 0"
 
 # Arguments that gensim itself checks are not repeated here.
 _RULES: dict[str, _Rule | _Choice] = {
-    "vector_size": _whole_at_least(1, int),
-    "window": _whole_within(1, MOST_WINDOW, int),
-    "workers": _whole_at_least(1, int),
-    "negative": _whole_at_least(0, int),
+    "vector_size": _whole(1, read=int),
+    "window": _whole(1, MOST_WINDOW, int),
+    "workers": _whole(1, read=int),
+    "negative": _whole(0, read=int),
     "alpha": _not_negative(_RATE, float),
     "min_alpha": _not_negative(_RATE, float),
     "start_alpha": _not_negative(_RATE, or_none=True),
@@ -86,17 +85,17 @@ _RULES: dict[str, _Rule | _Choice] = {
     "sample": _not_negative(f"{_RATE} (0 keeps every word)", or_none=True),
     "ns_exponent": _Rule(_FINITE, math.isfinite),
     "min_count": _Rule(_FINITE, math.isfinite, or_none=True),
-    "batch_words": _whole_at_least(1),
-    "max_vocab_size": _whole_at_least(0, or_none=True),  # 0 sets no limit either, as in gensim
-    "max_final_vocab": _whole_at_least(1, or_none=True),
-    "epochs": _whole_at_least(1, or_none=True),
-    "seed": _whole_within(0, MOST_SEED, or_none=True),
+    "batch_words": _whole(1),
+    "max_vocab_size": _whole(0, or_none=True),  # 0 sets no limit either, as in gensim
+    "max_final_vocab": _whole(1, or_none=True),
+    "epochs": _whole(1, or_none=True),
+    "seed": _whole(0, MOST_SEED, or_none=True),
     "batch_tokens": _int_at_least(1, or_none=True),
     "run_tokens": _int_at_least(1, or_none=True),
     "shared_negatives": _int_at_least(1, or_none=True),
     "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
-    "cache_memory": _whole_at_least(0),
-    "cache_disk": _whole_at_least(0),
+    "cache_memory": _whole(0),
+    "cache_disk": _whole(0),
     "cluster_timeout": _Rule("a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0),
     "cluster_dtype": _Choice(DTYPES),
     "compute_dtype": _Choice(DTYPES),

@@ -26,6 +26,12 @@ def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
     return _running.enter_context(local_cluster(ps, workers))
 
 
+def server_runs(cluster: LocalCluster) -> set[str]:
+    """Return the trainings that have tables on the servers."""
+    connection = connect(cluster)
+    return {run for server in range(connection.servers) for run in connection.describe("ps", server)["runs"]}
+
+
 def on_cluster(settings: StepSettings, maker: BlockMaker, workers: int, row_type: str = "float32") -> Placement:
     """Return a placement on two servers and two workers."""
     return ClusterPlacement(settings, maker, connect(shared_cluster()), workers, timeout=60.0, row_type=row_type)

@@ -18,7 +18,7 @@ from typing import Any
 import gensim_tfw2v
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.health import hangs, silent_of
+from gensim_tfw2v.cluster.health import answers, hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
 from gensim_tfw2v.cluster.task_functions import DESCRIBE
 from gensim_tfw2v.cluster.turns import Turns
@@ -72,36 +72,37 @@ class Connection:
             ) from error
         return description
 
-    def describe_all(self) -> dict[str, dict[str, Any]]:
-        """Return what every task says of itself, by "job number"."""
-        return {f"{job} {task}": self.describe(job, task) for job in JOBS for task in range(len(self.addresses[job]))}
+    def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
+        """Return what the tasks of some jobs, or all tasks, say of themselves, by "job number"."""
+        return {
+            f"{job} {task}": self.describe(job, task)
+            for job in jobs or JOBS
+            for task in range(len(self.addresses[job]))
+        }
 
-    def describe_answering(self) -> dict[str, dict[str, Any]]:
-        """Return what every task says of itself that answers, by "job number"."""
-        silent = set(silent_of(self.tasks(*JOBS)))
+    def describe_answering_workers(self) -> dict[str, dict[str, Any]]:
+        """Return what every worker says of itself that answers, by "job number"."""
         found = {}
-        for job in JOBS:
-            for task, address in enumerate(self.addresses[job]):
-                name = f"{job} {task}"
-                if f"{name} at {address}" not in silent:
-                    with contextlib.suppress(ClusterError):  # started anew, and not taken back yet
-                        found[name] = self.describe(job, task)
+        for worker, address in enumerate(self.addresses["worker"]):
+            if answers(address):
+                with contextlib.suppress(ClusterError):  # started anew, and not taken back yet
+                    found[f"worker {worker}"] = self.describe("worker", worker)
         return found
 
     def tasks(self, *jobs: str) -> dict[str, str]:
         """Return the addresses of the tasks of some jobs by "job number"."""
         return _by_name(self.addresses, jobs)
 
-    def revive_servers(self) -> None:
-        """Take servers that were started anew back; raise ClusterError if one does not answer."""
+    def revive_servers(self) -> dict[str, dict[str, Any]]:
+        """Return what every server says of itself, those started anew taken back; all have to answer."""
         _await_tasks(self.tasks("ps"), _ANSWER_SECONDS)
         try:
-            for server in range(self.servers):
-                self.describe("ps", server)
+            return self.describe_all("ps")
         except ClusterError:
             _await_tasks(self.tasks(*JOBS), _ANSWER_SECONDS)
             if not self.refresh():
                 raise
+        return self.describe_all("ps")
 
     def refresh(self) -> bool:
         """Return whether tasks that were started anew have been taken back, which takes all tasks' answers."""
@@ -162,9 +163,9 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
                 raise
             _current = found
         else:
-            _current.revive_servers()
+            servers = _current.revive_servers()
             if not any_version:  # tasks may have been started anew
-                check_versions(_current.describe_answering())
+                check_versions(servers | _current.describe_answering_workers())
         return _current
 
 

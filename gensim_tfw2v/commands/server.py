@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from gensim_tfw2v.commands.arguments import whole_number
@@ -30,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with-parent",
         metavar="PID",
         type=whole_number(1),
-        nargs="?",
-        const=os.getppid(),
-        help="end when the process of this number, which started this one, ends; without a number, whichever process "
-        "is seen to have started it, which is too late to see one that ended at once (default: do not)",
+        help="end when the process of this number, which started this one, ends (default: do not)",
     )
 
 

@@ -1,0 +1,21 @@
+"""Python code run in a process of its own, which finds this package."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def run_script(script: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process of its own that finds this package."""
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment(), capture_output=True, text=True, timeout=120
+    )
+
+
+def environment() -> dict[str, str]:
+    """Return the variables with which any Python process finds this package, and what tests import."""
+    paths = os.pathsep.join(path for path in [str(Path(__file__).parents[1]), *sys.path] if path)
+    return os.environ | {"PYTHONPATH": paths}
