@@ -89,7 +89,7 @@ class BlockMaker:
         tree_runs = None
         if self.tree is not None:
             hidden, words = self._predicted(kept, left, right)
-            run_shape = _SKIP_GRAM_TREE_RUN if self.skip_gram else _CBOW_TREE_RUN
+            run_shape = tree_run_shape(self.skip_gram)
             batch_tokens = runs * self.shape.run_tokens
             one_each = not self.skip_gram
             tree_runs = arrange_pairs(hidden, words, batches, batch_tokens, self.tree, run_shape, one_each)
@@ -133,6 +133,11 @@ class BlockMaker:
         if self.window <= LOOKUP_WINDOW:
             return self.window
         return max(1, int(left.max()), int(right.max()))
+
+
+def tree_run_shape(skip_gram: bool) -> RunShape:
+    """Return how large runs of pairs on the tree may get."""
+    return _SKIP_GRAM_TREE_RUN if skip_gram else _CBOW_TREE_RUN
 
 
 def subsample(

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v import maths
-from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
+from gensim_tfw2v.batches import LOOKUP_WINDOW, Block, tree_run_shape
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates, block_function
@@ -75,11 +75,8 @@ def _tree_tensors(runs: TreeRuns | None) -> TreeTensors:
     return TreeTensors(
         run_splits=runs.run_splits,
         hidden=runs.hidden,
-        leaves=runs.leaves[..., None],
         nodes=runs.node_numbers,
-        first=runs.first[:, None],
-        middle=runs.middle[:, None],
-        end=runs.end[:, None],
+        passed=runs.passed,
         node_segments=_segment_tensors(runs.node_segments),
         places=runs.back.places,
         splits=runs.back.splits,
@@ -121,7 +118,7 @@ def pair_lookups(
     objective: Objective, window: tf.Tensor, run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
 ) -> Lookups:
     """Return the look-up tables that the objective's graph uses."""
-    masks = weights = tf.zeros([0, 0])
+    masks = weights = turns = tf.zeros([0, 0])
     if not objective.skip_gram:
         weights = maths.cbow_sampling_weights(run_tokens, shared, negative)
     if objective.lookup_weights:
@@ -132,7 +129,9 @@ def pair_lookups(
         masks = _as_rows(maths.window_mask(left, right, window))
         if objective.skip_gram:
             weights = _as_rows(maths.skip_gram_sampling_weights(left, right, window, shared, negative))
-    return Lookups(masks, weights)
+    if objective.hierarchical_softmax:
+        turns = maths.tree_turns(tree_run_shape(objective.skip_gram).places)
+    return Lookups(masks, weights, turns)
 
 
 def _as_rows(weights: tf.Tensor) -> tf.Tensor:

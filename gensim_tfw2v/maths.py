@@ -7,9 +7,16 @@ Every pair of a hidden vector and a candidate has
     labels  L   what it is to be told: 1 "yes", 0 "no"
     weights N   how often it is told so
 
-so that with S = H Zt the loss and its negative gradient are
+so that with S = H Zt the loss and its gradients are
 
-    loss = sum(N * (softplus(S) - L * S))        G = N * (L - sigmoid(S))        dH = G Z        dZ = Gt H
+    loss = sum(N * (softplus(S) - L * S))        G = N * (sigmoid(S) - L)        dH = G Z        dZ = Gt H
+
+The tree tells each pair at most one thing, once, for which one number does: T = N * (1 - 2 * L), -1 for "yes", 1 for
+"no" and 0 for nothing, so that
+
+    loss = sum(|T| * softplus(T * S))            G = T * sigmoid(T * S)
+
+There S, T and G are transposed, [R, C, B], because T is looked up node by node.
 
 Operands of products may be bfloat16 where labels and weights are float32: what stands between them converts.
 
@@ -23,29 +30,39 @@ from __future__ import annotations
 import tensorflow as tf
 
 
-def scores(hidden: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
-    """Return S [R, B, C], the product of every hidden vector [R, B, D] with its run's candidates [R, C, D]."""
-    return tf.matmul(hidden, candidates, transpose_b=True)
+def scores(rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
+    """Return the product of every vector of `rows` [R, B, D] with its run's `columns` [R, C, D], as [R, B, C]."""
+    return tf.matmul(rows, columns, transpose_b=True)
 
 
-def pull(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Return G [R, B, C], the negative gradient of the loss with respect to the scores."""
-    return weights * (labels - tf.sigmoid(score))
+def back_to_rows(gradient: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
+    """Return the gradient [R, B, D] of what made the rows of scores."""
+    return tf.matmul(gradient, columns)
 
 
-def loss(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+def back_to_columns(gradient: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """Return the gradient [R, C, D] of what made the columns of scores."""
+    return tf.matmul(gradient, rows, transpose_a=True)
+
+
+def sampling_gradient(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Return G [R, B, C]."""
+    return weights * (tf.sigmoid(score) - labels)
+
+
+def sampling_loss(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return the negative log likelihood of each hidden vector [R, B]."""
     return tf.reduce_sum(weights * (tf.nn.softplus(score) - labels * score), axis=-1)
 
 
-def back_to_hidden(gradient: tf.Tensor, candidates: tf.Tensor) -> tf.Tensor:
-    """Return dH [R, B, D]."""
-    return tf.matmul(gradient, candidates)
+def tree_gradient(score: tf.Tensor, turns: tf.Tensor) -> tf.Tensor:
+    """Return G [R, C, B]."""
+    return turns * tf.sigmoid(turns * score)
 
 
-def back_to_candidates(gradient: tf.Tensor, hidden: tf.Tensor) -> tf.Tensor:
-    """Return dZ [R, C, D]."""
-    return tf.matmul(gradient, hidden, transpose_a=True)
+def tree_loss(score: tf.Tensor, turns: tf.Tensor) -> tf.Tensor:
+    """Return the negative log likelihood of each node's turns [R, C]."""
+    return tf.reduce_sum(tf.abs(turns) * tf.nn.softplus(turns * score), axis=-1)
 
 
 def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
@@ -96,13 +113,14 @@ def spare_targets(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, 
     return weights - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
 
 
-def tree_weights(leaves: tf.Tensor, first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return L and N [R, B, C] of leaves [R, B, 1] to predict and tree nodes, given by the leaves below them [R, 1, C].
-
-    A path passes the nodes that have its leaf below them; code 0 (gensim's label 1) leads to those before `middle`.
-    """
-    passed = tf.logical_and(leaves >= first, leaves < end)
-    return tf.cast(leaves < middle, tf.float32), tf.cast(passed, tf.float32)
+def tree_turns(places: int) -> tf.Tensor:
+    """Return T [(B + 1)³, B] of all `gensim_tfw2v.tree.Passing` in runs of B places, by their number."""
+    edges = tf.range(places + 1)
+    first, middle, end = (tf.reshape(grid, [-1, 1]) for grid in tf.meshgrid(edges, edges, edges, indexing="ij"))
+    place = tf.range(places)
+    left = tf.logical_and(first <= place, place < middle)
+    right = tf.logical_and(middle <= place, place < end)
+    return tf.cast(right, tf.float32) - tf.cast(left, tf.float32)
 
 
 def mixing_weights(mask: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:

@@ -42,15 +42,12 @@ class Segments(NamedTuple):
 
 
 class TreeRuns(NamedTuple):
-    """The tensors of `gensim_tfw2v.tree.TreeRuns`, with the axes that the graph compares and fills them up along."""
+    """The tensors of `gensim_tfw2v.tree.TreeRuns`, as the graph takes them."""
 
     run_splits: tf.Tensor
     hidden: tf.Tensor
-    leaves: tf.Tensor  # [runs, H, 1]
     nodes: tf.Tensor  # [runs, U], numbers
-    first: tf.Tensor  # [runs, 1, U], as `middle` and `end`
-    middle: tf.Tensor
-    end: tf.Tensor
+    passed: tf.Tensor
     node_segments: Segments
     places: tf.Tensor
     splits: tf.Tensor
@@ -101,10 +98,11 @@ class Figures(NamedTuple):
 
 
 class Lookups(NamedTuple):
-    """Pair weights made once, by (left, right, token of the run); empty where the graph computes them."""
+    """Pair weights made once; empty where the graph computes them or has no use for them."""
 
-    masks: tf.Tensor  # [(W + 1)² * B, P]
-    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C]; CBOW [B, C], the same whatever the window
+    masks: tf.Tensor  # [(W + 1)² * B, P], by (left, right, token of the run)
+    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise; CBOW [B, C], the same whatever the window
+    turns: tf.Tensor  # [(H + 1)³, H], by the number of a `gensim_tfw2v.tree.Passing`
 
 
 class _OncePerBlock(NamedTuple):
@@ -176,11 +174,8 @@ SEGMENTS = Segments(_int(1), _int(1), _int(1), _int(1), _int(1))
 TREE_RUNS = TreeRuns(
     run_splits=_int(1),
     hidden=_int(2),
-    leaves=_int(3),
     nodes=_int(2),
-    first=_int(3),
-    middle=_int(3),
-    end=_int(3),
+    passed=_int(2),
     node_segments=SEGMENTS,
     places=_int(1),
     splits=_int(1),
@@ -192,7 +187,7 @@ SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
     BlockTensors(_int(3), _int(3), _int(3), SEGMENTS, _int(3), SEGMENTS, TREE_RUNS, _int(0)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool)),
-    Lookups(_float(2), _float(2)),
+    Lookups(_float(2), _float(2), _float(2)),
 )
 
 
@@ -278,27 +273,24 @@ class _Step:
         labels = self.once.labels
         weights = self._sampling_weights(numbers)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
-        self._measure(
-            lambda: tf.cast(self.batch.of(self.once.reach) > 0, tf.float32) * maths.loss(score, labels, weights)
-        )
-        gradient = self._operand(maths.pull(score, labels, weights))
-        return maths.back_to_hidden(gradient, candidates), maths.back_to_candidates(gradient, hidden)
+        has_contexts = self.batch.of(self.once.reach) > 0
+        self._measure(lambda: tf.cast(has_contexts, tf.float32) * maths.sampling_loss(score, labels, weights))
+        gradient = self._operand(maths.sampling_gradient(score, labels, weights))
+        return maths.back_to_rows(gradient, candidates), maths.back_to_columns(gradient, hidden)
 
     def _descend_tree(self, hidden: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the gradients of `hidden` [R, B, D] and of the rows of the nodes on the way to their targets."""
         runs = self.block.tree_runs
         flat = self._as_rows(hidden)
-        positions, nodes, *bounds = self.batch.slice(
-            runs.run_splits, runs.hidden, runs.nodes, runs.leaves, runs.first, runs.middle, runs.end
-        )
+        positions, nodes, passed = self.batch.slice(runs.run_splits, runs.hidden, runs.nodes, runs.passed)
         placed = tf.gather(flat, positions)
         candidates = self._rows(self.tables.nodes, runs.node_segments, nodes)
-        labels, weights = maths.tree_weights(*bounds)
-        score = tf.cast(maths.scores(placed, candidates), tf.float32)
-        self._measure(lambda: maths.loss(score, labels, weights))
-        gradient = self._operand(maths.pull(score, labels, weights))
-        back = self._back_from_places(self._as_rows(maths.back_to_hidden(gradient, candidates)))
-        return tf.reshape(back, self.once.hidden), maths.back_to_candidates(gradient, placed)
+        turns = tf.gather(self.lookups.turns, passed)
+        score = tf.cast(maths.scores(candidates, placed), tf.float32)
+        self._measure(lambda: maths.tree_loss(score, turns))
+        gradient = self._operand(maths.tree_gradient(score, turns))
+        back = self._back_from_places(self._as_rows(maths.back_to_columns(gradient, candidates)))
+        return tf.reshape(back, self.once.hidden), maths.back_to_rows(gradient, placed)
 
     def _back_from_places(self, gradients: tf.Tensor) -> tf.Tensor:
         """Return the gradient of each hidden vector [R * B, D] from those of its places in tree runs."""
@@ -332,8 +324,8 @@ class _Step:
                     lambda: tf.constant(0.0),
                 )
             )
-        # Writing back old + step copies whole rows: over twice as fast as adding in place.
-        return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) + steps)
+        # Writing back old - step copies whole rows: over twice as fast as adding in place.
+        return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) - steps)
 
     def _rows(self, table: tf.Tensor, segments: Segments, numbers: tf.Tensor) -> tf.Tensor:
         """Return rows of a table [..., D] for products.

@@ -1,15 +1,16 @@
 """gensim's Huffman tree as arrays, and the pairs of a block grouped so that neighbours in the tree share its nodes.
 
-Words are the tree's leaves, numbered from left to right. The leaves below a node are then consecutive, so that three
-numbers tell whether a word's path passes it and which way it turns there. Pairs sorted by the leaf they predict share
-most of their nodes with their neighbours; a run of sorted pairs meets each of its nodes once, in one small product.
+Words are the tree's leaves, numbered from left to right. Pairs sorted by the leaf they predict share most of their
+nodes with their neighbours; a run of sorted pairs meets each of its nodes once, in one small product. Those that pass
+a node stand side by side in the run, first those that turn left there and then those that turn right, so that three
+places tell which do.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,28 +19,28 @@ from gensim_tfw2v.segments import Segments, sort_into_segments, sort_rows, start
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
+UInt8Array = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
 
 _NODES_MULTIPLE = 8  # vector registers hold so many float32
 # Each thread makes code for every new shape of a product, so that the same numbers of runs had better come again: they
 # are rounded up by a sixteenth at most.
 _RUNS_ROUNDED_BY = 16
+_FAR = np.int16(1 << 14)  # more paths than any run has
 
 
 @dataclass(frozen=True)
 class HuffmanTree:
-    """The inner nodes between the root and each word, and the leaves below each node.
+    """The inner nodes between the root and each word.
 
-    Word `w` passes ``nodes[offsets[w]:offsets[w + 1]]``, the root first. A node has the leaves ``first <= leaf < end``
-    below it; those before `middle` take the branch of code 0 (gensim's label 1).
+    Word `w` passes ``nodes[offsets[w]:offsets[w + 1]]``, the root first, and takes the branches `codes` there.
     """
 
     nodes: Int32Array  # [sum of path lengths]
+    codes: UInt8Array  # [sum of path lengths], 0 (gensim's label 1) to the left, 1 to the right
     offsets: Int32Array  # [V + 1]
     leaf: Int32Array  # [V], -1 for words without a path
-    first: Int32Array  # [V], by node
-    middle: Int32Array
-    end: Int32Array
+    first: Int32Array  # [V], the first leaf below each node
 
     @classmethod
     def of(cls, keyed_vectors: Any) -> HuffmanTree:
@@ -53,7 +54,6 @@ class HuffmanTree:
         lengths = np.array([len(point) for point in points], dtype=np.int64)
         offsets = starts_of(lengths)
         nodes = np.concatenate([np.zeros(0, np.int64), *points]).astype(np.int32)
-        below = np.bincount(nodes, minlength=size)
         below_left = np.bincount(nodes[codes == 0], minlength=size)
         # Each turn to the right passes all leaves on the left of it.
         passed = np.where(codes == 1, below_left[nodes], 0)
@@ -61,8 +61,7 @@ class HuffmanTree:
         first = np.zeros(size, dtype=np.int64)
         first[nodes] = passed_before[:-1] - np.repeat(passed_before[offsets[:-1]], lengths)
         leaf = np.where(lengths > 0, passed_before[offsets[1:]] - passed_before[offsets[:-1]], -1)
-        arrays = (offsets, leaf, first, first + below_left, first + below)
-        return cls(nodes, *(array.astype(np.int32) for array in arrays))
+        return cls(nodes, codes.astype(np.uint8), *(array.astype(np.int32) for array in (offsets, leaf, first)))
 
     def path_lengths(self) -> Int32Array:
         """Return the code length of every word."""
@@ -95,6 +94,26 @@ class RunShape:
         return _round_up(wanted, _NODES_MULTIPLE)
 
 
+class Passing(NamedTuple):
+    """Which places of a run pass a node: those before `middle` turn left there, the others right."""
+
+    first: Int32Array
+    middle: Int32Array
+    end: Int32Array
+
+    def numbers(self, places: int) -> Int32Array:
+        """Return one number for all three, in runs of so many places; 0 if no place passes."""
+        base = places + 1
+        numbers: Int32Array = (self.first * base + self.middle) * base + self.end
+        return numbers
+
+    @classmethod
+    def of(cls, numbers: Int32Array, places: int) -> Passing:
+        """Return what was given these numbers."""
+        base = places + 1
+        return cls(numbers // base**2, numbers // base % base, numbers % base)
+
+
 @dataclass(frozen=True)
 class WayBack:
     """Where the gradients stand that go back to hidden vectors.
@@ -115,11 +134,8 @@ class TreeRuns:
 
     run_splits: Int32Array  # [S + 1], runs before each batch
     hidden: Int32Array  # [runs, H], position of the hidden vector in its batch; unused places 0
-    leaves: Int32Array  # [runs, H], leaf of the word to predict; unused places -1, which is below no node
     nodes: Int32Array  # [runs, U], rows of the tree's table; unused ones 0
-    first: Int32Array  # [runs, U], leaves below each node, as in `HuffmanTree`; below unused ones there are none
-    middle: Int32Array
-    end: Int32Array
+    passed: Int32Array  # [runs, U], the number of the `Passing` of each node; unused ones 0, passed by no place
     node_numbers: Int32Array  # [runs, U], the nodes' numbers among the distinct ones of their batch; unused ones 0
     node_segments: Segments
     back: WayBack
@@ -154,8 +170,9 @@ def arrange_pairs(
     owners = (hidden - batch * batch_tokens).astype(np.int32)
     order, leaves = _sort(splits, leaves)
     words = words[order]
-    new_nodes = _count_new_nodes(splits, words, leaves, tree)
-    starts, stops = _cut_into_runs(splits, new_nodes, tree.path_lengths()[words], shape)
+    changes, new_nodes = _find_changes(splits, words, leaves, tree)
+    lengths = tree.path_lengths()[words]
+    starts, stops = _cut_into_runs(splits, new_nodes, lengths, shape)
 
     # Runs are numbered within their batch; a run's first pair brings its whole path.
     run_batch = batch[starts]
@@ -171,19 +188,18 @@ def arrange_pairs(
     place += run_splits[batch] * shape.places  # now in the block
     grid = (int(run_splits[-1]), shape.places)
 
-    new_nodes[starts] = tree.path_lengths()[words[starts]]
-    nodes = _collect_nodes(new_nodes, words, starts, run_splits[run_batch] + run_number, tree, grid[0])
+    changes[starts] = True
+    new_nodes[starts] = lengths[starts]
+    run_nodes = np.zeros(grid[0], dtype=np.int64)
+    run_nodes[run_splits[run_batch] + run_number] = np.add.reduceat(new_nodes, starts)
+    nodes, passed = _collect_nodes(_Paths.of(changes, new_nodes, words, starts, tree), run_nodes, tree, shape.places)
     by_batch, of_batch = _by_batch(nodes, runs)
     node_segments = sort_into_segments(by_batch.reshape(batches, -1))
     return TreeRuns(
         run_splits=run_splits.astype(np.int32),
-        hidden=_spread(grid, place, owners[order], unused=0),
-        leaves=_spread(grid, place, leaves, unused=-1),
+        hidden=_spread(grid, place, owners[order]),
         nodes=np.maximum(nodes, 0),
-        # The last place of these, which is what -1 finds, is no node's: a tree has one node less than leaves.
-        first=tree.first[nodes],
-        middle=tree.middle[nodes],
-        end=tree.end[nodes],
+        passed=passed,
         node_numbers=node_segments.numbers.reshape(by_batch.shape)[of_batch],
         node_segments=node_segments,
         back=_back_to_each(hidden, places, runs * shape.places - 1, batch_tokens)
@@ -221,9 +237,9 @@ def _by_batch(nodes: Int32Array, runs: Int64Array) -> tuple[Int32Array, BoolArra
     return spread, there
 
 
-def _spread(grid: tuple[int, int], places: Int64Array, values: Int32Array, unused: int) -> Int32Array:
-    """Return an array of this shape with values at some places of it and `unused` at all others."""
-    spread = np.full(grid, unused, dtype=np.int32)
+def _spread(grid: tuple[int, int], places: Int64Array, values: Int32Array) -> Int32Array:
+    """Return an array of this shape with values at some places of it and 0 at all others."""
+    spread = np.zeros(grid, dtype=np.int32)
     spread.reshape(-1)[places] = values
     return spread
 
@@ -238,8 +254,13 @@ def _sort(splits: Int32Array, leaves: Int32Array) -> tuple[Int64Array, Int32Arra
     return order[used].astype(np.int64) + np.repeat(splits[:-1], counts), grid[used]
 
 
-def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree) -> Int32Array:
-    """Return how many nodes of each pair's path the pair before it in its batch does not pass."""
+def _find_changes(
+    splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree
+) -> tuple[BoolArray, Int32Array]:
+    """Return which pairs predict another word than the one before them in their batch, and how many nodes they add.
+
+    These are the nodes of a pair's path that the pair before it does not pass.
+    """
     changes = np.ones(len(words), dtype=bool)
     np.not_equal(words[1:], words[:-1], out=changes[1:])
     begins = splits[:-1][np.diff(splits) > 0]
@@ -249,7 +270,7 @@ def _count_new_nodes(splits: Int32Array, words: Int32Array, leaves: Int32Array, 
     before[np.searchsorted(at, begins)] = -1
     new_nodes = np.zeros(len(words), dtype=np.int32)
     new_nodes[at] = tree.path_lengths()[words[at]] - tree.count_shared(words[at], before)
-    return new_nodes
+    return changes, new_nodes
 
 
 def _cut_into_runs(
@@ -273,34 +294,92 @@ def _cut_into_runs(
     return np.array(starts[:-1], dtype=np.int64), np.array(starts[1:], dtype=np.int64)
 
 
+class _Paths(NamedTuple):
+    """The different paths that are met going through a block's sorted pairs; every run begins with one."""
+
+    pairs: Int32Array  # the first pair of each; last of all the number of pairs
+    run_starts: Int32Array  # the first pair of its run
+    node_starts: Int32Array  # where its nodes are in the tree's
+    lengths: Int32Array
+    new_nodes: Int32Array  # how many nodes, the last ones, each brings to its run
+
+    @classmethod
+    def of(
+        cls, changes: BoolArray, new_nodes: Int32Array, words: Int32Array, starts: Int64Array, tree: HuffmanTree
+    ) -> _Paths:
+        """Return the paths of pairs, of which are given: whether it has another path, what that brings, and the word.
+
+        `starts` are the first pairs of the runs.
+        """
+        pairs = np.flatnonzero(changes).astype(np.int32)
+        in_run = np.diff(np.searchsorted(pairs, starts), append=len(pairs))
+        return cls(
+            pairs=np.append(pairs, np.int32(len(words))),
+            run_starts=np.repeat(starts.astype(np.int32), in_run),
+            node_starts=tree.offsets[words[pairs]],
+            lengths=tree.path_lengths()[words[pairs]],
+            new_nodes=new_nodes[pairs],
+        )
+
+
 def _collect_nodes(
-    new_nodes: Int32Array,
-    words: Int32Array,
-    first_pairs: Int64Array,
-    run_places: Int64Array,
-    tree: HuffmanTree,
-    runs: int,
-) -> Int32Array:
-    """Return the nodes of each run of the block [runs, U], each once, unused places -1.
+    paths: _Paths, run_nodes: Int64Array, tree: HuffmanTree, places: int
+) -> tuple[Int32Array, Int32Array]:
+    """Return the nodes of each run of the block [runs, U], each once, unused places -1; and which places pass them.
 
     Parameters
     ----------
-    new_nodes, words : ndarray
-        For each pair: how many nodes it brings to its run, and its word.
-    first_pairs, run_places : ndarray
-        For each run with pairs: its first one, and its place among all of the block.
+    run_nodes : ndarray
+        How many nodes each run has, of all runs of the block.
+    places : int
+        Of a run.
     """
-    bring = np.flatnonzero(new_nodes)
-    # What a pair brings is the end of its path.
-    stops = tree.offsets[words[bring] + 1]
-    source = _ranges(stops - new_nodes[bring], new_nodes[bring])
-    nodes_before = starts_of(new_nodes)[first_pairs]
-    of_run = np.zeros(runs, dtype=np.int64)
-    of_run[run_places] = np.diff(nodes_before, append=len(source))
-    columns = _round_up(of_run.max(initial=1), _NODES_MULTIPLE)
-    nodes = np.full((runs, columns), -1, dtype=np.int32)
-    nodes[np.arange(columns) < of_run[:, None]] = tree.nodes[source]
-    return nodes
+    bring = np.flatnonzero(paths.new_nodes)
+    stops = paths.node_starts + paths.lengths
+    source = _ranges((stops - paths.new_nodes)[bring], paths.new_nodes[bring])
+    columns = _round_up(run_nodes.max(initial=1), _NODES_MULTIPLE)
+    used = np.arange(columns) < run_nodes[:, None]
+    nodes, passed = np.full(used.shape, -1, dtype=np.int32), np.zeros(used.shape, dtype=np.int32)
+    nodes[used], passed[used] = tree.nodes[source], _find_passing(paths, source, tree, places).numbers(places)
+    return nodes, passed
+
+
+def _find_passing(paths: _Paths, source: Int64Array, tree: HuffmanTree, places: int) -> Passing:
+    """Return which places of their runs pass the nodes that paths bring; `source` is where these are in the tree's."""
+    path = np.repeat(np.arange(len(paths.new_nodes)), paths.new_nodes)
+    leaving = _next_leaving((paths.lengths - paths.new_nodes)[1:], paths.lengths.max(initial=1), places)
+    first_depths = np.arange(len(leaving)) * leaving.shape[1]  # in `leaving`, flattened
+    next_path = path + leaving.reshape(-1)[source + (first_depths[: len(paths.lengths)] - paths.node_starts)[path]]
+    firsts = (paths.pairs[:-1] - paths.run_starts)[path]
+    ends = paths.pairs[next_path] - paths.run_starts[path]
+    # Who turns left at a node passes the next one on this path, or finds the word there; those behind turn right.
+    middles = np.empty_like(ends)
+    middles[:-1] = ends[1:]
+    bring = np.flatnonzero(paths.new_nodes)
+    middles[np.cumsum(paths.new_nodes[bring]) - 1] = (paths.pairs[1:] - paths.run_starts)[bring]
+    middles += (firsts - middles) * tree.codes[source]  # who turns right is the first to do so
+    return Passing(firsts, middles, ends)
+
+
+def _next_leaving(shared: Int32Array, depths: int, ahead: int) -> npt.NDArray[np.int16]:
+    """Return how many paths further on is the first that has another node at a depth, as [paths, depths].
+
+    Parameters
+    ----------
+    shared : ndarray
+        For each path but the first how many nodes it shares with the one before it.
+    ahead : int
+        Among so many paths in a row there is one that shares nothing.
+    """
+    leaving = np.zeros((len(shared) + 1, depths), dtype=np.int16)
+    np.greater(shared[:, None], np.arange(depths, dtype=np.int32), out=leaving[:-1], casting="unsafe")
+    leaving *= _FAR
+    leaving += np.int16(1)
+    step = 1
+    while step < ahead:
+        leaving[:-step] = np.minimum(leaving[:-step], leaving[step:] + np.int16(step))
+        step *= 2
+    return leaving
 
 
 def _ranges(starts: Int32Array, lengths: Int32Array) -> Int64Array:

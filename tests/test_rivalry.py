@@ -127,11 +127,10 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:
     prepared = prepare(maker, work_on(0))
     assert prepared is not None
     block = prepared.block
-    assert block.tree_runs is not None
     passes = np.zeros(WORDS)
-    word_at = {int(leaf): word for word, leaf in enumerate(tree.leaf)}
-    for leaf in block.tree_runs.leaves[block.tree_runs.leaves >= 0].tolist():
-        for node, _ in gensim_path(model, word_at[leaf]):
+    predicted = block.input_ids[:, :, block.window : -block.window][block.left + block.right > 0]
+    for word in predicted.tolist():
+        for node, _ in gensim_path(model, word):
             passes[node] += 1
     rows = contested_rows(block, WORDS, SETTINGS, RATE, 16)
     found = np.zeros(WORDS)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, _sort, arrange_pairs
+from gensim_tfw2v.tree import HuffmanTree, Passing, RunShape, TreeRuns, _sort, arrange_pairs
 
 Path = set[tuple[int, int]]  # of (node, code)
 
@@ -27,26 +27,36 @@ def gensim_path(model: Word2Vec, word: int) -> Path:
     return set(zip(points.tolist(), codes.tolist(), strict=True))
 
 
-def passed(leaf: int, nodes: np.ndarray, bounds: list[np.ndarray]) -> Path:
-    """Return which nodes have a leaf below them, and on which side."""
-    first, middle, end = bounds
-    on_path = np.flatnonzero((first <= leaf) & (leaf < end))
+def path_in(tree: HuffmanTree, word: int) -> Path:
+    """Return the nodes and codes that the tree has for a word."""
+    own = slice(*tree.offsets[word : word + 2].tolist())
+    return set(zip(tree.nodes[own].tolist(), tree.codes[own].tolist(), strict=True))
+
+
+def passed(place: int, nodes: np.ndarray, passing: Passing) -> Path:
+    """Return which nodes of a run one of its places passes, and on which side."""
+    first, middle, end = passing
+    on_path = np.flatnonzero((first <= place) & (place < end))
     assert len(set(nodes[on_path].tolist())) == len(on_path), "a node stands twice"
-    return {(int(nodes[column]), int(leaf >= middle[column])) for column in on_path}
+    return {(int(nodes[column]), int(place >= middle[column])) for column in on_path}
 
 
 EVEN, STEEP, MIXED = [5] * 9, [2**i for i in range(60)], [1, 1, 2, 40, 40, 7, 3, 3, 3, 900, 1, 12]
 
 
 @pytest.mark.parametrize("frequencies", [EVEN, STEEP, MIXED, [3, 1]], ids=["even", "steep", "mixed", "two"])
-def test_the_leaves_below_nodes_tell_every_path_that_gensim_stored(frequencies: list[int]) -> None:
+def test_paths_are_those_that_gensim_stored_and_leaves_are_numbered_from_left_to_right(frequencies: list[int]) -> None:
     model = model_of(frequencies)
     tree = HuffmanTree.of(model.wv)
     assert sorted(tree.leaf.tolist()) == list(range(len(frequencies)))
-    inner = np.unique(tree.nodes)
-    for word in range(len(frequencies)):
-        bounds = [array[inner] for array in (tree.first, tree.middle, tree.end)]
-        assert passed(int(tree.leaf[word]), inner, bounds) == gensim_path(model, word)
+    below: dict[int, list[int]] = {}
+    for word, leaf in enumerate(tree.leaf.tolist()):
+        path = gensim_path(model, word)
+        assert path_in(tree, word) == path
+        for node, _ in path:
+            below.setdefault(node, []).append(leaf)
+    for node, leaves in below.items():
+        assert sorted(leaves) == list(range(int(tree.first[node]), int(tree.first[node]) + len(leaves)))
 
 
 @given(st.lists(st.integers(1, 12) | st.integers(1, 10**9), max_size=60))
@@ -108,14 +118,12 @@ def test_every_pair_stands_in_its_batch_once_and_meets_the_nodes_of_its_path(
     pairs: list[tuple[int, int]], shape: RunShape
 ) -> None:
     model, runs = arranged(pairs, shape)
-    words = {int(leaf): word for word, leaf in enumerate(HuffmanTree.of(model.wv).leaf)}
+    words = {frozenset(gensim_path(model, word)): word for word in range(len(model.wv))}
     found = []
-    for run, place in np.argwhere(runs.leaves >= 0).tolist():
-        leaf = int(runs.leaves[run, place])
-        bounds = [array[run] for array in (runs.first, runs.middle, runs.end)]
-        assert passed(leaf, runs.nodes[run], bounds) == gensim_path(model, words[leaf])
+    for run, place in np.argwhere(used_places(runs)).tolist():
+        path = passed(place, runs.nodes[run], Passing(*(edges[run] for edges in passing_of(runs))))
         batch = int(np.searchsorted(runs.run_splits, run, side="right")) - 1
-        found.append((batch * 5 + int(runs.hidden[run, place]), words[leaf]))
+        found.append((batch * 5 + int(runs.hidden[run, place]), words[frozenset(path)]))
     assert sorted(found) == pairs
 
 
@@ -128,7 +136,7 @@ def test_nodes_are_numbered_within_their_batch_and_no_batch_is_without_one(
     distinct = np.split(runs.node_segments.unique, runs.node_segments.unique_splits[1:-1])
     for batch, nodes in enumerate(distinct):
         own = slice(*runs.run_splits[batch : batch + 2].tolist())
-        used = runs.end[own] > 0
+        used = runs.passed[own] > 0
         np.testing.assert_array_equal(nodes[runs.node_numbers[own]][used], runs.nodes[own][used])
         assert used.any() or nodes.tolist() == [0]
 
@@ -140,17 +148,30 @@ def test_hidden_vectors_find_the_places_of_their_pairs(pairs: list[tuple[int, in
     back = runs.back
     for batch, (start, stop) in enumerate(zip(back.splits[:-1], back.splits[1:], strict=True)):
         places, owners = back.places[start:stop], back.owners[start:stop]
-        hidden, leaves = of_batch(runs, batch)
+        hidden, used = of_batch(runs, batch)
         assert owners.tolist() == [token - 5 * batch for token, _ in pairs if token // 5 == batch]
         assert hidden[places].tolist() == owners.tolist()
-        assert sorted(places.tolist()) == np.flatnonzero(leaves >= 0).tolist()
+        assert sorted(places.tolist()) == np.flatnonzero(used).tolist()
         assert back.unowned[batch] == 4 - max(owners.tolist(), default=-1)
 
 
+def passing_of(runs: TreeRuns) -> Passing:
+    """Return which places of each run pass its nodes."""
+    return Passing.of(runs.passed, runs.hidden.shape[1])
+
+
+def used_places(runs: TreeRuns) -> np.ndarray:
+    """Return which places [runs, H] have a pair, and so pass nodes."""
+    first, _, end = (edges[:, :, None] for edges in passing_of(runs))
+    places = np.arange(runs.hidden.shape[1])
+    used: np.ndarray = ((first <= places) & (places < end)).any(axis=1)
+    return used
+
+
 def of_batch(runs: TreeRuns, batch: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hidden vectors and the leaves of a batch's places."""
+    """Return the hidden vectors of a batch's places, and which of these have a pair."""
     own = slice(*runs.run_splits[batch : batch + 2].tolist())
-    return runs.hidden[own].reshape(-1), runs.leaves[own].reshape(-1)
+    return runs.hidden[own].reshape(-1), used_places(runs)[own].reshape(-1)
 
 
 @given(pairs=PAIRS.map(lambda pairs: sorted(dict(pairs).items())), shape=SHAPES)
@@ -158,16 +179,20 @@ def of_batch(runs: TreeRuns, batch: int) -> tuple[np.ndarray, np.ndarray]:
 def test_hidden_vectors_of_one_pair_each_find_its_place_or_an_unused_one(
     pairs: list[tuple[int, int]], shape: RunShape
 ) -> None:
-    model, runs = arranged(pairs, shape, one_each=True)
-    leaf_of = HuffmanTree.of(model.wv).leaf
+    _, runs = arranged(pairs, shape, one_each=True)
     assert runs.back.splits.tolist() == [0, 5, 10, 15, 20]
     wanted = dict(pairs)
     for token, place in enumerate(runs.back.places.tolist()):
-        hidden, leaves = of_batch(runs, token // 5)
+        hidden, used = of_batch(runs, token // 5)
+        assert used[place] == (token in wanted)
         if token in wanted:
-            assert (hidden[place], leaves[place]) == (token % 5, leaf_of[wanted[token]])
-        else:
-            assert leaves[place] == -1
+            assert hidden[place] == token % 5
+
+
+@given(st.lists(st.integers(0, 40), min_size=3, max_size=3).map(sorted), st.integers(40, 255))
+def test_places_that_pass_a_node_are_read_back_from_their_number(edges: list[int], places: int) -> None:
+    passing = Passing(*(np.array([edge], np.int32) for edge in edges))
+    assert Passing.of(passing.numbers(places), places) == passing
 
 
 @given(pairs=PAIRS, shape=SHAPES)
@@ -183,12 +208,12 @@ def test_numbers_of_runs_and_nodes_come_again() -> None:
     rounded = set()
     for pairs in range(1000, 1400, 4):
         _, runs = arranged([(0, 0)] * pairs, RunShape(4, 1.0), batch_tokens=20)
-        assert pairs / 4 <= len(runs.leaves) <= pairs / 4 * 17 / 16
-        rounded.add(len(runs.leaves))
+        assert pairs / 4 <= len(runs.nodes) <= pairs / 4 * 17 / 16
+        rounded.add(len(runs.nodes))
         assert runs.nodes.shape[1] % 8 == 0
     assert len(rounded) < 10
     _, few = arranged([(0, 0)] * 36, RunShape(4, 1.0), batch_tokens=20)
-    assert len(few.leaves) == 9
+    assert len(few.nodes) == 9
 
 
 @pytest.mark.parametrize("most", [50, 2**31 - 1], ids=["packed in 32 bits", "packed in 64 bits"])

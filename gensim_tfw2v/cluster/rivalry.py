@@ -19,6 +19,7 @@ import tensorflow as tf
 from gensim_tfw2v.batches import Block
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import Objective
+from gensim_tfw2v.tree import Passing
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 # s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as
@@ -80,12 +81,9 @@ def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Floa
         partners += 1 + settings.negative
     if block.tree_runs is not None:
         runs = block.tree_runs
-        leaves = np.sort(runs.leaves[runs.leaves >= 0])
-        used = runs.end > 0
-        numbers, places = np.unique(runs.nodes[used], return_index=True)
-        below = [np.searchsorted(leaves, edge[used][places]) for edge in (runs.first, runs.end)]
-        nodes = np.zeros(rows, np.float32)
-        nodes[numbers] = below[1] - below[0]
+        passing = Passing.of(runs.passed, runs.hidden.shape[1])
+        passes = (passing.end - passing.first).reshape(-1)
+        nodes = np.bincount(runs.nodes.reshape(-1), passes, minlength=rows).astype(np.float32)
         partners += float(nodes.sum()) / max(pairs, 1.0)
     return _shared_out(block.input_ids, pairs * partners, rows), outputs, nodes
 
