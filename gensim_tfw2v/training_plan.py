@@ -14,10 +14,8 @@ from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
 from gensim_tfw2v.processor import multiplies_bfloat16
 from gensim_tfw2v.training import EpochPlan
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tuning import choose_batch_shape, choose_compute_dtype, negatives_hit_targets
+from gensim_tfw2v.tuning import choose_batch_shape, choose_compute_dtype, choose_update_bound, negatives_hit_targets
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
-
-_UPDATE_BOUND = 20.0
 
 
 class TrainingPlan(CorpusReading):
@@ -57,7 +55,7 @@ class TrainingPlan(CorpusReading):
             self.shared_negatives,
             place.stale,
         )
-        bound_rates = _UPDATE_BOUND if self.update_bound is None else self.update_bound
+        bound_rates = choose_update_bound(self.negative) if self.update_bound is None else self.update_bound
         settings = StepSettings(
             skip_gram=bool(self.sg),
             mean_context=bool(self.cbow_mean),

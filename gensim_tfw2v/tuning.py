@@ -26,6 +26,8 @@ _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and 
 _MOST_RUN_TOKENS = 512
 _REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
+# Longest steps, in learning rates. Scores say so; without negatives all that words are told comes from the tree.
+_UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS = 512  # of a batch: converting numbers costs operations that small products do not earn back
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
@@ -140,6 +142,11 @@ def _power_of_two_below(value: float) -> int:
 def negatives_hit_targets(kept_counts: npt.NDArray[np.float64], drawn_shares: npt.NDArray[np.float64]) -> bool:
     """Return whether negatives hit their own targets often enough, as in small vocabularies, to be worth masking."""
     return float(kept_counts @ drawn_shares) > _RARE_HIT * float(kept_counts.sum())
+
+
+def choose_update_bound(negative: int) -> float:
+    """Return the longest step that a batch may move a vector by, in learning rates."""
+    return _UPDATE_BOUND if negative else _TREE_UPDATE_BOUND
 
 
 def choose_compute_dtype(batch_tokens: int, fast_bfloat16: bool) -> str:

@@ -57,7 +57,7 @@ class TFWord2Vec(TrainingPlan):
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional
         Longest step that a batch may move a vector by, in multiples of the starting learning rate, or of the present
-        one where that is higher; 20 by default.
+        one where that is higher; 20 by default, 7 with hierarchical softmax alone.
     compute_dtype : {"bfloat16", "float32"}, optional
         Numbers that products of vectors are computed with; vectors themselves, sums and steps are float32. By default
         the shorter ones where this machine's processor has instructions for them and batches are large enough to gain.

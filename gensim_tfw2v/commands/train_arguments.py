@@ -357,7 +357,8 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
         "--update-bound",
         metavar="X",
         type=positive_number,
-        help="longest step that a batch may move a vector by, in multiples of alpha (default: 20)",
+        help="longest step that a batch may move a vector by, in multiples of alpha "
+        "(default: 20, or 7 with hierarchical softmax alone)",
     )
     add(
         "--compute-dtype",
