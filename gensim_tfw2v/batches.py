@@ -15,7 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gensim_tfw2v.segments import Segments, sort_into_segments
 from gensim_tfw2v.shards import ShardReader
-from gensim_tfw2v.tree import HuffmanTree, RunShape, TreeRuns, arrange_pairs
+from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.tree_runs import RunShape, TreeRuns, arrange_pairs
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 
 Int64Array = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates, block_function
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.steps import TreeRuns as TreeTensors
-from gensim_tfw2v.tree import TreeRuns
+from gensim_tfw2v.tree_runs import TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 from gensim_tfw2v.work import PreparedBlock
 

@@ -114,7 +114,7 @@ def spare_targets(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, 
 
 
 def tree_turns(places: int) -> tf.Tensor:
-    """Return T [(B + 1)³, B] of all `gensim_tfw2v.tree.Passing` in runs of B places, by their number."""
+    """Return T [(B + 1)³, B] of all `gensim_tfw2v.tree_paths.Passing` in runs of B places, by their number."""
     edges = tf.range(places + 1)
     first, middle, end = (tf.reshape(grid, [-1, 1]) for grid in tf.meshgrid(edges, edges, edges, indexing="ij"))
     place = tf.range(places)

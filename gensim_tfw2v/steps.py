@@ -42,7 +42,7 @@ class Segments(NamedTuple):
 
 
 class TreeRuns(NamedTuple):
-    """The tensors of `gensim_tfw2v.tree.TreeRuns`, as the graph takes them."""
+    """The tensors of `gensim_tfw2v.tree_runs.TreeRuns`, as the graph takes them."""
 
     run_splits: tf.Tensor
     hidden: tf.Tensor
@@ -102,7 +102,7 @@ class Lookups(NamedTuple):
 
     masks: tf.Tensor  # [(W + 1)² * B, P], by (left, right, token of the run)
     weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise; CBOW [B, C], the same whatever the window
-    turns: tf.Tensor  # [(H + 1)³, H], by the number of a `gensim_tfw2v.tree.Passing`
+    turns: tf.Tensor  # [(H + 1)³, H], by the number of a `gensim_tfw2v.tree_paths.Passing`
 
 
 class _OncePerBlock(NamedTuple):

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.tree import HuffmanTree, Passing, RunShape, TreeRuns, _sort, arrange_pairs
+from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.tree_paths import Passing
+from gensim_tfw2v.tree_runs import RunShape, TreeRuns, _sort, arrange_pairs
 
 Path = set[tuple[int, int]]  # of (node, code)
 

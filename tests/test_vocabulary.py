@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.tuning import choose_batch_shape, choose_block_words, choose_compute_dtype, negatives_hit_targets
+from gensim_tfw2v.tuning import (
+    choose_batch_shape,
+    choose_block_words,
+    choose_compute_dtype,
+    choose_update_bound,
+    negatives_hit_targets,
+)
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
@@ -154,6 +160,10 @@ def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
         choose_batch_shape(even_counts(1000), 100, 5, count, True, False).shared_negatives for count in (5, 20)
     )
     assert many > few
+
+
+def test_steps_are_shorter_where_the_tree_alone_is_trained() -> None:
+    assert choose_update_bound(0) < choose_update_bound(1) == choose_update_bound(20)
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])

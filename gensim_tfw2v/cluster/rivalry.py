@@ -19,7 +19,7 @@ import tensorflow as tf
 from gensim_tfw2v.batches import Block
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import Objective
-from gensim_tfw2v.tree import Passing
+from gensim_tfw2v.tree_paths import Passing
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 # s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as

@@ -26,7 +26,8 @@ from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.shards import ShardReader, Span
 from gensim_tfw2v.steps import SIGNATURE, BlockTensors, Rates
-from gensim_tfw2v.tree import HuffmanTree, TreeRuns
+from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.tree_runs import TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import ChunkWork, PreparedBlock
 

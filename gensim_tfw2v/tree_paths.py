@@ -1,0 +1,134 @@
+"""Which places of a run of sorted pairs pass which nodes of the tree, and how they turn there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.tree import HuffmanTree
+
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_FAR = np.int16(1 << 14)  # more paths than any run has
+
+
+class Passing(NamedTuple):
+    """Which places of a run pass a node: those before `middle` turn left there, the others right."""
+
+    first: Int32Array
+    middle: Int32Array
+    end: Int32Array
+
+    def numbers(self, places: int) -> Int32Array:
+        """Return one number for all three, in runs of so many places; 0 if no place passes."""
+        base = places + 1
+        numbers: Int32Array = (self.first * base + self.middle) * base + self.end
+        return numbers
+
+    @classmethod
+    def of(cls, numbers: Int32Array, places: int) -> Passing:
+        """Return what was given these numbers."""
+        base = places + 1
+        return cls(numbers // base**2, numbers // base % base, numbers % base)
+
+
+class Paths(NamedTuple):
+    """The different paths that are met going through a block's sorted pairs; every run begins with one."""
+
+    pairs: Int32Array  # the first pair of each; last of all the number of pairs
+    run_starts: Int32Array  # the first pair of its run
+    node_starts: Int32Array  # where its nodes are in the tree's
+    lengths: Int32Array
+    new_nodes: Int32Array  # how many nodes, the last ones, each brings to its run
+
+    @classmethod
+    def of(
+        cls, changes: BoolArray, new_nodes: Int32Array, words: Int32Array, starts: Int64Array, tree: HuffmanTree
+    ) -> Paths:
+        """Return the paths of pairs, of which are given: whether it has another path, what that brings, and the word.
+
+        `starts` are the first pairs of the runs.
+        """
+        pairs = np.flatnonzero(changes).astype(np.int32)
+        in_run = np.diff(np.searchsorted(pairs, starts), append=len(pairs))
+        return cls(
+            pairs=np.append(pairs, np.int32(len(words))),
+            run_starts=np.repeat(starts.astype(np.int32), in_run),
+            node_starts=tree.offsets[words[pairs]],
+            lengths=tree.path_lengths()[words[pairs]],
+            new_nodes=new_nodes[pairs],
+        )
+
+
+def collect_nodes(
+    paths: Paths, run_nodes: Int64Array, columns: int, tree: HuffmanTree, places: int
+) -> tuple[Int32Array, Int32Array]:
+    """Return the nodes of each run of the block [runs, U], each once, unused places -1; and which places pass them.
+
+    Parameters
+    ----------
+    run_nodes : ndarray
+        How many nodes each run has, of all runs of the block.
+    columns : int
+        U, at least the most of these.
+    places : int
+        Of a run.
+    """
+    bring = np.flatnonzero(paths.new_nodes)
+    stops = paths.node_starts + paths.lengths
+    source = _ranges((stops - paths.new_nodes)[bring], paths.new_nodes[bring])
+    used = np.arange(columns) < run_nodes[:, None]
+    nodes, passed = np.full(used.shape, -1, dtype=np.int32), np.zeros(used.shape, dtype=np.int32)
+    nodes[used], passed[used] = tree.nodes[source], _find_passing(paths, source, tree, places).numbers(places)
+    return nodes, passed
+
+
+def _find_passing(paths: Paths, source: Int64Array, tree: HuffmanTree, places: int) -> Passing:
+    """Return which places of their runs pass the nodes that paths bring; `source` is where these are in the tree's."""
+    path = np.repeat(np.arange(len(paths.new_nodes)), paths.new_nodes)
+    leaving = _next_leaving((paths.lengths - paths.new_nodes)[1:], paths.lengths.max(initial=1), places)
+    first_depths = np.arange(len(leaving)) * leaving.shape[1]  # in `leaving`, flattened
+    next_path = path + leaving.reshape(-1)[source + (first_depths[: len(paths.lengths)] - paths.node_starts)[path]]
+    firsts = (paths.pairs[:-1] - paths.run_starts)[path]
+    ends = paths.pairs[next_path] - paths.run_starts[path]
+    # Who turns left at a node passes the next one on this path, or finds the word there; those behind turn right.
+    middles = np.empty_like(ends)
+    middles[:-1] = ends[1:]
+    bring = np.flatnonzero(paths.new_nodes)
+    middles[np.cumsum(paths.new_nodes[bring]) - 1] = (paths.pairs[1:] - paths.run_starts)[bring]
+    middles += (firsts - middles) * tree.codes[source]  # who turns right is the first to do so
+    return Passing(firsts, middles, ends)
+
+
+def _next_leaving(shared: Int32Array, depths: int, ahead: int) -> npt.NDArray[np.int16]:
+    """Return how many paths further on is the first that has another node at a depth, as [paths, depths].
+
+    Parameters
+    ----------
+    shared : ndarray
+        For each path but the first how many nodes it shares with the one before it.
+    ahead : int
+        Among so many paths in a row there is one that shares nothing.
+    """
+    leaving = np.zeros((len(shared) + 1, depths), dtype=np.int16)
+    np.greater(shared[:, None], np.arange(depths, dtype=np.int32), out=leaving[:-1], casting="unsafe")
+    leaving *= _FAR
+    leaving += np.int16(1)
+    step = 1
+    while step < ahead:
+        leaving[:-step] = np.minimum(leaving[:-step], leaving[step:] + np.int16(step))
+        step *= 2
+    return leaving
+
+
+def _ranges(starts: Int32Array, lengths: Int32Array) -> Int64Array:
+    """Return the numbers ``start, start + 1, ...`` of each range, one after the other; no range may be empty."""
+    steps = np.ones(int(lengths.sum()), dtype=np.int64)
+    if len(starts):
+        steps[0] = starts[0]
+        steps[np.cumsum(lengths[:-1])] = starts[1:] - starts[:-1] - lengths[:-1] + 1
+    return np.cumsum(steps, out=steps)
