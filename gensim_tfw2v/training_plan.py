@@ -43,6 +43,7 @@ class TrainingPlan(CorpusReading):
         keep = keep_probabilities(self.wv, self.sample)
         kept = kept_counts(word_counts(self.wv), keep)
         negatives = NegativeSampler(self.cum_table) if self.negative else None
+        fast_bfloat16 = multiplies_bfloat16()
         shape = choose_batch_shape(
             kept,
             self.vector_size,
@@ -54,6 +55,7 @@ class TrainingPlan(CorpusReading):
             self.run_tokens,
             self.shared_negatives,
             place.stale,
+            half_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
         )
         bound_rates = choose_update_bound(self.negative) if self.update_bound is None else self.update_bound
         settings = StepSettings(
@@ -68,7 +70,7 @@ class TrainingPlan(CorpusReading):
             update_bound=self.alpha * bound_rates,
             bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
             count_bounded=count_bounded,
-            compute_dtype=self.compute_dtype or choose_compute_dtype(shape.batch_tokens, multiplies_bfloat16()),
+            compute_dtype=self.compute_dtype or choose_compute_dtype(shape.batch_tokens, fast_bfloat16),
         )
         maker = BlockMaker(
             skip_gram=settings.skip_gram,

@@ -13,7 +13,9 @@ from gensim_tfw2v.batches import BatchShape
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _MOST_TOKENS = 1024
-_MOST_CBOW_TOKENS = 2048  # with negative sampling, where 1,024 are a little faster and score lower
+# With negative sampling 1,024 are a little faster and score lower; with the tree they are slower if products are of
+# bfloat16, and faster otherwise.
+_MOST_CBOW_TOKENS = 2048
 _MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
@@ -60,6 +62,7 @@ def choose_batch_shape(
     run_tokens: int | None = None,
     shared_negatives: int | None = None,
     stale: bool = False,
+    half_products: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -78,12 +81,16 @@ def choose_batch_shape(
         The user's own choice.
     stale : bool
         Whether blocks are trained side by side without knowing of each other's changes.
+    half_products : bool
+        Whether products are of bfloat16 if batches are large enough.
     """
     run = _usual_run(skip_gram, len(kept_counts) < _SMALL_VOCABULARY, stale)
     if run_tokens is None:
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
     if batch_tokens is None:
-        limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)
+        short_of_room = tree and not half_products
+        most = _MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS
+        limits = [most, *_batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)]
         least = _LEAST_BATCH_TOKENS
         if tree:
             least = _LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else _LEAST_CBOW_TREE_TOKENS
@@ -122,7 +129,6 @@ def _batch_limits(
     """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [
-        _MOST_TOKENS if skip_gram or tree else _MOST_CBOW_TOKENS,
         _MOST_NUMBERS / vector_size,
         _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
     ]

@@ -114,6 +114,15 @@ def test_the_vectors_of_a_batch_take_a_megabyte_at_most(skip_gram: bool, vector_
     assert long_paths.batch_tokens * vector_size * 4 <= 2**20
 
 
+@pytest.mark.parametrize("negative", [0, 5])
+def test_large_batches_through_the_tree_are_for_short_numbers(negative: int) -> None:
+    long, short = (
+        choose_batch_shape(even_counts(10**6), 100, 5, negative, False, True, half_products=half).batch_tokens
+        for half in (False, True)
+    )
+    assert long < short
+
+
 def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> None:
     for skip_gram in (True, False):
         small, large = (choose_batch_shape(even_counts(words), 100, 5, 5, skip_gram, False) for words in (100, 10**6))
