@@ -47,11 +47,23 @@ class Paths(NamedTuple):
 
     @classmethod
     def of(
-        cls, changes: BoolArray, new_nodes: Int32Array, words: Int32Array, starts: Int64Array, tree: HuffmanTree
+        cls,
+        changes: BoolArray,
+        new_nodes: Int32Array,
+        lengths: Int32Array,
+        words: Int32Array,
+        starts: Int64Array,
+        tree: HuffmanTree,
     ) -> Paths:
-        """Return the paths of pairs, of which are given: whether it has another path, what that brings, and the word.
+        """Return the paths of pairs.
 
-        `starts` are the first pairs of the runs.
+        Parameters
+        ----------
+        changes, new_nodes, lengths, words : ndarray
+            Of each pair whether it has another path than the one before it, how many nodes that brings, how many it
+            has, and the word.
+        starts : ndarray
+            The first pairs of the runs.
         """
         pairs = np.flatnonzero(changes).astype(np.int32)
         in_run = np.diff(np.searchsorted(pairs, starts), append=len(pairs))
@@ -59,7 +71,7 @@ class Paths(NamedTuple):
             pairs=np.append(pairs, np.int32(len(words))),
             run_starts=np.repeat(starts.astype(np.int32), in_run),
             node_starts=tree.offsets[words[pairs]],
-            lengths=tree.path_lengths()[words[pairs]],
+            lengths=lengths[pairs],
             new_nodes=new_nodes[pairs],
         )
 
@@ -83,12 +95,20 @@ def collect_nodes(
     source = _ranges((stops - paths.new_nodes)[bring], paths.new_nodes[bring])
     used = np.arange(columns) < run_nodes[:, None]
     nodes, passed = np.full(used.shape, -1, dtype=np.int32), np.zeros(used.shape, dtype=np.int32)
-    nodes[used], passed[used] = tree.nodes[source], _find_passing(paths, source, tree, places).numbers(places)
+    nodes[used], passed[used] = tree.nodes[source], _find_passing(paths, bring, source, tree, places).numbers(places)
     return nodes, passed
 
 
-def _find_passing(paths: Paths, source: Int64Array, tree: HuffmanTree, places: int) -> Passing:
-    """Return which places of their runs pass the nodes that paths bring; `source` is where these are in the tree's."""
+def _find_passing(paths: Paths, bring: Int64Array, source: Int64Array, tree: HuffmanTree, places: int) -> Passing:
+    """Return which places of their runs pass the nodes that paths bring.
+
+    Parameters
+    ----------
+    bring : ndarray
+        The paths that bring any.
+    source : ndarray
+        Where the nodes are in the tree's.
+    """
     path = np.repeat(np.arange(len(paths.new_nodes)), paths.new_nodes)
     leaving = _next_leaving((paths.lengths - paths.new_nodes)[1:], paths.lengths.max(initial=1), places)
     first_depths = np.arange(len(leaving)) * leaving.shape[1]  # in `leaving`, flattened
@@ -98,7 +118,6 @@ def _find_passing(paths: Paths, source: Int64Array, tree: HuffmanTree, places: i
     # Who turns left at a node passes the next one on this path, or finds the word there; those behind turn right.
     middles = np.empty_like(ends)
     middles[:-1] = ends[1:]
-    bring = np.flatnonzero(paths.new_nodes)
     middles[np.cumsum(paths.new_nodes[bring]) - 1] = (paths.pairs[1:] - paths.run_starts)[bring]
     middles += (firsts - middles) * tree.codes[source]  # who turns right is the first to do so
     return Passing(firsts, middles, ends)

@@ -98,8 +98,8 @@ def arrange_pairs(
     owners = (hidden - batch * batch_tokens).astype(np.int32)
     order, leaves = _sort(splits, leaves)
     words = words[order]
-    changes, new_nodes = _find_changes(splits, words, leaves, tree)
     lengths = tree.path_lengths()[words]
+    changes, new_nodes = _find_changes(splits, words, leaves, lengths, tree)
     starts, stops = _cut_into_runs(splits, new_nodes, lengths, shape)
 
     # Runs are numbered within their batch; a run's first pair brings its whole path.
@@ -121,7 +121,7 @@ def arrange_pairs(
     run_nodes = np.zeros(grid[0], dtype=np.int64)
     run_nodes[run_splits[run_batch] + run_number] = np.add.reduceat(new_nodes, starts)
     columns = _round_up(run_nodes.max(initial=1), _NODES_MULTIPLE)
-    paths = Paths.of(changes, new_nodes, words, starts, tree)
+    paths = Paths.of(changes, new_nodes, lengths, words, starts, tree)
     nodes, passed = collect_nodes(paths, run_nodes, columns, tree, shape.places)
     by_batch, of_batch = _by_batch(nodes, runs)
     node_segments = sort_into_segments(by_batch.reshape(batches, -1))
@@ -185,7 +185,7 @@ def _sort(splits: Int32Array, leaves: Int32Array) -> tuple[Int64Array, Int32Arra
 
 
 def _find_changes(
-    splits: Int32Array, words: Int32Array, leaves: Int32Array, tree: HuffmanTree
+    splits: Int32Array, words: Int32Array, leaves: Int32Array, lengths: Int32Array, tree: HuffmanTree
 ) -> tuple[BoolArray, Int32Array]:
     """Return which pairs predict another word than the one before them in their batch, and how many nodes they add.
 
@@ -199,7 +199,7 @@ def _find_changes(
     before = leaves[at - 1]
     before[np.searchsorted(at, begins)] = -1
     new_nodes = np.zeros(len(words), dtype=np.int32)
-    new_nodes[at] = tree.path_lengths()[words[at]] - tree.count_shared(words[at], before)
+    new_nodes[at] = lengths[at] - tree.count_shared(words[at], before)
     return changes, new_nodes
 
 

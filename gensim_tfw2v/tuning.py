@@ -88,9 +88,7 @@ def choose_batch_shape(
     if run_tokens is None:
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
     if batch_tokens is None:
-        short_of_room = tree and not half_products
-        most = _MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS
-        limits = [most, *_batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree)]
+        limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree, half_products)
         least = _LEAST_BATCH_TOKENS
         if tree:
             least = _LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else _LEAST_CBOW_TREE_TOKENS
@@ -124,11 +122,19 @@ def _fill_registers(columns: float) -> int:
 
 
 def _batch_limits(
-    kept_counts: npt.NDArray[np.float64], vector_size: int, window: int, negative: int, skip_gram: bool, tree: bool
+    kept_counts: npt.NDArray[np.float64],
+    vector_size: int,
+    window: int,
+    negative: int,
+    skip_gram: bool,
+    tree: bool,
+    half_products: bool,
 ) -> list[float]:
     """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
+    short_of_room = tree and not half_products
     limits = [
+        _MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS,
         _MOST_NUMBERS / vector_size,
         _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
     ]

@@ -24,6 +24,7 @@ SENTENCES: list[list[str]] = [
     ["graph", "trees", "minors", "survey"],
     ["user", "response", "time"],
 ] * 30
+SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3}
 SENTENCE_WORDS = sum(len(sentence) for sentence in SENTENCES)
 
 

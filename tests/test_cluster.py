@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract import MODES, PURE_MODES, SENTENCES, learnt_arrays, topic_gap, two_topics
+from contract import MODES, PURE_MODES, SENTENCES, SMALL, learnt_arrays, topic_gap, two_topics
 from event_files import values_of
 from gensim.models.callbacks import CallbackAny2Vec
 from placements import server_runs, shared_cluster
@@ -20,8 +20,6 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.tables import ServerTables
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
 from gensim_tfw2v.progress import TrainingLog
-
-SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3}
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from child_process import environment, run_script
-from contract import SENTENCES, assert_finite, two_topics
+from contract import SENTENCES, SMALL, assert_finite, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
 from placements import server_runs, shared_cluster
@@ -24,8 +24,6 @@ from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster, free_addresses
-
-SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3}
 
 
 class SignalAtEpochEnd(CallbackAny2Vec):
