@@ -15,6 +15,7 @@ from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates, block_function
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.steps import TreeRuns as TreeTensors
+from gensim_tfw2v.tree_paths import every_passing
 from gensim_tfw2v.tree_runs import TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 from gensim_tfw2v.work import PreparedBlock
@@ -130,7 +131,9 @@ def pair_lookups(
         if objective.skip_gram:
             weights = _as_rows(maths.skip_gram_sampling_weights(left, right, window, shared, negative))
     if objective.hierarchical_softmax:
-        turns = maths.tree_turns(tree_run_shape(objective.skip_gram).places)
+        places = tree_run_shape(objective.skip_gram).places
+        first, middle, end = (tf.constant(edges) for edges in every_passing(places))
+        turns = maths.tree_turns(first, middle, end, places)
     return Lookups(masks, weights, turns)
 
 

@@ -113,13 +113,11 @@ def spare_targets(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, 
     return weights - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
 
 
-def tree_turns(places: int) -> tf.Tensor:
-    """Return T [(B + 1)³, B] of all `gensim_tfw2v.tree_paths.Passing` in runs of B places, by their number."""
-    edges = tf.range(places + 1)
-    first, middle, end = (tf.reshape(grid, [-1, 1]) for grid in tf.meshgrid(edges, edges, edges, indexing="ij"))
+def tree_turns(first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor, places: int) -> tf.Tensor:
+    """Return T [N, B] of nodes in runs of B places: those from `first` [N] on turn left, from `middle` on right."""
     place = tf.range(places)
-    left = tf.logical_and(first <= place, place < middle)
-    right = tf.logical_and(middle <= place, place < end)
+    left = tf.logical_and(first[:, None] <= place, place < middle[:, None])
+    right = tf.logical_and(middle[:, None] <= place, place < end[:, None])
     return tf.cast(right, tf.float32) - tf.cast(left, tf.float32)
 
 

@@ -102,7 +102,7 @@ class Lookups(NamedTuple):
 
     masks: tf.Tensor  # [(W + 1)² * B, P], by (left, right, token of the run)
     weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise; CBOW [B, C], the same whatever the window
-    turns: tf.Tensor  # [(H + 1)³, H], by the number of a `gensim_tfw2v.tree_paths.Passing`
+    turns: tf.Tensor  # [C(H + 3, 3), H], by the number of a `gensim_tfw2v.tree_paths.Passing`
 
 
 class _OncePerBlock(NamedTuple):

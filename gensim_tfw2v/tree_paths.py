@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +24,24 @@ class Passing(NamedTuple):
     middle: Int32Array
     end: Int32Array
 
-    def numbers(self, places: int) -> Int32Array:
-        """Return one number for all three, in runs of so many places; 0 if no place passes."""
-        base = places + 1
-        numbers: Int32Array = (self.first * base + self.middle) * base + self.end
-        return numbers
+    def numbers(self) -> Int32Array:
+        """Return one number for all three, as `every_passing` counts them; 0 if no place passes."""
+        numbers: Int32Array = self.end * (self.end + 1) * (self.end + 2) // 6 + self.middle * (self.middle + 1) // 2
+        return numbers + self.first
 
     @classmethod
     def of(cls, numbers: Int32Array, places: int) -> Passing:
-        """Return what was given these numbers."""
-        base = places + 1
-        return cls(numbers // base**2, numbers // base % base, numbers % base)
+        """Return what has these numbers, in runs of so many places."""
+        return cls(*(edges[numbers] for edges in every_passing(places)))
+
+
+@functools.cache
+def every_passing(places: int) -> Passing:
+    """Return all that there are in a run of so many places, by number."""
+    edges = np.arange(places + 1, dtype=np.int32)
+    end, middle, first = (grid.reshape(-1) for grid in np.meshgrid(edges, edges, edges, indexing="ij"))
+    possible = (first <= middle) & (middle <= end)
+    return Passing(first[possible], middle[possible], end[possible])
 
 
 class Paths(NamedTuple):
@@ -95,7 +103,7 @@ def collect_nodes(
     source = _ranges((stops - paths.new_nodes)[bring], paths.new_nodes[bring])
     used = np.arange(columns) < run_nodes[:, None]
     nodes, passed = np.full(used.shape, -1, dtype=np.int32), np.zeros(used.shape, dtype=np.int32)
-    nodes[used], passed[used] = tree.nodes[source], _find_passing(paths, bring, source, tree, places).numbers(places)
+    nodes[used], passed[used] = tree.nodes[source], _find_passing(paths, bring, source, tree, places).numbers()
     return nodes, passed
 
 

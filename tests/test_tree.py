@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_paths import Passing
+from gensim_tfw2v.tree_paths import Passing, every_passing
 from gensim_tfw2v.tree_runs import RunShape, TreeRuns, _sort, arrange_pairs
 
 Path = set[tuple[int, int]]  # of (node, code)
@@ -191,10 +193,12 @@ def test_hidden_vectors_of_one_pair_each_find_its_place_or_an_unused_one(
             assert hidden[place] == token % 5
 
 
-@given(st.lists(st.integers(0, 40), min_size=3, max_size=3).map(sorted), st.integers(40, 255))
-def test_places_that_pass_a_node_are_read_back_from_their_number(edges: list[int], places: int) -> None:
-    passing = Passing(*(np.array([edge], np.int32) for edge in edges))
-    assert Passing.of(passing.numbers(places), places) == passing
+@pytest.mark.parametrize("places", [1, 2, 16, 32])
+def test_all_ways_to_pass_a_node_are_numbered_one_after_the_other(places: int) -> None:
+    every = every_passing(places)
+    ways = {edges for edges in itertools.product(range(places + 1), repeat=3) if sorted(edges) == list(edges)}
+    assert set(zip(*(edges.tolist() for edges in every), strict=True)) == ways
+    assert every.numbers().tolist() == list(range(len(ways)))
 
 
 @given(pairs=PAIRS, shape=SHAPES)
