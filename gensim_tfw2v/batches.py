@@ -150,7 +150,7 @@ def subsample(
     stays = rng.random(len(ids), dtype=np.float32) < keep[ids]
     kept_before = np.concatenate([np.zeros(1, np.int32), np.cumsum(stays, dtype=np.int32)])
     ends = np.cumsum(sentence_lengths)
-    return ids[stays], kept_before[ends] - kept_before[ends - sentence_lengths]
+    return np.compress(stays, ids), kept_before[ends] - kept_before[ends - sentence_lengths]
 
 
 def draw_windows(

@@ -37,7 +37,7 @@ def sort_into_segments(ids: Int32Array) -> Segments:
     segment -= np.int32(1)
     unique_splits = _splits(segment[:, -1] + 1)
     numbers = np.empty(ids.shape, dtype=np.int32)
-    numbers.reshape(-1)[order + np.arange(0, ids.size, ids.shape[1], dtype=np.int32)[:, None]] = segment
+    numbers.reshape(-1)[order + np.arange(0, ids.size, ids.shape[1])[:, None]] = segment
     if not used.all():
         np.maximum(numbers, 0, out=numbers)
         order, segment = order[used], segment[used]
@@ -45,7 +45,8 @@ def sort_into_segments(ids: Int32Array) -> Segments:
         order=order.reshape(-1),
         segment=segment.reshape(-1),
         splits=_splits(used.sum(axis=1)),
-        unique=sorted_ids[is_first],
+        # A fraction of the time of indexing with booleans, unless these are alike for long stretches.
+        unique=np.compress(is_first.reshape(-1), sorted_ids),
         unique_splits=unique_splits,
         numbers=numbers,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 UInt8Array = npt.NDArray[np.uint8]
 
+_TURNS = 53  # in one number, which float64 then holds exactly
+
 
 @dataclass(frozen=True)
 class HuffmanTree:
@@ -25,8 +28,8 @@ class HuffmanTree:
     nodes: Int32Array  # [sum of path lengths]
     codes: UInt8Array  # [sum of path lengths], 0 (gensim's label 1) to the left, 1 to the right
     offsets: Int32Array  # [V + 1]
+    ways: Int64Array  # [K, V], each word's codes as numbers, 53 in one, the first in the highest bit
     leaf: Int32Array  # [V], -1 for words without a path
-    first: Int32Array  # [V], the first leaf below each node
 
     @classmethod
     def of(cls, keyed_vectors: Any) -> HuffmanTree:
@@ -40,29 +43,38 @@ class HuffmanTree:
         lengths = np.array([len(point) for point in points], dtype=np.int64)
         offsets = starts_of(lengths)
         nodes = np.concatenate([np.zeros(0, np.int64), *points]).astype(np.int32)
-        below_left = np.bincount(nodes[codes == 0], minlength=size)
-        # Each turn to the right passes all leaves on the left of it.
-        passed = np.where(codes == 1, below_left[nodes], 0)
-        passed_before = starts_of(passed)
-        first = np.zeros(size, dtype=np.int64)
-        first[nodes] = passed_before[:-1] - np.repeat(passed_before[offsets[:-1]], lengths)
-        leaf = np.where(lengths > 0, passed_before[offsets[1:]] - passed_before[offsets[:-1]], -1)
-        return cls(nodes, codes.astype(np.uint8), *(array.astype(np.int32) for array in (offsets, leaf, first)))
+        ways = _as_numbers(codes, lengths)
+        with_path = np.flatnonzero(lengths)
+        leaf = np.full(size, -1, dtype=np.int32)
+        leaf[with_path[np.lexsort(ways[::-1, with_path])]] = np.arange(len(with_path))
+        return cls(nodes, codes.astype(np.uint8), offsets.astype(np.int32), ways, leaf)
 
     def path_lengths(self) -> Int32Array:
         """Return the code length of every word."""
         return np.diff(self.offsets)
 
-    def count_shared(self, words: Int32Array, leaves: Int32Array) -> Int32Array:
-        """Return how many nodes of each word's path are also on the path of a leaf to the left of it (-1: none)."""
-        low, high = self.offsets[words], self.offsets[words + 1]
-        starts = low
-        # Going down a path, the leaves below a node begin further right: search for the first that begins too far.
-        for _ in range(int((high - low).max(initial=0)).bit_length()):
-            middle = (low + high) >> 1
-            shared = (middle < high) & (self.first[self.nodes[np.minimum(middle, high - 1)]] <= leaves)
-            low, high = np.where(shared, middle + 1, low), np.where(shared, high, middle)
-        return low - starts
+    def count_shared(self, words: Int32Array, others: Int32Array) -> Int32Array:
+        """Return how many nodes of each word's path are also on the path of another word."""
+        alike = np.zeros(len(words), dtype=np.int32)
+        so_far = np.ones(len(words), dtype=bool)
+        for ways in self.ways:
+            _, differing = np.frexp((ways[words] ^ ways[others]).astype(np.float64))  # bits from the first that differs
+            alike += (_TURNS - differing) * so_far
+            so_far &= differing == 0
+        # Who turns alike at a node passes the next one, too.
+        shared: Int32Array = np.minimum(alike + np.int32(1), self.offsets[words + 1] - self.offsets[words])
+        return shared
+
+
+def _as_numbers(codes: Int64Array, lengths: Int64Array) -> Int64Array:
+    """Return the codes of each word as `HuffmanTree.ways`."""
+    depth = np.arange(len(codes)) - np.repeat(starts_of(lengths)[:-1], lengths)
+    number, turn = np.divmod(depth, _TURNS)
+    size = len(lengths)
+    numbers = max(1, math.ceil(lengths.max(initial=0) / _TURNS))
+    word = np.repeat(np.arange(size), lengths)
+    ways = np.bincount(number * size + word, codes * np.exp2(_TURNS - 1 - turn), minlength=numbers * size)
+    return ways.astype(np.int64).reshape(numbers, size)
 
 
 def _as_path(values: Any) -> Int64Array:

@@ -96,10 +96,10 @@ def arrange_pairs(
     splits = np.searchsorted(hidden, np.arange(batches + 1) * batch_tokens).astype(np.int32)
     batch = np.repeat(np.arange(batches), np.diff(splits))
     owners = (hidden - batch * batch_tokens).astype(np.int32)
-    order, leaves = _sort(splits, leaves)
+    order = _sort(splits, leaves)
     words = words[order]
     lengths = tree.path_lengths()[words]
-    changes, new_nodes = _find_changes(splits, words, leaves, lengths, tree)
+    changes, new_nodes = _find_changes(splits, words, lengths, tree)
     starts, stops = _cut_into_runs(splits, new_nodes, lengths, shape)
 
     # Runs are numbered within their batch; a run's first pair brings its whole path.
@@ -174,18 +174,17 @@ def _spread(grid: tuple[int, int], places: Int64Array, values: Int32Array) -> In
     return spread
 
 
-def _sort(splits: Int32Array, leaves: Int32Array) -> tuple[Int64Array, Int32Array]:
-    """Return the order that sorts each batch's pairs by leaf, and the leaves in that order."""
+def _sort(splits: Int32Array, leaves: Int32Array) -> Int64Array:
+    """Return the order that sorts each batch's pairs by leaf."""
     counts = np.diff(splits)
     grid = np.full((len(counts), int(counts.max(initial=0))), -1, dtype=np.int32)
     grid[np.arange(grid.shape[1]) < counts[:, None]] = leaves
     grid, order = sort_rows(grid)
-    used = grid >= 0
-    return order[used].astype(np.int64) + np.repeat(splits[:-1], counts), grid[used]
+    return order[grid >= 0].astype(np.int64) + np.repeat(splits[:-1], counts)
 
 
 def _find_changes(
-    splits: Int32Array, words: Int32Array, leaves: Int32Array, lengths: Int32Array, tree: HuffmanTree
+    splits: Int32Array, words: Int32Array, lengths: Int32Array, tree: HuffmanTree
 ) -> tuple[BoolArray, Int32Array]:
     """Return which pairs predict another word than the one before them in their batch, and how many nodes they add.
 
@@ -196,10 +195,9 @@ def _find_changes(
     begins = splits[:-1][np.diff(splits) > 0]
     changes[begins] = True
     at = np.flatnonzero(changes)
-    before = leaves[at - 1]
-    before[np.searchsorted(at, begins)] = -1
     new_nodes = np.zeros(len(words), dtype=np.int32)
-    new_nodes[at] = lengths[at] - tree.count_shared(words[at], before)
+    new_nodes[at] = lengths[at] - tree.count_shared(words[at], words[at - 1])
+    new_nodes[begins] = lengths[begins]
     return changes, new_nodes
 
 

@@ -53,14 +53,15 @@ def test_paths_are_those_that_gensim_stored_and_leaves_are_numbered_from_left_to
     model = model_of(frequencies)
     tree = HuffmanTree.of(model.wv)
     assert sorted(tree.leaf.tolist()) == list(range(len(frequencies)))
-    below: dict[int, list[int]] = {}
+    below: dict[int, tuple[list[int], list[int]]] = {}
     for word, leaf in enumerate(tree.leaf.tolist()):
         path = gensim_path(model, word)
         assert path_in(tree, word) == path
-        for node, _ in path:
-            below.setdefault(node, []).append(leaf)
-    for node, leaves in below.items():
-        assert sorted(leaves) == list(range(int(tree.first[node]), int(tree.first[node]) + len(leaves)))
+        for node, code in path:
+            below.setdefault(node, ([], []))[code].append(leaf)
+    for left, right in below.values():
+        in_order = sorted(left) + sorted(right)
+        assert in_order == list(range(in_order[0], in_order[0] + len(in_order)))
 
 
 @given(st.lists(st.integers(1, 12) | st.integers(1, 10**9), max_size=60))
@@ -90,15 +91,13 @@ def test_a_word_without_a_path_has_no_leaf() -> None:
     assert HuffmanTree.of(never_built.wv).leaf.tolist() == [-1, -1]
 
 
-@given(words=st.lists(st.integers(0, 11), min_size=2, max_size=2))
-def test_shared_nodes_are_those_of_both_paths(words: list[int]) -> None:
-    model = model_of(MIXED)
-    tree = HuffmanTree.of(model.wv)
-    left, right = sorted(words, key=lambda word: tree.leaf[word])
-    both = gensim_path(model, left) & gensim_path(model, right)
-    nodes_of_both = {node for node, _ in gensim_path(model, left)} & {node for node, _ in gensim_path(model, right)}
-    shared = tree.count_shared(np.array([right], np.int32), tree.leaf[[left]])
-    assert shared.tolist() == [len(nodes_of_both)] and len(both) <= len(nodes_of_both)
+@pytest.mark.parametrize("frequencies", [EVEN, STEEP, MIXED], ids=["even", "steep", "mixed"])
+def test_shared_nodes_are_those_of_both_paths(frequencies: list[int]) -> None:
+    model = model_of(frequencies)
+    words, others = np.array(list(itertools.product(range(len(frequencies)), repeat=2)), np.int32).T
+    nodes = [{node for node, _ in gensim_path(model, word)} for word in range(len(frequencies))]
+    shared = HuffmanTree.of(model.wv).count_shared(words, others)
+    assert shared.tolist() == [len(nodes[word] & nodes[other]) for word, other in zip(words, others, strict=True)]
 
 
 PAIRS = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 11)), max_size=60).map(sorted)
@@ -230,6 +229,4 @@ def test_pairs_are_sorted_by_leaf_within_their_batch(most: int, data: st.DataObj
     leaves = np.array([leaf for batch in batches for leaf in batch], dtype=np.int32)
     batch = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
     splits = np.cumsum([0] + [len(batch) for batch in batches]).astype(np.int32)
-    order, sorted_leaves = _sort(splits, leaves)
-    assert order.tolist() == np.lexsort((leaves, batch)).tolist()
-    assert sorted_leaves.tolist() == leaves[order].tolist()
+    assert _sort(splits, leaves).tolist() == np.lexsort((leaves, batch)).tolist()
