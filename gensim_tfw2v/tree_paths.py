@@ -14,7 +14,7 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-_FAR = np.int16(1 << 14)  # more paths than any run has
+_FAR = np.uint8(128)  # more paths than any run has
 
 
 class Passing(NamedTuple):
@@ -119,8 +119,8 @@ def _find_passing(paths: Paths, bring: Int64Array, source: Int64Array, tree: Huf
     """
     path = np.repeat(np.arange(len(paths.new_nodes)), paths.new_nodes)
     leaving = _next_leaving((paths.lengths - paths.new_nodes)[1:], paths.lengths.max(initial=1), places)
-    first_depths = np.arange(len(leaving)) * leaving.shape[1]  # in `leaving`, flattened
-    next_path = path + leaving.reshape(-1)[source + (first_depths[: len(paths.lengths)] - paths.node_starts)[path]]
+    depth = source - paths.node_starts[path]
+    next_path = path + leaving.reshape(-1)[depth * leaving.shape[1] + path]
     firsts = (paths.pairs[:-1] - paths.run_starts)[path]
     ends = paths.pairs[next_path] - paths.run_starts[path]
     # Who turns left at a node passes the next one on this path, or finds the word there; those behind turn right.
@@ -131,23 +131,26 @@ def _find_passing(paths: Paths, bring: Int64Array, source: Int64Array, tree: Huf
     return Passing(firsts, middles, ends)
 
 
-def _next_leaving(shared: Int32Array, depths: int, ahead: int) -> npt.NDArray[np.int16]:
-    """Return how many paths further on is the first that has another node at a depth, as [paths, depths].
+def _next_leaving(shared: Int32Array, depths: int, ahead: int) -> npt.NDArray[np.uint8]:
+    """Return how many paths further on is the first that has another node at a depth, as [depths, paths].
 
     Parameters
     ----------
     shared : ndarray
         For each path but the first how many nodes it shares with the one before it.
+    depths : int
+        Of the longest path, which counts of 64 bits keep below 100.
     ahead : int
         Among so many paths in a row there is one that shares nothing.
     """
-    leaving = np.zeros((len(shared) + 1, depths), dtype=np.int16)
-    np.greater(shared[:, None], np.arange(depths, dtype=np.int32), out=leaving[:-1], casting="unsafe")
+    leaving = np.zeros((depths, len(shared) + 1), dtype=np.uint8)
+    depth = np.arange(depths, dtype=np.uint8)[:, None]
+    np.greater(shared.astype(np.uint8), depth, out=leaving[:, :-1].view(bool))
     leaving *= _FAR
-    leaving += np.int16(1)
+    leaving += np.uint8(1)
     step = 1
     while step < ahead:
-        leaving[:-step] = np.minimum(leaving[:-step], leaving[step:] + np.int16(step))
+        np.minimum(leaving[:, :-step], leaving[:, step:] + np.uint8(step), out=leaving[:, :-step])
         step *= 2
     return leaving
 

@@ -31,7 +31,7 @@ _RUNS_ROUNDED_BY = 16
 class RunShape:
     """How large runs may get: larger ones meet a node fewer times, smaller ones leave fewer places unused."""
 
-    places: int  # H, most pairs; 255 at most
+    places: int  # H, most pairs; 64 at most
     mean_paths: float  # U, most nodes, in mean path lengths
 
     def most_nodes(self, path_lengths: Int32Array) -> int:
