@@ -33,6 +33,9 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
         signal.signal(signal_number, lambda *_: stop.set())
     address = _address(job, task, cluster)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps are the processor's
+    # One step at a time is trained here, so that oneDNN's pool, which keeps what it has, costs less time and memory
+    # than the C library: what makes `load_tensorflow` prefer that are steps side by side.
+    os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
     from gensim_tfw2v.cluster.task_functions import register_functions
 
