@@ -53,11 +53,17 @@ class CurrentModel:
     def __init__(self, model: Any, placement: Placement) -> None:
         self._model = model
         self._placement = placement
+        self._words = len(model.wv)
         self._lent = False
 
     def lent_to_placement(self) -> Placement:
         """Return the placement, in possession of the current vectors."""
         if not self._lent:
+            if len(self._model.wv) != self._words:
+                raise RuntimeError(
+                    f"the vocabulary had {self._words} words when train() began and has {len(self._model.wv)} now; "
+                    "call build_vocab() before train(), not in a callback"
+                )
             self._placement.load(tables_of(self._model))
             self._lent = True
         return self._placement

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,16 @@ def score_vectors(
     )
 
 
+def check_pairs(path: str) -> None:
+    """Raise OSError or ValueError if this is no file of word pairs to score on."""
+    _score_pairs(_KnownWords.nobody(), path)
+
+
+def check_analogies(path: str) -> None:
+    """Raise OSError or ValueError if this is no file of analogies to score on."""
+    _score_analogies(_KnownWords.nobody(), path)
+
+
 @dataclass(frozen=True)
 class _KnownWords:
     """Unit vectors of the words that questions may be about, and the way from a word to its row."""
@@ -93,6 +104,11 @@ class _KnownWords:
         vectors = np.asarray(keyed_vectors.vectors[: len(words)], dtype=np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return cls(vectors / np.where(norms > 0, norms, 1), names, rows, case_insensitive)
+
+    @classmethod
+    def nobody(cls) -> _KnownWords:
+        """Return no words at all."""
+        return cls(np.zeros((0, 1), np.float32), [], {}, case_insensitive=False)
 
     def fold(self, text: str) -> str:
         return text.upper() if self.case_insensitive else text
@@ -116,11 +132,21 @@ def _score_pairs(known: _KnownWords, path: str) -> PairScore:
     return PairScore(Path(path).stem, str(path), spearman, pearson, len(rows), total)
 
 
-def _read_pairs(path: str) -> Iterator[tuple[str, str, float]]:
-    """The valid lines of a file of word pairs; like gensim, comments and malformed lines are passed over."""
+@contextmanager
+def _lines_of(path: str) -> Iterator[Iterator[str]]:
+    """The lines of a file; ValueError that names it if they are not text."""
     from gensim import utils
 
     with utils.open(path, encoding="utf8") as lines:
+        try:
+            yield lines
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path!r} is not UTF-8 text: {error}") from error
+
+
+def _read_pairs(path: str) -> Iterator[tuple[str, str, float]]:
+    """The valid lines of a file of word pairs; like gensim, comments and malformed lines are passed over."""
+    with _lines_of(path) as lines:
         for line in lines:
             fields = line.split("\t")
             if line.startswith("#") or len(fields) != 3:
@@ -167,10 +193,8 @@ def _score_analogies(known: _KnownWords, path: str) -> AnalogyScore:
 
 
 def _read_analogies(known: _KnownWords, path: str) -> list[_Section]:
-    from gensim import utils
-
     sections: list[_Section] = []
-    with utils.open(path, encoding="utf8") as lines:
+    with _lines_of(path) as lines:
         for number, line in enumerate(lines, start=1):
             words = known.fold(line).split()
             if line.startswith(": "):

@@ -16,8 +16,7 @@ from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.current_model import CurrentModel, check_tables
 from gensim_tfw2v.huffman import huffman_codes
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
-from gensim_tfw2v.observe.event_file import check_logdir
-from gensim_tfw2v.observe.model_board import start_board
+from gensim_tfw2v.observe.model_board import check_log, start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.placement.choice import Place
 from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
@@ -144,7 +143,7 @@ class TFWord2Vec(TrainingPlan):
         vectors_on_servers: bool = False,
     ) -> None:
         check_arguments(locals())
-        check_logdir(log_options(logdir))
+        check_log(log_options(logdir))
         check_server_vectors(vectors_on_servers, cluster, logdir)
         if cluster is not None:
             addresses_of(cluster)  # raises an error if it is none
@@ -246,7 +245,7 @@ class TFWord2Vec(TrainingPlan):
         check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha})
         check_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS})
         log = log_options(self.logdir if logdir is None else logdir)
-        check_logdir(log)
+        check_log(log)
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
         with self._settings_kept_if_it_fails():

@@ -143,9 +143,11 @@ def test_evaluate_shows_sections_on_demand(
 
 
 @pytest.mark.parametrize("flag", ["--pairs", "--analogies"])
-def test_a_missing_evaluation_file_is_named(
+def test_a_missing_evaluation_file_is_named_with_its_flag(
     gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
 ) -> None:
     path = save_as(gensim_model, tmp_path / "saved", "model")
     assert run("evaluate", path, flag, tmp_path / "nowhere.tsv") == 2
-    assert "nowhere.tsv' is not there" in error_of(capsys)
+    error = error_of(capsys)
+    assert flag in error
+    assert "nowhere.tsv' cannot be read" in error

@@ -135,6 +135,25 @@ def test_a_missing_file_to_score_on_is_refused_before_the_corpus_is_read(
     assert not (tmp_path / "log").exists()
 
 
+@pytest.mark.parametrize("flag", ["--log-pairs", "--log-analogies"])
+@pytest.mark.parametrize("content", [b"", b"cat sat\n", b"\xff\xfe\n"], ids=["empty", "other lines", "no text"])
+def test_a_file_to_score_on_that_has_no_valid_line_is_refused_before_the_corpus_is_read(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    flag: str,
+    content: bytes,
+) -> None:
+    monkeypatch.setattr(cli.train, "_train", lambda arguments: pytest.fail("read the corpus"))
+    (tmp_path / "questions").write_bytes(content)
+    assert train(corpus, tmp_path / "model", "--logdir", tmp_path / "log", flag, tmp_path / "questions") == 2
+    error = error_of(capsys)
+    assert flag in error
+    assert str(tmp_path / "questions") in error
+    assert not (tmp_path / "log").exists()
+
+
 def test_an_unknown_word_to_probe_is_a_wrong_argument(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,6 +53,17 @@ def test_callbacks_are_called_around_training_and_each_epoch(word2vec_class: typ
     assert calls == ["train_begin", *["epoch_begin", "epoch_end"] * 2, "train_end"]
 
 
+def test_words_that_a_callback_adds_end_training_with_an_error_that_says_so(tfword2vec_class: type[Any]) -> None:
+    model = tfword2vec_class(**ARGUMENTS)
+    model.build_vocab(SENTENCES)
+    words = len(model.wv)
+    adding = AtEpochEnd(lambda model: model.build_vocab([["never", "met"]], update=True))
+    with pytest.raises(RuntimeError, match=rf"had {words} words .* has {words + 2} now"):
+        model.train(SENTENCES, total_examples=len(SENTENCES), epochs=2, callbacks=[adding])
+    assert len(model.wv.vectors) == words + 2
+    assert model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)[1] == SENTENCE_WORDS
+
+
 def test_several_callbacks_are_called_in_their_order(word2vec_class: type[Any]) -> None:
     calls: list[str] = []
     recorders = [Recorder(calls, "a "), Recorder(calls, "b ")]

@@ -31,7 +31,7 @@ def check_corpus(corpus: Path) -> None:
         try:
             file.open("rb").close()
         except OSError as error:
-            raise CommandError(f"cannot read corpus {str(file)!r}: {error.strerror}") from error
+            raise CommandError(f"corpus {str(file)!r} cannot be read: {error.strerror}") from error
     if not any(file.stat().st_size for file in files):
         raise CommandError(f"corpus {str(corpus)!r} is empty")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.commands.arguments import whole_number
-from gensim_tfw2v.commands.errors import CommandError
+from gensim_tfw2v.commands.score_files import check_score_files
 from gensim_tfw2v.file_formats import FORMATS
 from gensim_tfw2v.model_files import read_vectors
 from gensim_tfw2v.scores import Scores
@@ -51,9 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.evaluation import score_vectors
 
     own_files = arguments.pairs is not None or arguments.analogies is not None
-    for path in [*(arguments.pairs or []), *(arguments.analogies or [])]:
-        if not Path(path).is_file():
-            raise CommandError(f"evaluation file {path!r} is not there")
+    check_score_files({"--pairs": arguments.pairs}, {"--analogies": arguments.analogies})
     vectors = read_vectors(arguments.model, arguments.format)
     scores = score_vectors(
         vectors,

@@ -15,6 +15,7 @@ from typing import Any
 
 from gensim_tfw2v.commands.corpora import check_apart, check_corpus, open_corpus
 from gensim_tfw2v.commands.errors import CommandError
+from gensim_tfw2v.commands.score_files import check_score_files
 from gensim_tfw2v.commands.train_arguments import settings_of
 from gensim_tfw2v.file_formats import format_of
 from gensim_tfw2v.model_files import check_writable, write_model
@@ -44,10 +45,11 @@ def run(arguments: argparse.Namespace) -> None:
     check_corpus(arguments.corpus)
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force)
-    _check_readable("--log-pairs", arguments.log_pairs)
-    _check_readable("--log-analogies", arguments.log_analogies)
+    check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
+    log = settings_of(arguments)["logdir"]
     try:
-        check_logdir(settings_of(arguments)["logdir"])
+        if log is not None:
+            check_logdir(log.logdir)
     except OSError as error:
         raise CommandError(str(error.strerror)) from error
     file_format = arguments.format or format_of(arguments.output)
@@ -72,15 +74,6 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
             f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "
             "name a .kv, .bin or .txt file, or give --format"
         )
-
-
-def _check_readable(flag: str, paths: list[str] | None) -> None:
-    """Raise an error that names the flag and the first of its files that cannot be opened."""
-    for path in paths or ():
-        try:
-            Path(path).open("rb").close()
-        except OSError as error:
-            raise CommandError(f"{flag} {path!r} cannot be read: {error.strerror}") from error
 
 
 def _check_probes(words: list[str] | None, vectors: Any) -> None:

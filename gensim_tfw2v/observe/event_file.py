@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.observe.options import TensorBoardLog
-
 _numbers = itertools.count()
 _EVENT_FILES = "events.out.tfevents.*"
 _EMPTY = ".empty"
@@ -78,17 +76,15 @@ def folder_of_run(logdir: Path) -> Path:
     return next(folder for folder in folders if all(file.name.endswith(_EMPTY) for file in folder.glob(_EVENT_FILES)))
 
 
-def check_logdir(options: TensorBoardLog | None) -> None:
-    """Raise OSError that names the folder unless a file can be written there; nothing is asked of no options."""
-    if options is None:
-        return
-    folder = Path(options.logdir)
+def check_logdir(logdir: str | os.PathLike[str]) -> None:
+    """Raise OSError that names the folder unless a file can be written there."""
+    folder = Path(logdir)
     probe = folder / f".tfw2v-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"\n" * 4096)
     except OSError as error:
-        raise unwritable(options.logdir, error) from error
+        raise unwritable(logdir, error) from error
     finally:
         with contextlib.suppress(OSError):
             probe.unlink()

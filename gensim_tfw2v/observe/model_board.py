@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v.cluster.specification import JOBS, Addresses
+from gensim_tfw2v.evaluation import check_analogies, check_pairs
+from gensim_tfw2v.observe.event_file import check_logdir
 from gensim_tfw2v.observe.options import TensorBoardLog
 from gensim_tfw2v.observe.training_board import Subject, TrainingBoard
 from gensim_tfw2v.placement import ModelTables, StepSettings
@@ -15,6 +17,17 @@ _HYPERPARAMETERS = (
     "sg", "hs", "negative", "vector_size", "window", "shrink_windows", "cbow_mean", "alpha", "min_alpha", "sample",
     "ns_exponent", "min_count", "epochs", "workers", "seed",
 )  # fmt: skip
+
+
+def check_log(options: TensorBoardLog | None) -> None:
+    """Raise OSError or ValueError that names a folder or file with which logging could not begin."""
+    if options is None:
+        return
+    for path in options.pairs or ():
+        check_pairs(path)
+    for path in options.analogies:
+        check_analogies(path)
+    check_logdir(options.logdir)
 
 
 def start_board(

@@ -68,8 +68,9 @@ class TensorBoardLog:
         for name in ("every_seconds", "score_every_seconds", "trace_seconds"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
-        if isinstance(self.trace_hosts, str) or isinstance(self.probes, str):
-            raise TypeError("trace_hosts and probes must be lists of texts, not one text")
+        for name in ("pairs", "analogies", "probes", "trace_hosts"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of texts, got one text, {getattr(self, name)!r}")
 
 
 LogDir = str | os.PathLike[str] | TensorBoardLog | None
