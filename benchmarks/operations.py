@@ -108,7 +108,7 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
             lambda multiply=multiply: multiply(gradient, rows),
             lambda multiply=multiply: multiply(gradient, hidden, transpose_a=True),
         ]
-        for name, multiply in (("float32 (used)", tf.matmul), ("bfloat16 with casts", half))
+        for name, multiply in (("float32", tf.matmul), ("bfloat16 with casts", half))
     }
 
 

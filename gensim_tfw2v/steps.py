@@ -131,7 +131,7 @@ class _OncePerBlock(NamedTuple):
             hidden=tf.concat([tf.shape(block.left)[1:], vector_size], 0),
             reach=reach,
             window_codes=codes,
-            mixing=_mixing_weights(objective, lookups.masks),
+            mixing=[] if objective.skip_gram else _mixing_weights(objective, lookups.masks),
             labels=maths.sampling_labels(tf.shape(block.candidates)[-1], rates.shared_negatives),
             lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
         )

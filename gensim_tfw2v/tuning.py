@@ -33,7 +33,7 @@ _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS = 512  # of a batch: converting numbers costs operations that small products do not earn back
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
-_MOST_BLOCK_PAIRS = 200_000  # of which each takes some tens of bytes
+_MOST_BLOCK_PAIRS = 800_000  # of which each takes some hundred bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 

@@ -83,7 +83,7 @@ class TFWord2Vec(TrainingPlan):
     ----------
     epoch_losses : list of float
         Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
-        otherwise of every 16th.
+        otherwise of every 16th, of those of 512 words or more every 64th.
     training_report : dict or None
         What the last `train()` on a cluster took: bytes, seconds of workers, staleness, figures of every task.
 
