@@ -54,7 +54,6 @@ class TrainingPlan(CorpusReading):
             self.batch_tokens,
             self.run_tokens,
             self.shared_negatives,
-            place.stale,
             half_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
         )
         bound_rates = choose_update_bound(self.negative) if self.update_bound is None else self.update_bound

@@ -33,11 +33,12 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("workers", "overlap", "stale"), [(1, None, False), (1, True, False), (2, None, True)])
-def test_a_place_says_whether_blocks_know_of_each_other(workers: int, overlap: bool | None, stale: bool) -> None:
+@pytest.mark.parametrize(("workers", "overlap", "words"), [(1, None, 131_072), (1, True, 131_072), (2, None, 65_536)])
+def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
+    workers: int, overlap: bool | None, words: int
+) -> None:
     options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
-    assert choose_place(shared_cluster(), workers, 10**6, 1, None, 1, options).stale == stale
-    assert not choose_place(None, workers, 10**6, 1, None, 1, options).stale
+    assert choose_place(shared_cluster(), workers, 10**6, 1, None, 1, options).block_words == words
 
 
 def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:

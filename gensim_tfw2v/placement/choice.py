@@ -33,7 +33,6 @@ class Place:
     block_words: int
     negative_pool: int | None
     make: Callable[[StepSettings, BlockMaker], Placement]
-    stale: bool = False  # blocks are trained side by side without knowing of each other's changes
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
 
 
@@ -90,7 +89,7 @@ def choose_place(
         return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, blocks_in_all, row_type)
 
     pool = choose_negative_pool(block_words)
-    return Place(block_words, pool, make, stale=concurrency > 1, addresses=connection.addresses)
+    return Place(block_words, pool, make, connection.addresses)
 
 
 def choose_negative_pool(block_words: int) -> int:
