@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gensim_tfw2v.processor import multiplies_bfloat16
 from gensim_tfw2v.segments import sort_into_segments
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
@@ -98,6 +99,8 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
     rows = tf.random.stateless_normal([runs, candidates, vector_size], (1, 2))
     gradient = tf.random.stateless_normal([runs, words, candidates], (1, 3))
 
+    fast = multiplies_bfloat16()
+
     def half(left: tf.Tensor, right: tf.Tensor, **transposed: bool) -> tf.Tensor:
         product = tf.matmul(tf.cast(left, tf.bfloat16), tf.cast(right, tf.bfloat16), **transposed)
         return tf.cast(product, tf.float32)
@@ -108,7 +111,7 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
             lambda multiply=multiply: multiply(gradient, rows),
             lambda multiply=multiply: multiply(gradient, hidden, transpose_a=True),
         ]
-        for name, multiply in (("float32", tf.matmul), ("bfloat16 with casts", half))
+        for name, multiply in ((f"float32{' (used)' * (not fast)}", tf.matmul), (f"bfloat16{' (used)' * fast}", half))
     }
 
 

@@ -102,7 +102,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
                 self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, pipeline.fresh_rows)
                 return self.placement
 
-            return Place(self.block_words, choose_negative_pool(self.block_words), make, stale=in_flight > 1)
+            return Place(self.block_words, choose_negative_pool(self.block_words), make)
 
     model = Stale(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
