@@ -45,7 +45,7 @@ class _Run(NamedTuple):
     negatives: float  # a token, enough to stand for the usual draws
 
 
-# Skip-gram is faster with runs of 32, and scores lower than gensim's.
+# Skip-gram is faster with runs of 32, and scores a little less than gensim's.
 _SKIP_GRAM_RUN, _CBOW_RUN = _Run(16, 11 / 8), _Run(32, 1 / 2)
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
 _TREE_RUN_TOKENS = 16  # where there are no negatives to share
