@@ -14,6 +14,8 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 _STARTED_BY: dict[str, int] = {}
+_ALLOCATOR = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
+_CHOSEN_HERE: set[str] = set()  # environment variables
 
 
 def usable_cores() -> int:
@@ -57,7 +59,14 @@ def _choose_allocator() -> None:
     fetch from that core's cache to write over it. Where the cores have no cache in common, two steps side by side then
     take twice their time (``benchmarks/allocators.py``). The C library keeps apart what different threads freed.
     """
-    os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
+    if _ALLOCATOR not in os.environ:
+        os.environ[_ALLOCATOR] = "1"
+        _CHOSEN_HERE.add(_ALLOCATOR)
+
+
+def environment_for_tasks() -> dict[str, str]:
+    """Return this process's environment without what was chosen for its own TensorFlow alone."""
+    return {name: value for name, value in os.environ.items() if name not in _CHOSEN_HERE}
 
 
 @contextlib.contextmanager

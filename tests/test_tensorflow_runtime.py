@@ -43,6 +43,17 @@ def test_the_users_choice_of_an_allocator_stands() -> None:
     assert printed_by(f"print(os.environ['{ALLOCATOR}'])", **{ALLOCATOR: "0"}).strip() == "0"
 
 
+def test_tasks_that_a_program_starts_do_not_get_its_allocator() -> None:
+    program = f"""
+from gensim_tfw2v import local_cluster
+with local_cluster(ps=1, workers=1) as cluster:
+    environments = [psutil.Process(process.pid).environ() for process in cluster.processes.values()]
+print([environment.get("{ALLOCATOR}") for environment in environments])
+"""
+    assert printed_by(program).strip() == "[None, None]"
+    assert printed_by(program, **{ALLOCATOR: "1"}).strip() == "['1', '1']"
+
+
 def test_keras_is_imported_when_it_is_used_and_not_before() -> None:
     program = """
 import sys

@@ -17,6 +17,7 @@ from pathlib import Path
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, is_running
 from gensim_tfw2v.cluster.specification import Addresses
+from gensim_tfw2v.tensorflow_runtime import environment_for_tasks
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
@@ -56,7 +57,7 @@ class LocalCluster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"PYTHONPATH": paths},
+                env=environment_for_tasks() | {"PYTHONPATH": paths},
                 start_new_session=True,  # a terminal's Ctrl-C is for the coordinator, which still needs its tasks
             )
 
