@@ -84,6 +84,19 @@ gc.callbacks.append(lambda phase, _: looks.append(phase))
     assert enabled == "True"
 
 
+def test_what_comes_with_tensorflow_counts_as_old_when_python_looks_for_garbage() -> None:
+    count = """
+import gc
+new = len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
+print(new < 0.1 * len(gc.get_objects()))
+"""
+    assert printed_by(count).strip() == "True"
+
+
+def test_objects_that_the_user_froze_stay_frozen() -> None:
+    assert int(printed_by("print(gc.get_freeze_count())", "import gc; gc.freeze()")) > 0
+
+
 def test_a_user_who_wants_no_garbage_looked_for_is_obeyed() -> None:
     assert printed_by("print(gc.isenabled())", "import gc; gc.disable()").strip() == "False"
 
