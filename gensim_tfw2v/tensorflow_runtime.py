@@ -41,6 +41,16 @@ def load_tensorflow() -> Any:
     return tf
 
 
+def check_runs_at_once() -> None:
+    """Raise RuntimeError if TensorFlow would put operations into a graph instead of running them."""
+    if not load_tensorflow().executing_eagerly():
+        # What came of it would stay in caches here, and fail later trainings, too.
+        raise RuntimeError(
+            "train() needs TensorFlow's eager execution, which is off here: call it outside of tf.function and of "
+            "`with tf.Graph().as_default()`, and without tf.compat.v1.disable_eager_execution()"
+        )
+
+
 def _refuse_forked_process() -> None:
     """Raise RuntimeError in a process forked from one that TensorFlow ran in: its threads are not there to work."""
     started_by = _STARTED_BY.setdefault("process", os.getpid())

@@ -22,6 +22,7 @@ from gensim_tfw2v.placement.choice import Place
 from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.server_vectors import check_server_vectors
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
+from gensim_tfw2v.tensorflow_runtime import check_runs_at_once
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.training_plan import TrainingPlan
 from gensim_tfw2v.vocabulary import cumulative_table, word_counts
@@ -257,6 +258,7 @@ class TFWord2Vec(TrainingPlan):
             if corpus_file is not None and not total_words:
                 raise ValueError("total_words must be provided alongside corpus_file argument.")
             check_tables(self)
+            check_runs_at_once()
             self.add_lifecycle_event(
                 "train",
                 msg=(

@@ -113,3 +113,24 @@ if pid == 0:
 os.waitpid(pid, 0)
 """
     assert printed_by(program).split() == ["True"]
+
+
+def test_training_within_a_graph_is_refused_and_leaves_later_trainings_alone() -> None:
+    program = """
+from gensim_tfw2v import TFWord2Vec
+
+def train():
+    TFWord2Vec([["a", "b", "c"]] * 20, min_count=1, vector_size=4)
+    return tf.constant(1)
+
+def refused(begin):
+    try:
+        begin()
+    except RuntimeError as error:
+        return "tf.function" in str(error)
+
+with tf.Graph().as_default():
+    print(refused(train))
+print(refused(tf.function(train, autograph=False)), train().numpy())
+"""
+    assert printed_by(program).split() == ["True", "True", "1"]
