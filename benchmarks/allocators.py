@@ -9,6 +9,7 @@ import argparse
 import math
 import multiprocessing
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from reports import add_output_arguments, start_report
 _ALLOCATORS = {"the C library's (default)": "1", "oneDNN's, one pool for all threads": "0"}
 _VARIABLE = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
 _HANDOVERS = 20_000
+_PATIENCE = 60  # seconds that all of them may take
 _NEAR, _FAR = 1.25, 1.5  # of the shortest handover: up to the one, and from the other on
 _NOTES = (
     "Each allocator has a process; they take turns. ns/token: processor nanoseconds for each token that subsampling "
@@ -114,18 +116,27 @@ def handover_nanoseconds() -> float:
     if len(cores) < 2:
         raise SystemExit("two cores are needed")
     memory = shared_memory.SharedMemory(create=True, size=64)
+    other = multiprocessing.Process(target=_hand_over, args=(memory.name, cores[1], 1))
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(_PATIENCE)
     try:
         memory.buf[0] = 2  # nobody's turn
-        other = multiprocessing.Process(target=_hand_over, args=(memory.name, cores[1], 1))
         other.start()
         began = _hand_over(memory.name, cores[0], 0)
         seconds = time.perf_counter() - began
         other.join()
     finally:
+        signal.alarm(0)
+        if other.is_alive():
+            other.kill()
         memory.close()
         memory.unlink()
         os.sched_setaffinity(0, cores)
     return seconds / (2 * _HANDOVERS) * 1e9
+
+
+def _give_up(*_: object) -> None:
+    raise SystemExit(f"the process on the other core has not answered for {_PATIENCE} seconds")
 
 
 def _hand_over(name: str, core: int, number: int) -> float:

@@ -12,6 +12,7 @@ import pictures
 from jobs import MODES, Job, add_corpus_argument, add_dtype_arguments, add_training_arguments, job_from, usable_cores
 from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
+from stopping import status_of
 from summaries import Row, rows_by
 from systems import SYSTEMS, InProcess
 
@@ -147,9 +148,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
-        status = main()
-    except KeyboardInterrupt:
-        say("stopped; what was measured so far is saved")
-        status = 130
-    raise SystemExit(status)
+    raise SystemExit(status_of(main))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import fcntl
 import re
-import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from node_network import Loopback, Network, NetworkError
 from node_quotas import Quotas, find_quotas
 from node_table import cost_table, main_table, rows_of
 from reports import add_output_arguments, say, start_report
+from stopping import status_of
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "coordinator_cpu", "rate", "batch_words",
              "compute_dtype", "cluster_dtype", "repeats", "window", "negative", "min_count", "sample",
@@ -163,18 +163,6 @@ def alone() -> Iterator[None]:
         yield
 
 
-def end_tidily_on_signals() -> None:
-    """Have the first SIGINT or SIGTERM interrupt what runs; the others are ignored while machines are removed."""
-
-    def interrupt(*_: object) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt)
-
-
 def _rate(text: str) -> str | None:
     if text == "unlimited":
         return None
@@ -211,10 +199,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    end_tidily_on_signals()
-    try:
-        status = main()
-    except KeyboardInterrupt:
-        say("stopped; what was measured so far is saved")
-        status = 130
-    raise SystemExit(status)
+    raise SystemExit(status_of(main))

@@ -11,6 +11,7 @@ from typing import Any
 from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
 from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
+from stopping import status_of
 from summaries import rows_by
 
 _LABELS = (*TUNING, "compute_dtype", "workers")
@@ -82,9 +83,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
-        status = main()
-    except KeyboardInterrupt:
-        say("stopped; what was measured so far is saved")
-        status = 130
-    raise SystemExit(status)
+    raise SystemExit(status_of(main))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import allocators
 import compare
 import machine
 import profile_step
+import psutil
 import pytest
 import runner
 import summaries
@@ -140,6 +144,20 @@ def test_compare_goes_on_after_a_failed_run_and_says_so(tmp_path: Path) -> None:
     assert ["you must first build vocabulary" in run["error"] for run in failed] == [True, True]
 
 
+def test_compare_that_is_told_to_end_ends_its_run_too(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "compare.py"), str(corpus_in(tmp_path)), "--epochs", "1000000"]
+    with subprocess.Popen([*command, "--output", str(tmp_path)], stderr=subprocess.PIPE, text=True) as comparing:
+        watched = psutil.Process(comparing.pid)
+        while not (runs := [child for child in watched.children() if "one_run.py" in " ".join(child.cmdline())]):
+            assert comparing.poll() is None
+            time.sleep(0.1)
+        comparing.terminate()
+        _, said = comparing.communicate(timeout=60)
+    assert comparing.returncode == 130, said
+    assert "stopped" in said
+    assert not any(run.is_running() for run in runs)
+
+
 def test_compare_refuses_a_corpus_that_is_not_there(tmp_path: Path) -> None:
     done = run_command("compare.py", tmp_path / "absent.txt")
     assert done.returncode == 2
@@ -212,6 +230,15 @@ def test_allocators_reports_both_and_the_way_between_the_cores(tmp_path: Path) -
     (only,) = json.loads((tmp_path / "allocators.json").read_text())["rounds"]
     assert len(only) == 2
     assert all(measured["ns_per_token"] > 0 and measured["handover_ns"] > 0 for measured in only.values())
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="two cores hand over to each other")
+def test_allocators_does_not_wait_for_ever_for_the_other_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = multiprocessing.Process
+    monkeypatch.setattr(allocators.multiprocessing, "Process", lambda target, args: silent(target=bool))
+    monkeypatch.setattr(allocators, "_PATIENCE", 1)
+    with pytest.raises(SystemExit, match="has not answered for 1 seconds"):
+        allocators.handover_nanoseconds()
 
 
 def test_operations_compares_what_the_step_does_with_other_ways() -> None:
