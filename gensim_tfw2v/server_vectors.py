@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore, check_is_here
 from gensim_tfw2v.model_state import GensimFiles
@@ -68,10 +68,10 @@ class ServerVectors(GensimFiles):
         if self.hs:
             self.syn1 = ServerMatrix(store, "nodes")
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save as gensim does; raise RuntimeError if the vectors are on the servers, with the file left as it is."""
-        self._check_matrices_are_here()  # gensim opens the file before it pickles the first matrix
-        super().save(*args, **kwargs)
+    def to_gensim(self) -> Word2Vec:
+        """Return a plain gensim model, as saving has it too; raise RuntimeError if the vectors are on the servers."""
+        self._check_matrices_are_here()  # gensim opens a file before it pickles the first matrix
+        return super().to_gensim()
 
     def score(
         self,

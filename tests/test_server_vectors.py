@@ -104,11 +104,13 @@ def test_words_are_read_one_by_one(on_servers: Any) -> None:
         lambda model, folder: model.save(str(folder / "model")),
         lambda model, folder: model.wv.save(str(folder / "vectors.kv")),
         lambda model, folder: copy.deepcopy(model),
+        lambda model, folder: model.to_gensim(),
         lambda model, folder: model.score(SENTENCES[:2], 2),
+        lambda model, folder: model.predict_output_word(["human"]),
         lambda model, folder: model.wv.most_similar("human"),
         lambda model, folder: np.array(model.wv.vectors),
     ],
-    ids=["save", "save-vectors", "copy", "score", "search", "array"],
+    ids=["save", "save-vectors", "copy", "to-gensim", "score", "predict", "search", "array"],
 )
 def test_what_would_gather_the_vectors_says_what_to_do_instead(on_servers: Any, use: Any, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="export_vectors"):
