@@ -45,8 +45,9 @@ class _Run(NamedTuple):
     negatives: float  # a token, enough to stand for the usual draws
 
 
-# Skip-gram is faster with runs of 32, and scores a little less than gensim's.
-_SKIP_GRAM_RUN, _CBOW_RUN = _Run(16, 11 / 8), _Run(32, 1 / 2)
+# Skip-gram is faster with runs of 32, and scores a little less than gensim's, but not where vectors are long.
+_SKIP_GRAM_RUN, _LONG_SKIP_GRAM_RUN, _CBOW_RUN = _Run(16, 11 / 8), _Run(32, 11 / 16), _Run(32, 1 / 2)
+_LONG_VECTOR = 256  # numbers
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
 _TREE_RUN_TOKENS = 16  # where there are no negatives to share
 
@@ -81,7 +82,7 @@ def choose_batch_shape(
     half_products : bool
         Whether products are of bfloat16 if batches are large enough.
     """
-    run = _usual_run(skip_gram, len(kept_counts) < _SMALL_VOCABULARY)
+    run = _usual_run(skip_gram, len(kept_counts) < _SMALL_VOCABULARY, vector_size)
     if run_tokens is None:
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
     if batch_tokens is None:
@@ -101,10 +102,12 @@ def choose_batch_shape(
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
-def _usual_run(skip_gram: bool, small: bool) -> _Run:
+def _usual_run(skip_gram: bool, small: bool, vector_size: int) -> _Run:
     if small:
         return _SMALL_SKIP_GRAM_RUN if skip_gram else _SMALL_CBOW_RUN
-    return _SKIP_GRAM_RUN if skip_gram else _CBOW_RUN
+    if skip_gram:
+        return _LONG_SKIP_GRAM_RUN if vector_size > _LONG_VECTOR else _SKIP_GRAM_RUN
+    return _CBOW_RUN
 
 
 def _as_long_as_the_window(tokens: int, window: int) -> int:

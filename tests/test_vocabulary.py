@@ -130,6 +130,12 @@ def test_runs_of_a_large_vocabulary_share_fewer_negatives_and_are_no_shorter() -
         assert large.shared_negatives * small.run_tokens < small.shared_negatives * large.run_tokens
 
 
+def test_runs_of_long_skip_gram_vectors_are_longer_with_as_many_negatives() -> None:
+    short, long = (choose_batch_shape(even_counts(10**6), size, 5, 5, True, False) for size in (100, 300))
+    assert (short.run_tokens, long.run_tokens) == (16, 32)
+    assert short.shared_negatives == long.shared_negatives == 22
+
+
 def test_a_very_frequent_word_makes_batches_small() -> None:
     skewed = np.append(even_counts(10**5) / 2, 5e6)
     assert choose_batch_shape(skewed, 100, 5, 5, True, False).batch_tokens <= 64
