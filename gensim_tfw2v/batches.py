@@ -133,7 +133,7 @@ class BlockMaker:
         """Return how far runs are widened: the window, or less where short sentences leave a wide one unused."""
         if self.window <= LOOKUP_WINDOW:
             return self.window
-        return max(1, int(left.max()), int(right.max()))
+        return max(1, int(np.max(left)), int(np.max(right)))
 
 
 def tree_run_shape(skip_gram: bool) -> RunShape:

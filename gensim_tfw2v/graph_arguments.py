@@ -95,7 +95,7 @@ def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32
     """Return what scales the steps of one block."""
     return Rates(
         learning_rates=prepared.learning_rates,
-        bound=np.float32(max(settings.update_bound, settings.bound_rates * prepared.learning_rates.max(initial=0))),
+        bound=np.float32(max(settings.update_bound, settings.bound_rates * np.max(prepared.learning_rates, initial=0))),
         lock_factors=lock_factors,
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),

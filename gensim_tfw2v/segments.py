@@ -57,7 +57,8 @@ def sort_rows(values: Int32Array) -> tuple[Int32Array, Int32Array]:
     # Sorting (value, position) packed in one integer is several times faster than an argsort, more so if small.
     # In place, because fresh memory for a block's keys has its price, too.
     positions = values.shape[1]
-    position_bits, value_bits = (int(number).bit_length() for number in (max(positions - 1, 0), values.max(initial=0)))
+    largest = (max(positions - 1, 0), int(np.max(values, initial=0)))
+    position_bits, value_bits = (number.bit_length() for number in largest)
     key_type = np.int32 if value_bits + position_bits < 32 else np.int64
     keys = values.astype(key_type)
     keys <<= key_type(position_bits)

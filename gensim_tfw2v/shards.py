@@ -135,7 +135,7 @@ class ShardReader:
         with _OpenShard(Path(self.folder), span.shard, self.fingerprint) as file:
             ids = file.ids(span.first_word, span.end_word)
             lengths = file.lengths(span.first_sentence, span.end_sentence)
-            if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < self.word_ids.size:
+            if ids.size and not 0 <= int(np.min(ids)) <= int(np.max(ids)) < self.word_ids.size:
                 raise file.damaged("it holds numbers of words that there are not")
             if int(lengths.sum()) != ids.size:
                 raise file.damaged("its sentences do not end where its words do")

@@ -71,7 +71,7 @@ def _as_numbers(codes: Int64Array, lengths: Int64Array) -> Int64Array:
     depth = np.arange(len(codes)) - np.repeat(starts_of(lengths)[:-1], lengths)
     number, turn = np.divmod(depth, _TURNS)
     size = len(lengths)
-    numbers = max(1, math.ceil(lengths.max(initial=0) / _TURNS))
+    numbers = max(1, math.ceil(np.max(lengths, initial=0) / _TURNS))
     word = np.repeat(np.arange(size), lengths)
     ways = np.bincount(number * size + word, codes * np.exp2(_TURNS - 1 - turn), minlength=numbers * size)
     return ways.astype(np.int64).reshape(numbers, size)

@@ -118,7 +118,7 @@ def _find_passing(paths: Paths, bring: Int64Array, source: Int64Array, tree: Huf
         Where the nodes are in the tree's.
     """
     path = np.repeat(np.arange(len(paths.new_nodes)), paths.new_nodes)
-    leaving = _next_leaving((paths.lengths - paths.new_nodes)[1:], paths.lengths.max(initial=1), places)
+    leaving = _next_leaving((paths.lengths - paths.new_nodes)[1:], int(np.max(paths.lengths, initial=1)), places)
     depth = source - paths.node_starts[path]
     next_path = path + leaving.reshape(-1)[depth * leaving.shape[1] + path]
     firsts = (paths.pairs[:-1] - paths.run_starts)[path]

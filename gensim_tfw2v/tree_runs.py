@@ -38,7 +38,7 @@ class RunShape:
         """Return how many nodes a run of words with these paths may have: the longest path at least."""
         if not len(path_lengths):
             return 0
-        wanted = max(self.mean_paths * float(path_lengths.mean()), float(path_lengths.max()))
+        wanted = max(self.mean_paths * float(path_lengths.mean()), float(np.max(path_lengths)))
         return _round_up(wanted, _NODES_MULTIPLE)
 
 
@@ -90,7 +90,7 @@ def arrange_pairs(
         Whether no hidden vector has more than one pair.
     """
     leaves = tree.leaf[words]
-    if leaves.min(initial=0) < 0:  # words without a path
+    if np.min(leaves, initial=0) < 0:  # words without a path
         pairs = np.flatnonzero(leaves >= 0)
         hidden, words, leaves = hidden[pairs], words[pairs], leaves[pairs]
     splits = np.searchsorted(hidden, np.arange(batches + 1) * batch_tokens).astype(np.int32)
@@ -120,7 +120,7 @@ def arrange_pairs(
     new_nodes[starts] = lengths[starts]
     run_nodes = np.zeros(grid[0], dtype=np.int64)
     run_nodes[run_splits[run_batch] + run_number] = np.add.reduceat(new_nodes, starts)
-    columns = _round_up(run_nodes.max(initial=1), _NODES_MULTIPLE)
+    columns = _round_up(int(np.max(run_nodes, initial=1)), _NODES_MULTIPLE)
     paths = Paths.of(changes, new_nodes, lengths, words, starts, tree)
     nodes, passed = collect_nodes(paths, run_nodes, columns, tree, shape.places)
     by_batch, of_batch = _by_batch(nodes, runs)
@@ -160,7 +160,7 @@ def _by_batch(nodes: Int32Array, runs: Int64Array) -> tuple[Int32Array, BoolArra
 
     A batch without any node gets the first one, which nothing trains there: what no batch lacks can be gathered.
     """
-    there = np.arange(runs.max(initial=0)) < runs[:, None]
+    there = np.arange(np.max(runs, initial=0)) < runs[:, None]
     spread = np.full((*there.shape, nodes.shape[1]), -1, dtype=np.int32)
     spread[there] = nodes
     spread[(spread < 0).all(axis=(1, 2)), 0, 0] = 0

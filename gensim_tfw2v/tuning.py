@@ -134,7 +134,7 @@ def _batch_limits(
     limits = [
         _MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS,
         _MOST_NUMBERS / vector_size,
-        _MOST_TOUCHES * tokens / max(float(kept_counts.max(initial=0.0)), 1e-12),
+        _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]
     if negative:
         limits.append(len(kept_counts) / _WORDS_PER_BATCH_TOKEN)

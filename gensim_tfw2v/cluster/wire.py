@@ -195,7 +195,7 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
         rows=rows,
-        contested=contested_rows(own, len(rows.numbers), model.settings, prepared.learning_rates.mean(), rivals),
+        contested=contested_rows(own, len(rows.numbers), model.settings, float(prepared.learning_rates.mean()), rivals),
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
