@@ -38,12 +38,12 @@ def run(job: Job) -> dict[str, Any]:
         tempfile.TemporaryFile("w+") as messages,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True) as process,
     ):
-        with FamilyMemory(process.pid) as memory:
-            try:
+        try:
+            with FamilyMemory(process.pid) as memory:
                 printed, _ = process.communicate()
-            except BaseException:
-                process.kill()
-                raise
+        except BaseException:
+            process.kill()
+            raise
         messages.seek(0)
         said = messages.read().strip().splitlines()[-_LAST_LINES:]
     lines = printed.strip().splitlines()

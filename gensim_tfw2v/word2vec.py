@@ -52,7 +52,7 @@ class TFWord2Vec(TrainingPlan):
         vocabulary and the vector size.
     run_tokens : int, optional
         Consecutive words that share contexts and negative words, at most `batch_tokens`. By default chosen from the
-        window and the vocabulary.
+        window, the vocabulary and the vector size.
     shared_negatives : int, optional
         Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
     update_bound : float, optional

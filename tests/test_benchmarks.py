@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -47,6 +48,15 @@ def corpus_in(folder: Path) -> Path:
 def run_command(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def runs_below(pid: int) -> list[psutil.Process]:
+    """Return the measurements that a process has started; others of its children may end at any moment."""
+    runs = []
+    for child in psutil.Process(pid).children():
+        with contextlib.suppress(psutil.Error):
+            runs += [child] * ("one_run.py" in " ".join(child.cmdline()))
+    return runs
 
 
 def run_record(system: str, turn: int, speed: float, **others: Any) -> dict[str, Any]:
@@ -147,8 +157,7 @@ def test_compare_goes_on_after_a_failed_run_and_says_so(tmp_path: Path) -> None:
 def test_compare_that_is_told_to_end_ends_its_run_too(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCHMARKS / "compare.py"), str(corpus_in(tmp_path)), "--epochs", "1000000"]
     with subprocess.Popen([*command, "--output", str(tmp_path)], stderr=subprocess.PIPE, text=True) as comparing:
-        watched = psutil.Process(comparing.pid)
-        while not (runs := [child for child in watched.children() if "one_run.py" in " ".join(child.cmdline())]):
+        while not (runs := runs_below(comparing.pid)):
             assert comparing.poll() is None
             time.sleep(0.1)
         comparing.terminate()

@@ -345,7 +345,8 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
         "--run-tokens",
         metavar="N",
         type=whole_number(1),
-        help="consecutive words that share contexts and negative words (default: by the window and the vocabulary)",
+        help="consecutive words that share contexts and negative words "
+        "(default: by the window, the vocabulary and the vector size)",
     )
     add(
         "--shared-negatives",
