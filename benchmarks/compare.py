@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pictures
-from jobs import MODES, Job, add_corpus_argument, add_dtype_arguments, add_training_arguments, job_from, usable_cores
+from jobs import (
+    MODES,
+    Job,
+    add_corpus_argument,
+    add_dtype_arguments,
+    add_training_arguments,
+    job_from,
+    number_from,
+    usable_cores,
+)
 from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from stopping import status_of
@@ -136,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add_corpus_argument(parser)
     add_output_arguments(parser, "compare")
-    add("--repeats", type=int, default=3, metavar="N", help="runs of every system in every cell (default 3)")
+    add("--repeats", type=number_from(1), default=3, metavar="N", help="runs of every system in every cell (default 3)")
     add("--modes", nargs="+", choices=list(MODES), default=["sg-neg", "cbow-neg"], help="default: sg-neg cbow-neg")
     add("--vector-size", nargs="+", type=int, default=[100], metavar="N", help="one or more (default 100)")
     add("--systems", nargs="+", choices=list(SYSTEMS), default=["tfw2v", "gensim"], help="default: tfw2v gensim")

@@ -124,7 +124,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the settings that all runs of a comparison share."""
     add = parser.add_argument
-    add("--epochs", type=int, default=Job("", "").epochs, metavar="N", help="passes over the corpus (default 5)")
+    add(
+        "--epochs",
+        type=number_from(1),
+        default=Job("", "").epochs,
+        metavar="N",
+        help="passes over the corpus (default 5)",
+    )
     add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_model_arguments(parser)

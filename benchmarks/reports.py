@@ -23,7 +23,15 @@ MISSING = "-"
 def add_output_arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """Add where results go."""
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="default: benchmarks/results")
-    parser.add_argument("--name", default=name, help=f"results are DIR/NAME.json, DIR/NAME.md, ... (default {name})")
+    parser.add_argument(
+        "--name", type=_file_name, default=name, help=f"results are DIR/NAME.json, DIR/NAME.md, ... (default {name})"
+    )
+
+
+def _file_name(text: str) -> str:
+    if not text or Path(text).name != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a file without its folder")
+    return text
 
 
 @dataclass

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from, usable_cores
+from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from, number_from, usable_cores
 from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from stopping import status_of
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     add_output_arguments(parser, "sweep")
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
     add("--vector-size", type=int, default=100, metavar="N", help="default: 100")
-    add("--repeats", type=int, default=1, metavar="N", help="runs of every combination (default 1)")
+    add("--repeats", type=number_from(1), default=1, metavar="N", help="runs of every combination (default 1)")
     add("--batch-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--run-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--shared-negatives", nargs="+", type=or_default(int), default=[None], metavar="N")

@@ -173,6 +173,14 @@ def test_compare_refuses_a_corpus_that_is_not_there(tmp_path: Path) -> None:
     assert "there is no file" in done.stderr
 
 
+@pytest.mark.parametrize("option", [("--repeats", 0), ("--epochs", 0), ("--name", "folder/name")])
+def test_compare_refuses_what_would_measure_or_save_nothing(tmp_path: Path, option: tuple[str, Any]) -> None:
+    done = run_command("compare.py", corpus_in(tmp_path), *option, "--output", tmp_path / "results")
+    assert done.returncode == 2
+    assert f"argument {option[0]}: " in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
 def test_compare_leaves_out_a_program_that_is_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

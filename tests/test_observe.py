@@ -326,6 +326,15 @@ def test_a_server_that_cannot_be_traced_is_warned_of(tmp_path: Path, caplog: pyt
     assert "127.0.0.1:1" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "option", [{"projector_words": 100.0}, {"neighbours": 3.5}, {"neighbours": 0}, {"trace_seconds": float("inf")}]
+)
+def test_options_that_would_fail_later_are_refused(option: dict[str, Any]) -> None:
+    (name,) = option
+    with pytest.raises(ValueError, match=f"{name} must be .*, got {option[name]}"):
+        TensorBoardLog("log", **option)
+
+
 def test_tokens_that_are_numbers_are_logged(tmp_path: Path) -> None:
     sentences = [[0, 1, 2, 3], [2, 3, 4, 0]] * 20
     options = TensorBoardLog(tmp_path / "log", probes=[0, 3])  # type: ignore[list-item]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,12 +64,15 @@ class TensorBoardLog:
     def __post_init__(self) -> None:
         if self.projector not in PROJECTOR_CHOICES:
             raise ValueError(f"projector must be one of {', '.join(PROJECTOR_CHOICES)}, got {self.projector!r}")
-        for name, least in (("neighbours", 1), ("projector_words", 1)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)!r}")
+        for name in ("neighbours", "projector_words"):
+            value = getattr(self, name)
+            if not (isinstance(value, numbers.Integral) and int(value) >= 1):
+                raise ValueError(f"{name} must be an int of at least 1, got {value!r}")
         for name in ("every_seconds", "score_every_seconds", "trace_seconds"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)!r}")
+        if math.isinf(self.trace_seconds):
+            raise ValueError(f"trace_seconds must be finite, got {self.trace_seconds!r}")
         for name in ("pairs", "analogies", "probes", "trace_hosts"):
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of texts, got one text, {getattr(self, name)!r}")
