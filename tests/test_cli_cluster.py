@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from child_process import run_script
 from command_line import SMALL, error_of, run, write_corpus
 from gensim.models import KeyedVectors
 from placements import shared_cluster
@@ -23,6 +24,14 @@ def cluster_file(folder: Path, content: object) -> Path:
 def test_a_task_that_the_cluster_does_not_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("server", "--job", "worker", "--task", 3, "--cluster", cluster_file(tmp_path, SILENT)) == 2
     assert "no task 3 of job 'worker'" in error_of(capsys)
+
+
+def test_a_server_whose_port_is_in_use_names_its_address(tmp_path: Path) -> None:
+    addresses = shared_cluster().addresses
+    command = ["server", "--job", "ps", "--task", "0", "--cluster", str(cluster_file(tmp_path, addresses))]
+    done = run_script(f"import sys; from gensim_tfw2v.cli import main; sys.exit(main({command!r}))")
+    assert done.returncode == 2
+    assert f"cannot serve at {addresses['ps'][0]}" in done.stderr
 
 
 def test_a_server_without_any_cluster_is_refused(

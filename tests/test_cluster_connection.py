@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from child_process import environment, run_script
+from contract import SENTENCES, SMALL
+from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
 import gensim_tfw2v
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers, hangs
 from gensim_tfw2v.cluster.local import free_addresses
 from gensim_tfw2v.cluster.specification import addresses_of
 
@@ -21,6 +26,39 @@ def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> N
     cluster = {"cluster": shared_cluster().addresses, "task": {"type": "chief", "index": 0}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
     assert addresses_of("env") == shared_cluster().addresses
+
+
+def test_tasks_by_number_are_in_the_order_of_their_numbers() -> None:
+    workers = {str(task): f"host{task}:1" for task in (10, 2, 1, 0)}
+    found = addresses_of({"ps": ["server:1"], "worker": workers})
+    assert found["worker"] == ["host0:1", "host1:1", "host2:1", "host10:1"]
+    with pytest.raises(ValueError, match="'first' is not the number of a task"):
+        addresses_of({"ps": ["server:1"], "worker": {"first": "host:1"}})
+
+
+@pytest.mark.parametrize("address", ["host", "host:", "host:http", "host:²", "host:65536", ":1"])
+def test_what_is_no_address_is_named(address: str) -> None:
+    with pytest.raises(ValueError, match=f"{address!r} is not an address of the form host:port"):
+        addresses_of({"ps": [address], "worker": ["host:1"]})
+
+
+def test_a_host_that_cannot_be_one_does_not_answer() -> None:
+    assert not answers("a..b:2222")
+    assert not hangs("a..b:2222")
+
+
+def test_another_cluster_has_to_wait_for_the_end_of_a_training() -> None:
+    refused = []
+
+    class Unfaithful(CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_begin(self, model: Any) -> None:
+            with pytest.raises(ClusterError, match="a training is going on") as error:
+                connect(shared_cluster(1, 1))
+            refused.append(error)
+
+    TFWord2Vec(SENTENCES, **SMALL | {"epochs": 2}, cluster=shared_cluster(), callbacks=[Unfaithful()])
+    assert len(refused) == 2
+    assert connect(shared_cluster(1, 1)).describe_all()
 
 
 def test_tasks_of_another_version_are_refused_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,9 +21,12 @@ from interrupts import heed_interrupts
 from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v.cluster import run_names
+from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.local import LocalCluster, free_addresses
+from gensim_tfw2v.cluster.local import LocalCluster, _remove_left_folders, free_addresses
+from gensim_tfw2v.cluster.tables import ServerTables
 
 
 class SignalAtEpochEnd(CallbackAny2Vec):
@@ -108,6 +111,57 @@ def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(m
     assert_finite(model)
 
 
+def test_a_call_that_does_not_end_keeps_this_process_from_another_cluster(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, corpus = untrained_model(mortal_cluster, timeout=2)
+    monkeypatch.setattr("gensim_tfw2v.cluster.connection._LAST_CALLS_SECONDS", 0.5)
+    addresses = mortal_cluster.addresses
+    frozen = SignalAtEpochEnd(mortal_cluster, "worker", 1, signal.SIGSTOP)
+    try:
+        model.train(**corpus, epochs=2, callbacks=[frozen])
+        with pytest.raises(ClusterError, match=f"worker 0 at {addresses['worker'][0]} has not answered"):
+            connect({"ps": addresses["ps"], "worker": addresses["worker"][1:]})
+    finally:
+        frozen.process.send_signal(signal.SIGCONT)
+    _wait_until(lambda: _trains_on_worker(model, corpus, 0))
+
+
+def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, corpus = untrained_model(mortal_cluster, timeout=2)
+    model.cluster_overlap = True
+    model.train(**corpus, epochs=1)
+    complaints = []
+    monkeypatch.setattr("gensim_tfw2v.cluster.dispatch.silent_of", lambda tasks: complaints.append(1) or list(tasks))
+    frozen = [mortal_cluster.processes["worker", task] for task in (0, 1)]
+    for process in frozen:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(ClusterError, match="no worker has finished a block for 4 s"):
+            model.train(**corpus, epochs=1)
+    finally:
+        for process in frozen:
+            process.send_signal(signal.SIGCONT)
+    assert len(complaints) == 1
+    _wait_until(lambda: _trains_on_worker(model, corpus, 0))
+
+
+def test_what_a_lost_server_leaves_on_the_others_is_freed_by_the_next_training() -> None:
+    with local_cluster(ps=2, workers=1) as cluster:
+        model, corpus = untrained_model(cluster, timeout=60)
+        process = cluster.processes["ps", 1]
+        killing = SignalAtEpochEnd(cluster, "ps", 1)
+        killing.process = process
+        with pytest.raises(ClusterError, match="parameter server was lost"):
+            model.train(**corpus, epochs=2, callbacks=[killing])
+        cluster.start("ps", 1)
+        cluster.wait()
+        model.train(**corpus, epochs=1)
+        assert not server_runs(cluster)
+
+
 def _trains_on_worker(model: Any, corpus: Any, worker: int) -> bool:
     model.train(**corpus, epochs=1)
     return bool(model.training_report["tasks"][f"worker {worker}"]["blocks"])
@@ -154,6 +208,42 @@ os.kill(os.getpid(), 9)
     assert len(server_runs(shared_cluster()) - before) == 1
     TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
     assert not server_runs(shared_cluster()) - before
+
+
+def test_tables_of_a_coordinator_that_lives_are_not_freed_however_silent_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gensim_tfw2v.cluster.tables._LEASE_SECONDS", -1.0)
+    connection = connect(shared_cluster())
+    silent = ServerTables(connection, 2)
+    silent.load("inputs", np.zeros((10, 3), np.float32))
+    ServerTables(connection, 2).free()
+    assert silent.rows("inputs", 0, 10).shape == (10, 3)
+    silent.free()
+
+
+def test_servers_hear_of_a_training_while_a_callback_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gensim_tfw2v.cluster.signs_of_life.SECONDS_BETWEEN_SIGNS", 0.1)
+
+    class Slow(CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_end(self, model: Any) -> None:
+            _wait_until(lambda: self.silence() > self.silence())
+
+        def silence(self) -> float:
+            (run,) = connect(shared_cluster()).describe("ps", 0)["runs"].values()
+            return float(run["idle"])
+
+    TFWord2Vec(SENTENCES, **SMALL | {"epochs": 1}, cluster=shared_cluster(), callbacks=[Slow()])
+
+
+def test_the_folder_of_a_cluster_in_another_container_is_left_alone(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (scratch / "pid").symlink_to("pid:[1]")  # as where processes are numbered apart, so that none has that number
+    with local_cluster(ps=1, workers=1):
+        with monkeypatch.context() as container:
+            container.setattr(run_names, "_PROCESS_NAMESPACE", scratch / "pid")
+            container.setattr("gensim_tfw2v.cluster.local.is_running", lambda process: False)
+            _remove_left_folders()
+        assert list(scratch.glob("tfw2v-cluster-*"))
 
 
 def test_a_local_cluster_with_a_stopped_task_ends_with_its_block() -> None:

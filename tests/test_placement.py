@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pytest
-from placements import PLACEMENTS, ROUNDING_PLACEMENTS, on_cluster
+from placements import PLACEMENTS, ROUNDING_PLACEMENTS, on_cluster, server_runs, shared_cluster
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.cluster.tables import ServerTables
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.vocabulary import NegativeSampler
@@ -241,3 +243,23 @@ def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> N
     for seed in range(20):
         placement.train_chunk(work_on(0, seed))
     assert placement.train_chunk(work_on(0, rate=0.0)).losses.sum() < before
+
+
+def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = server_runs(shared_cluster())
+    interrupted = on_cluster(SETTINGS, maker_from(0), workers=1)
+    load = ServerTables.load
+
+    def load_and_be_interrupted(*arguments: Any) -> None:
+        load(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupting:
+        interrupting.setattr(ServerTables, "load", load_and_be_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.load(random_tables())
+    interrupted.close()
+    another = on_cluster(SETTINGS, maker_from(0), workers=1)
+    another.load(random_tables())
+    another.close()
+    assert server_runs(shared_cluster()) == before

@@ -9,6 +9,7 @@ import pickle
 import resource
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ import numpy as np
 import pytest
 from contract import SENTENCES, topic_gap, two_topics
 from gensim.models import KeyedVectors
-from placements import shared_cluster
+from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.server_matrix import ServerStore
 from gensim_tfw2v.cluster.tables import ServerTables, free_run
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
@@ -150,6 +152,30 @@ def test_vectors_that_are_not_made_yet_or_are_gone_are_told_of() -> None:
     _free_as_another_coordinator_would(model.wv.vectors.store.tables_on(connect(shared_cluster())).name)
     with pytest.raises(ClusterError, match="out of reach"):
         model.wv["human"]
+
+
+def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = connect(shared_cluster())
+    before = server_runs(shared_cluster())
+    begun, go_on = threading.Event(), threading.Event()
+    store = ServerStore(20, 4, {"inputs": None})
+    make = ServerTables.make
+
+    def make_slowly(*arguments: Any) -> None:
+        begun.set()
+        assert go_on.wait(60)
+        make(*arguments)
+
+    monkeypatch.setattr(ServerTables, "make", make_slowly)
+    left_behind = threading.Thread(target=lambda: store.tables_on(connection))  # by a training that is interrupted
+    left_behind.start()
+    assert begun.wait(60)
+    threading.Timer(0.2, go_on.set).start()
+    tables = store.tables_on(connection)
+    left_behind.join()
+    assert server_runs(shared_cluster()) - before == {tables.name}
+    store.free()
+    assert server_runs(shared_cluster()) == before
 
 
 def _free_as_another_coordinator_would(run: str) -> None:

@@ -11,7 +11,8 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0  # that a task may take to answer
 _ANSWER_SECONDS = 20.0  # that one may take which has answered before
-_LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before restarted tasks are taken back
+_LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before the connection changes
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
@@ -42,6 +43,7 @@ class Connection:
     addresses: Addresses
     strategy: Any
     turns: Turns = field(default_factory=Turns)
+    trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # their placements, until they are closed
 
     @property
     def servers(self) -> int:
@@ -116,6 +118,24 @@ class Connection:
                 context.context().update_server_def(context.context()._server_def)
             return alone
 
+    @contextlib.contextmanager
+    def without_calls(self) -> Iterator[None]:
+        """Keep calls from workers; raise ClusterError if training is going on, or a call does not end.
+
+        TensorFlow waits for all of them when it is connected to another cluster, and this process stands still.
+        """
+        so_far = f"this process is connected to the workers {', '.join(self.addresses['worker'])}"
+        if self.trainings:
+            raise ClusterError(f"{so_far}, where a training is going on; let it end before you use another cluster")
+        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+            if not alone:
+                late = [f"worker {worker} at {self.addresses['worker'][worker]}" for worker in self.turns.busy()]
+                raise ClusterError(
+                    f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, or "
+                    "have it go on, before you use another cluster"
+                )
+            yield
+
     def leave(self) -> None:
         """Let TensorFlow forget the tasks, if they answer: it would call them whenever a function is no longer used."""
         from tensorflow.python.eager import context
@@ -147,8 +167,9 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
         if _current is None or _current.addresses != addresses:
             load_tensorflow()  # takes its time, after which tasks may answer no more
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
-            _current = None  # what fails from here on leaves nothing of the earlier connection
-            found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
+            with contextlib.nullcontext() if _current is None else _current.without_calls():
+                _current = None  # what fails from here on leaves nothing of the earlier connection
+                found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
             logger.info(
                 "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
                 "of every machine that takes part, this one included: keep its ports closed to others",

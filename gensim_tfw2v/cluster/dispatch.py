@@ -68,6 +68,7 @@ class Dispatcher:
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._last_report = time.monotonic()
+        self._failure: ClusterError | None = None  # of all workers, for all that waits for them
         self.servers = Servers(connection, 2 * timeout)
 
     def begin(self, graphs: WorkerGraphs, run: Run, measurement: RunMeasurement) -> None:
@@ -83,6 +84,7 @@ class Dispatcher:
 
     def train(self, request: Request) -> BlockReport:
         """Return a worker's report once it has trained the chunk."""
+        self._raise_failure()
         job = _Job(request)
         self._last_report = max(self._last_report, time.monotonic() - self._timeout / 2)
         self._jobs.put(job)
@@ -92,9 +94,13 @@ class Dispatcher:
             except FutureTimeout:
                 if job.result.done():
                     continue
-            if self.servers.failure is not None:
-                raise self.servers.failure
+            self._raise_failure()
             self._look_after(job)
+
+    def _raise_failure(self) -> None:
+        failure = self.servers.failure or self._failure
+        if failure is not None:
+            raise failure
 
     def _look_after(self, job: _Job) -> None:
         """Give a job that its worker does not finish to another one; raise ClusterError if no worker reports."""
@@ -114,7 +120,8 @@ class Dispatcher:
             raise self.servers.lose(f"{complaint}, and no answer comes from {', '.join(lost)}")
         silent = silent_of(self._connection.tasks("worker"))
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
-        raise ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
+        self._failure = ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
+        raise self._failure
 
     def close(self) -> bool:
         """Return whether all threads have ended; one whose worker does not answer is left behind."""

@@ -30,7 +30,7 @@ def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
     """
     try:
         return _is_greeted(address, seconds)
-    except OSError:
+    except (OSError, UnicodeError):  # the second for what cannot be a host's name
         return False
 
 
@@ -40,7 +40,7 @@ def hangs(address: str) -> bool:
         _is_greeted(address, _ANSWER_SECONDS)
     except TimeoutError:
         return True
-    except OSError:
+    except (OSError, UnicodeError):
         pass
     return False
 

@@ -16,13 +16,14 @@ from pathlib import Path
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, is_running
+from gensim_tfw2v.cluster.run_names import machine_name
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.tensorflow_runtime import environment_for_tasks
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0
 _TRIES_FOR_FREE_PORTS = 3
-_FOLDER_PREFIX = "tfw2v-cluster-"  # then the number of the process that made it
+_FOLDER_PREFIX = "tfw2v-cluster-"  # then the machine and the number of the process that made it
 
 
 class LocalCluster:
@@ -104,7 +105,7 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
     if ps < 1 or workers < 1:
         raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
     _remove_left_folders()
-    with tempfile.TemporaryDirectory(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{_own_prefix()}{os.getpid()}-") as folder:
         cluster = _started(ps, workers, Path(folder))
         try:
             yield cluster
@@ -121,10 +122,16 @@ def forget(addresses: Addresses) -> None:
         connection.disconnect(addresses)
 
 
+def _own_prefix() -> str:
+    """Return how folders of this machine begin: containers may have the folder for temporary files in common."""
+    return f"{_FOLDER_PREFIX}{machine_name()}-"
+
+
 def _remove_left_folders() -> None:
     """Remove what clusters of this user have left whose process was killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*-*"):
-        maker = folder.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
+    prefix = _own_prefix()
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        maker = folder.name.removeprefix(prefix).partition("-")[0]
         if maker.isdigit() and not is_running(int(maker)):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -18,13 +18,18 @@ _PROCESS_NAMESPACE = Path("/proc/self/ns/pid")
 def run_name(number: int) -> str:
     """Return the name of this process's run of that number, which no other process ever has."""
     process = os.getpid()
-    return f"{platform.node()}/{_machine()}/{process}/{_token(process)}/{number}"
+    return f"{platform.node()}/{machine_name()}/{process}/{_token(process)}/{number}"
 
 
 def has_died(run: str) -> bool:
     """Return whether the process that a run is named after is known to be gone: it was where this one is."""
     _, machine, process, _, _ = run.rsplit("/", 4)
-    return machine == _machine() and not is_running(int(process))
+    return machine == machine_name() and not is_running(int(process))
+
+
+def is_ours(run: str) -> bool:
+    """Return whether a run is this process's own."""
+    return run.rsplit("/", 2)[1] == _token(os.getpid())
 
 
 @functools.cache
@@ -33,7 +38,7 @@ def _token(process: int) -> str:
     return secrets.token_hex(8)
 
 
-def _machine() -> str:
+def machine_name() -> str:
     """Return a short name of where a process number has the meaning that it has here.
 
     Containers may share a host name, each of them with processes of its own numbered from 1.

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Mapping, Sequence
 
-from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -45,7 +45,10 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     )
     config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads had better sleep
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
-    server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
+    try:
+        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
+    except tf.errors.OpError as error:
+        raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
     print(
         f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). It listens on every network "
         "interface, and whoever reaches its port can run code here: keep the port closed to others",

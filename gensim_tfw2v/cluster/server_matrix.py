@@ -12,21 +12,20 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.signs_of_life import SignsOfLife
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
 
 logger = logging.getLogger(__name__)
 
-_SECONDS_BETWEEN_SIGNS = 60.0  # of life, without which the servers' tables would be freed by other coordinators
-
 
 @dataclass
 class _Held:
-    """Tables on the servers of a connection, and what ends the signs of life they get."""
+    """Tables on the servers of a connection, and the signs of life they get."""
 
     tables: Any
     connection: int  # its number
-    ended: threading.Event
+    signs: SignsOfLife
 
 
 class ServerStore:
@@ -42,11 +41,13 @@ class ServerStore:
         self.shape = (rows, columns)
         self._seeds = seeds
         self._held: _Held | None = None
+        self._making = threading.Lock()
 
     def tables_on(self, connection: Any) -> Any:
         """Return the tables, on the servers of this connection."""
-        if self._held is None:
-            self._held = self._make(connection)
+        with self._making:  # an interrupted training may have left a thread behind that makes them
+            if self._held is None:
+                self._held = self._make(connection)
         if self._held.connection != connection.number:
             raise ClusterError(
                 "the model's vectors are on the servers of a cluster that this process is no longer connected to; "
@@ -62,10 +63,9 @@ class ServerStore:
             tables.make(name, *self.shape)
             if seed is not None:
                 tables.fill_randomly(name, seed)
-        ended = threading.Event()
-        weakref.finalize(self, ended.set)
-        threading.Thread(target=_give_signs_of_life, args=(tables, ended), name="tfw2v-life", daemon=True).start()
-        return _Held(tables, connection.number, ended)
+        signs = SignsOfLife(tables)
+        weakref.finalize(self, signs.end)
+        return _Held(tables, connection.number, signs)
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table."""
@@ -82,19 +82,24 @@ class ServerStore:
 
     def forget(self) -> None:
         """Let go of tables that are lost: the next training makes new ones."""
-        if self._held is not None:
-            self._held.ended.set()
-        self._held = None
+        if (held := self._let_go()) is not None:
+            held.tables.leave_behind()
 
     def free(self) -> None:
         """Give the servers their memory back; the next training begins anew."""
-        held = self._held
-        self.forget()
-        if held is not None:
+        if (held := self._let_go()) is not None:
             try:
                 held.tables.free()
             except load_tensorflow().errors.OpError as error:
                 logger.info("servers whose vectors were to be freed are gone: %s", error)
+                held.tables.leave_behind()
+
+    def _let_go(self) -> _Held | None:
+        """Return what was held, and hold it no more."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.signs.end()
+        return held
 
 
 class ServerMatrix:
@@ -140,11 +145,3 @@ def check_is_here(matrix: Any) -> None:
     """Raise RuntimeError, as pickling would, if a matrix that is needed as a whole is on the servers."""
     if isinstance(matrix, ServerMatrix):
         matrix.refuse()
-
-
-def _give_signs_of_life(tables: Any, ended: threading.Event) -> None:
-    while not ended.wait(_SECONDS_BETWEEN_SIGNS):
-        try:
-            tables.touch()
-        except Exception as error:  # a server that is lost is reported by whoever needs its rows
-            logger.debug("the servers do not answer: %s", error)

@@ -12,6 +12,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
+_MOST_PORT = 2**16 - 1
 _WANTED = "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy or 'env'"
 
 
@@ -64,11 +65,11 @@ def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
     for job in JOBS:
         tasks = jobs.get(job)
         if isinstance(tasks, Mapping):  # TensorFlow's sparse form: {0: address, ...}
-            tasks = [tasks[number] for number in sorted(tasks)]
+            tasks = [tasks[number] for number in sorted(tasks, key=_task_number)]
         if isinstance(tasks, str) or not isinstance(tasks, Sequence) or not tasks:
             raise ValueError(f"cluster must have addresses of job {job!r}, got {origin!r}")
         for address in tasks:
-            if not isinstance(address, str) or not address.rpartition(":")[2].isdigit():
+            if not isinstance(address, str) or not _is_address(address):
                 raise ValueError(f"cluster: {address!r} is not an address of the form host:port")
         addresses[job] = list(tasks)
     every = [address for job in JOBS for address in addresses[job]]
@@ -76,6 +77,19 @@ def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
     if twice is not None:
         raise ValueError(f"cluster: {twice!r} cannot be the address of two tasks")
     return addresses
+
+
+def _is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
+
+
+def _task_number(key: Any) -> int:
+    """Return the number that a task has in TensorFlow's sparse form, which is text in JSON."""
+    try:
+        return int(key)
+    except (TypeError, ValueError):
+        raise ValueError(f"cluster: {key!r} is not the number of a task") from None
 
 
 def own_task() -> tuple[str, int]:

@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v.cluster import python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.initial_rows import initial_rows
-from gensim_tfw2v.cluster.run_names import has_died, run_name
+from gensim_tfw2v.cluster.run_names import has_died, is_ours, run_name
 from gensim_tfw2v.cluster.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN, key_of
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
@@ -26,6 +26,7 @@ _PIECE_BYTES = 2**24  # that travel at a time
 _LEASE_SECONDS = 900.0  # without a sign of life, after which a coordinator's tables may be freed by another
 _run_numbers = itertools.count()
 _spare_numbers: list[int] = []  # a server keeps something for every name that it ever had, so they are used again
+_left_behind: set[str] = set()  # this process's runs that nothing uses any more, and that servers may still have
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,10 @@ class ServerTables:
         self._extra.clear()
         self._names.clear()
 
+    def leave_behind(self) -> None:
+        """Have the tables freed when the next ones are made: now a server may be gone, or still be sent rows."""
+        _left_behind.add(self.name)
+
     def _announce(self, names: list[str]) -> None:
         """Tell every server of the tables before they are made, so that none is forgotten if this process dies."""
         self._names += names
@@ -198,10 +203,13 @@ class ServerTables:
 
 
 def free_stale_tables(connection: Connection) -> None:
-    """Free the tables of coordinators that have died: known dead on this machine, silent for long elsewhere."""
+    """Free what this process has left behind, and the tables of coordinators that have died.
+
+    These are known to be dead on this machine; elsewhere they have been silent for long.
+    """
     for server in range(connection.servers):
         for run, found in connection.describe("ps", server)["runs"].items():
-            if has_died(run) or found["idle"] > _LEASE_SECONDS:
+            if run in _left_behind or has_died(run) or (found["idle"] > _LEASE_SECONDS and not is_ours(run)):
                 logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
                 free_run(connection, run, found["tables"])
 

@@ -24,6 +24,11 @@ class Turns:
         with self._changed:
             return worker in self._busy
 
+    def busy(self) -> list[int]:
+        """Return which workers somebody calls."""
+        with self._changed:
+            return sorted(self._busy)
+
     @contextlib.contextmanager
     def at(self, worker: int) -> Iterator[None]:
         """Have a worker to oneself, once that is possible."""

@@ -12,6 +12,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.gradual_start import GradualStart
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
 from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore
+from gensim_tfw2v.cluster.signs_of_life import SignsOfLife
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 from gensim_tfw2v.vocabulary import Float32Array
@@ -61,12 +62,15 @@ class ClusterPlacement:
         self._maker = maker
         self._tables: Any = None
         self._store: ServerStore | None = None  # of tables that are on the servers before and after training
+        self._signs: SignsOfLife | None = None  # of other tables
+        self._is_loading = self._is_closed = False
         self._remote: Any = None
         self._vector_size = 0
         self._row_type = row_type
         self._start = GradualStart(concurrency, blocks_in_all)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
+        connection.trainings.add(self)
 
     @property
     def has_failed(self) -> bool:
@@ -75,7 +79,10 @@ class ClusterPlacement:
 
     def load(self, tables: ModelTables) -> None:
         self._vector_size = tables.inputs.shape[1]
-        self._prepare(*self._dispatcher.servers.ask(lambda: self._fill_servers(tables)))
+        self._is_loading = True  # also after an interrupt, which leaves the thread behind that does it
+        prepared = self._dispatcher.servers.ask(lambda: self._fill_servers(tables))
+        self._is_loading = False
+        self._prepare(*prepared)
 
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
@@ -84,12 +91,13 @@ class ClusterPlacement:
         if self._tables is None:
             self._tables = self._tables_for(tables)
             self._version = self._tables.keep("version", np.int64(0))
+        there = self._tables
         for name, values in _present(tables).items():
-            self._tables.load(name, values)
+            there.load(name, values)
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
         model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
-        return wire.name_of(model), self._tables.keep("model", np.frombuffer(model, np.uint8))
+        return wire.name_of(model), there.keep("model", np.frombuffer(model, np.uint8))
 
     def _tables_for(self, tables: ModelTables) -> ServerTables:
         """Return the tables on the servers: those that are there already, or new ones."""
@@ -101,7 +109,12 @@ class ClusterPlacement:
             there: ServerTables = self._store.tables_on(self._connection)
             return there
         rows = max(len(values) for values in _present(tables).values())
-        return ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        made = ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        if self._is_closed:  # after an interrupt, which this thread has outlived
+            made.leave_behind()
+        else:
+            self._signs = SignsOfLife(made)
+        return made
 
     def _prepare(self, model_name: str, model: Any) -> None:
         """Get ready what is sent with every chunk."""
@@ -149,12 +162,24 @@ class ClusterPlacement:
         return None if self.measurement is None else self.measurement.report(raw_words)
 
     def close(self) -> None:
-        all_ended = self._dispatcher.close()
+        self._is_closed = True
+        try:
+            self._let_go_of_tables(all_ended=self._dispatcher.close())
+        finally:
+            self._connection.trainings.discard(self)
+
+    def _let_go_of_tables(self, all_ended: bool) -> None:
+        """Free what training alone had on the servers; `all_ended` tells that no worker may yet call for it."""
+        if self._signs is not None:
+            self._signs.end()
         if self._store is not None:
             if self.has_failed:
                 self._store.forget()
-        elif self._tables is not None and not self.has_failed:
-            self._dispatcher.servers.ask(lambda: self._tables.free(may_be_called_for=not all_ended))
+        elif self._tables is not None:
+            if self.has_failed or self._is_loading:
+                self._tables.leave_behind()
+            else:
+                self._dispatcher.servers.ask(lambda: self._tables.free(may_be_called_for=not all_ended))
         self._tables = None
 
 
