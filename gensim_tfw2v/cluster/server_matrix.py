@@ -63,7 +63,7 @@ class ServerStore:
             tables.make(name, *self.shape)
             if seed is not None:
                 tables.fill_randomly(name, seed)
-        signs = SignsOfLife(tables)
+        signs = SignsOfLife(tables.touch)
         weakref.finalize(self, signs.end)
         return _Held(tables, connection.number, signs)
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gensim_tfw2v.cluster.tables import ServerTables
+from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
@@ -15,20 +12,20 @@ SECONDS_BETWEEN_SIGNS = 60.0
 
 
 class SignsOfLife:
-    """Signs from a thread of their own, until `end` is called."""
+    """Signs that `give` gives in a thread of its own, until `end` is called."""
 
-    def __init__(self, tables: ServerTables) -> None:
+    def __init__(self, give: Callable[[], None]) -> None:
         self._ended = threading.Event()
-        threading.Thread(target=_give, args=(tables, self._ended), name="tfw2v-life", daemon=True).start()
+        threading.Thread(target=_repeat, args=(give, self._ended), name="tfw2v-life", daemon=True).start()
 
     def end(self) -> None:
         """Give none any more."""
         self._ended.set()
 
 
-def _give(tables: ServerTables, ended: threading.Event) -> None:
+def _repeat(give: Callable[[], None], ended: threading.Event) -> None:
     while not ended.wait(SECONDS_BETWEEN_SIGNS):
         try:
-            tables.touch()
+            give()
         except Exception as error:  # a server that is lost is reported by whoever needs its rows
             logger.debug("the servers do not answer: %s", error)

@@ -113,7 +113,7 @@ class ClusterPlacement:
         if self._is_closed:  # after an interrupt, which this thread has outlived
             made.leave_behind()
         else:
-            self._signs = SignsOfLife(made)
+            self._signs = SignsOfLife(made.touch)
         return made
 
     def _prepare(self, model_name: str, model: Any) -> None:
