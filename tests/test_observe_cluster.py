@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from clustered import EPOCHS, TASKS, Clustered
 from contract import two_topics
 from event_files import SMALL, events_of, text_of, values_of
+from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 from tensorboard.plugins.hparams import metadata
 from tensorboard.util import tensor_util
 
-from gensim_tfw2v import TensorBoardLog, TFWord2Vec
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.evaluation import score_vectors
 
 
@@ -108,3 +111,16 @@ def test_the_workers_of_the_cluster_are_traced_on_request(
         names = {metadata.name for plane in planes for metadata in plane.event_metadata.values()}
         assert any("BatchMatMul" in name for name in names)
     assert "trace" not in caplog.text
+
+
+def test_an_interrupt_does_not_wait_for_the_end_of_a_trace(tmp_path: Path) -> None:
+    class Interrupting(CallbackAny2Vec):  # type: ignore[misc]
+        def on_epoch_end(self, model: Any) -> None:
+            if any(thread.name == "tfw2v-trace" for thread in threading.enumerate()):
+                raise KeyboardInterrupt
+
+    log = TensorBoardLog(tmp_path, pairs=[], projector="none", trace_seconds=60)
+    with local_cluster(ps=1, workers=1) as cluster:
+        with pytest.raises(KeyboardInterrupt):
+            TFWord2Vec(two_topics(), min_count=1, epochs=100, cluster=cluster, logdir=log, callbacks=[Interrupting()])
+        assert any(thread.name == "tfw2v-trace" for thread in threading.enumerate())

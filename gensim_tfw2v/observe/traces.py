@@ -36,20 +36,20 @@ class Trace:
         elif time.perf_counter() - self._began >= self._seconds:
             self.close()
 
-    def close(self) -> None:
-        """End a trace that is being taken."""
+    def close(self, wait: bool = True) -> None:
+        """End a trace that is being taken. Servers end theirs in time; unless `wait`, they are left alone with it."""
         if self._finished or self._began is None:
             return
         self._finished = True
-        if self._remote is not None:
-            self._remote.join()
-        else:
+        if self._remote is None:
             load_tensorflow().profiler.experimental.stop()
+        elif wait:
+            self._remote.join()
 
     def _begin(self) -> None:
         self._began = time.perf_counter()
         if self._hosts:
-            self._remote = threading.Thread(target=self._trace_hosts, name="tfw2v-trace")
+            self._remote = threading.Thread(target=self._trace_hosts, name="tfw2v-trace", daemon=True)
             self._remote.start()
         else:
             load_tensorflow().profiler.experimental.start(str(self._folder))

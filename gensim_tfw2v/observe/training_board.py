@@ -75,7 +75,7 @@ class TrainingBoard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._trace.close()
+        self._trace.close(wait=kind is None)
         if kind is None and self._options.projector != "none":
             self._files.do(lambda: self._export("vectors", self._subject.tables()))
         self._files.scalars(self._step, {f"final/{name}": value for name, value in self._final.items()})
