@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,13 +70,15 @@ class EncodedStore:
     """Keeps runs of sentences in the order they are added: in memory first, then in an unnamed file.
 
     The file has no name, so that it disappears with the process however that ends; it is read piece by
-    piece instead of being mapped, so that reading it does not count as memory of this process.
+    piece instead of being mapped, so that reading it does not count as memory of this process. A process that is forked
+    from this one has the file and its position in common with it: both may read, and only this one writes.
     """
 
     def __init__(self, budget: CacheBudget) -> None:
         self._budget = budget
         self._entries: list[Sentences | tuple[int, int, int]] = []
         self._file: IO[bytes] | None = None
+        self._writer = os.getpid()
         self._memory_left = budget.memory_bytes
         self._disk_used = 0
         self.complete = budget.memory_bytes > 0 or budget.disk_bytes > 0
@@ -96,7 +99,7 @@ class EncodedStore:
         if sentences.nbytes <= self._memory_left:
             self._memory_left -= sentences.nbytes
             self._entries.append(sentences)
-        elif self._disk_used + sentences.nbytes <= self._budget.disk_bytes:
+        elif self._disk_used + sentences.nbytes <= self._budget.disk_bytes and self._writer == os.getpid():
             self._write(sentences)
         else:
             self.close()
@@ -138,9 +141,21 @@ class EncodedStore:
     def _read(self, offset: int, ids: int, lengths: int) -> Sentences:
         if self._file is None:
             raise RuntimeError("the encoded corpus was closed while it was being read")
-        self._file.seek(offset)
-        numbers = np.frombuffer(self._file.read(4 * (ids + lengths)), dtype=np.int32)
+        numbers = np.empty(ids + lengths, np.int32)
+        _read_at(self._file.fileno(), offset, numbers.view(np.uint8).data)
         return Sentences(numbers[:ids], numbers[ids:])
+
+
+def _read_at(file: int, offset: int, left: memoryview) -> None:
+    """Fill `left` from a place in a file, without moving the position that forked processes have in common."""
+    while left:
+        size = os.preadv(file, [left], offset)
+        if not size:
+            raise OSError(
+                f"the file of the encoded corpus ends at byte {offset}, {len(left)} bytes too early; "
+                "choose another cache_dir, or set cache_disk=0"
+            )
+        offset, left = offset + size, left[size:]
 
 
 def _unnamed_file(directory: str | None) -> IO[bytes]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from child_process import run_script
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,3 +102,56 @@ def test_reading_on_after_close_is_refused() -> None:
     store.close()
     with pytest.raises(RuntimeError, match="closed while it was being read"):
         next(reading)
+
+
+FORKED = """
+import os
+import numpy as np
+from gensim_tfw2v.encoded import CacheBudget, EncodedStore, Sentences
+
+def run(number):
+    return Sentences(np.full(20_000, number, np.int32), np.array([10_000, 10_000], np.int32))
+
+def held(store):
+    return [(set(sentences.ids.tolist()), sentences.lengths.tolist()) for sentences in store]
+
+store = EncodedStore(CacheBudget(0, 2**20))
+for number in range(8):
+    store.append(run(number))
+whole = [({number}, [10_000, 10_000]) for number in range(8)]
+children = []
+"""
+
+
+def test_processes_forked_from_the_one_that_keeps_a_corpus_read_it_all_at_once() -> None:
+    program = """
+for _ in range(3):
+    children.append(os.fork())
+    if not children[-1]:
+        os._exit(any(held(store) != whole for _ in range(40)))
+print([os.waitpid(child, 0)[1] for child in children], held(store) == whole)
+"""
+    assert run_script(FORKED + program).stdout.split() == ["[0,", "0,", "0]", "True"]
+
+
+def test_a_forked_process_writes_nothing_into_the_file_of_the_one_it_came_from() -> None:
+    program = """
+children.append(os.fork())
+if not children[-1]:
+    store.append(run(8))
+    os._exit(store.complete)
+store.append(run(9))
+print(os.waitpid(children[0], 0)[1], held(store) == [*whole, ({9}, [10_000, 10_000])])
+"""
+    assert run_script(FORKED + program).stdout.split() == ["0", "True"]
+
+
+def test_a_file_that_has_lost_its_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ids"
+    monkeypatch.setattr(encoded, "_unnamed_file", lambda directory: path.open("w+b"))
+    store = EncodedStore(CacheBudget(0, 100))
+    store.append(run(1, 2, 3))
+    os.truncate(path, 10)
+    with pytest.raises(OSError, match=r"ends at byte 10, 6 bytes too early.*cache_dir"):
+        held(store)
+    store.close()
