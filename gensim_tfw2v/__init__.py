@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v.forks import watch_forks
+
 __version__ = "0.1.0"
 __all__ = ["TFWord2Vec", "TensorBoardLog", "__version__", "encode_corpus", "export_projector", "local_cluster"]
 _HOMES = {
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from gensim_tfw2v.observe.options import TensorBoardLog
     from gensim_tfw2v.observe.projector import export_projector
     from gensim_tfw2v.word2vec import TFWord2Vec
+
+watch_forks()
 
 
 def __getattr__(name: str) -> Any:

@@ -11,9 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from gensim_tfw2v.forks import refuse_forked_process
+
 logger = logging.getLogger(__name__)
 
-_STARTED_BY: dict[str, int] = {}
 _ALLOCATOR = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
 _CHOSEN_HERE: set[str] = set()  # environment variables
 
@@ -27,7 +28,7 @@ def usable_cores() -> int:
 
 def load_tensorflow() -> Any:
     """Return the tensorflow module; the first call imports it and sets its thread pools."""
-    _refuse_forked_process()
+    refuse_forked_process()
     if "tensorflow" in sys.modules:
         import tensorflow as tf
     else:
@@ -48,17 +49,6 @@ def check_runs_at_once() -> None:
         raise RuntimeError(
             "train() needs TensorFlow's eager execution, which is off here: call it outside of tf.function and of "
             "`with tf.Graph().as_default()`, and without tf.compat.v1.disable_eager_execution()"
-        )
-
-
-def _refuse_forked_process() -> None:
-    """Raise RuntimeError in a process forked from one that TensorFlow ran in: its threads are not there to work."""
-    started_by = _STARTED_BY.setdefault("process", os.getpid())
-    if started_by != os.getpid():
-        raise RuntimeError(
-            f"TensorFlow was started in process {started_by} and cannot be used in process {os.getpid()}, which was "
-            "forked from it: it would wait for ever; start processes with multiprocessing.get_context('spawn'), or "
-            "train in this process's parent only after the fork"
         )
 
 

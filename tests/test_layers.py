@@ -15,6 +15,7 @@ LAYERS = [
     [
         "settings",
         "processor",
+        "forks",
         "tensorflow_runtime",
         "tokenizer",
         "encoded",

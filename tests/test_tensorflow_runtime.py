@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 
+import pytest
+from child_process import run_script
+
 ALLOCATOR = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
 LOAD = """
 import os, psutil
@@ -101,18 +104,49 @@ def test_a_user_who_wants_no_garbage_looked_for_is_obeyed() -> None:
     assert printed_by("print(gc.isenabled())", "import gc; gc.disable()").strip() == "False"
 
 
-def test_a_process_forked_from_one_that_tensorflow_ran_in_is_told_so() -> None:
-    program = """
+FORKED = """
+import os
+
 pid = os.fork()
 if pid == 0:
     try:
-        load_tensorflow()
+        from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+        print(load_tensorflow().constant(5).numpy(), flush=True)
     except RuntimeError as error:
         print("fork" in str(error) and str(os.getppid()) in str(error), flush=True)
     os._exit(0)
 os.waitpid(pid, 0)
 """
-    assert printed_by(program).split() == ["True"]
+
+
+@pytest.mark.parametrize(
+    "parent",
+    [
+        "from gensim_tfw2v.tensorflow_runtime import load_tensorflow; load_tensorflow()",
+        "import gensim_tfw2v, tensorflow as tf; tf.constant(0)",
+        "import tensorflow as tf, gensim_tfw2v; tf.constant(0)",
+        "import tensorflow as tf; tf.constant(0)",
+    ],
+    ids=["started by the package", "started after its import", "started before its import", "without the package"],
+)
+def test_a_process_forked_from_one_that_tensorflow_ran_in_is_told_so(parent: str) -> None:
+    assert run_script(parent + FORKED).stdout.split() == ["True"]
+
+
+def test_a_process_forked_from_one_that_has_only_imported_tensorflow_can_use_it() -> None:
+    assert run_script("import gensim_tfw2v, tensorflow" + FORKED).stdout.split() == ["5"]
+
+
+def test_a_process_that_tensorflow_runs_in_is_not_taken_for_a_forked_one() -> None:
+    program = """
+import tensorflow as tf
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(1)
+tf.constant(0)
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+print(load_tensorflow().constant(5).numpy())
+"""
+    assert run_script(program).stdout.split() == ["5"]
 
 
 def test_training_within_a_graph_is_refused_and_leaves_later_trainings_alone() -> None:
