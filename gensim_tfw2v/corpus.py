@@ -241,18 +241,21 @@ class FileSource(_TextSource):
 def _pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
     """Append a sentence to ``words``, and yield the length of each piece once it is there."""
     try:
-        left = len(sentence)  # type: ignore[arg-type]  # what has no length is what this is looking for
-        if left <= MAX_SENTENCE_WORDS:
-            words.extend(sentence)
-            yield left
-            return
-        rest = iter(sentence)
+        # Where one piece will do, it is copied in one go.
+        pieces = [sentence] if len(sentence) <= MAX_SENTENCE_WORDS else _cut(iter(sentence))  # type: ignore[arg-type]
+        for piece in pieces:
+            start = len(words)
+            words.extend(piece)
+            yield len(words) - start  # which len(sentence) need not say
     except TypeError:
         raise _not_a_sentence(sentence, position) from None
-    while left > 0:
-        words.extend(islice(rest, MAX_SENTENCE_WORDS))
-        yield min(left, MAX_SENTENCE_WORDS)
-        left -= MAX_SENTENCE_WORDS
+
+
+def _cut(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
+    """Yield the pieces of a sentence, of which there is one at least."""
+    yield list(islice(words, MAX_SENTENCE_WORDS))
+    while piece := list(islice(words, MAX_SENTENCE_WORDS)):
+        yield piece
 
 
 def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:

@@ -133,6 +133,32 @@ def test_a_deque_beyond_the_limit_is_split_too() -> None:
     assert chunk.sentence_lengths.tolist() == [10_000, 2_000]
 
 
+class Claiming:
+    """Words with a length that need not be theirs."""
+
+    def __init__(self, words: str, length: int) -> None:
+        self.words, self.length = words, length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+
+@pytest.mark.parametrize("length", [0, 1, 9, 15_000])
+@pytest.mark.parametrize("words", ["", "abc"])
+def test_the_length_of_a_sentence_is_the_number_of_words_that_it_yields(length: int, words: str) -> None:
+    source = IterableSource(["de", Claiming(words, length), "ab"], IDS, 10, NO_CACHE)
+    assert plain_epoch(source) == expected_chunks(["de", words, "ab"], IDS, 10)
+
+
+def test_a_sentence_beyond_the_limit_that_ends_early_or_late_loses_nothing() -> None:
+    source = IterableSource([Claiming("abc" * 10_000, 20_000), Claiming("abc" * 6_000, 20_000)], IDS, 10**6, NO_CACHE)
+    (chunk,) = source.epoch()
+    assert plain(chunk) == expected_chunks(["abc" * 10_000, "abc" * 6_000], IDS, 10**6)[0]
+
+
 def test_words_can_be_any_hashable_values() -> None:
     ids = {7: 0, ("u", 1): 1, None: 2}
     source = IterableSource([[7, ("u", 1), 8], [None], np.array([7, 7])], ids, 10, NO_CACHE)
