@@ -261,7 +261,9 @@ def _cut(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
 def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
     """Yield `sentences`; raise TypeError naming the first that is not a sequence of words."""
     for position, sentence in enumerate(sentences):
-        if not hasattr(sentence, "__len__") or not hasattr(sentence, "__iter__"):
+        # Indices from 0 on will do for Python to iterate.
+        can_be_iterated = hasattr(sentence, "__iter__") or hasattr(sentence, "__getitem__")
+        if not (hasattr(sentence, "__len__") and can_be_iterated):
             raise _not_a_sentence(sentence, position)
         yield sentence
 

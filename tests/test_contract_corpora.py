@@ -56,6 +56,20 @@ def test_a_restartable_iterable_is_read_again_for_training(word2vec_class: type[
     assert build_and_train(word2vec_class, Restartable())[1] == COUNTS
 
 
+def test_a_sentence_may_have_a_length_and_indices_only(word2vec_class: type[Any]) -> None:
+    class Indexed:
+        def __init__(self, words: list[str]) -> None:
+            self.words = words
+
+        def __len__(self) -> int:
+            return len(self.words)
+
+        def __getitem__(self, place: int) -> str:
+            return self.words[place]
+
+    assert build_and_train(word2vec_class, [Indexed(sentence) for sentence in SENTENCES])[1] == COUNTS
+
+
 def test_a_corpus_may_be_bound_to_the_thread_that_opened_it(word2vec_class: type[Any], tmp_path: Path) -> None:
     path = tmp_path / "sentences.db"
     with closing(sqlite3.connect(path)) as database, database:
