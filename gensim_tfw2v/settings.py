@@ -15,22 +15,24 @@ class _Rule:
 
     wanted: str  # as the error says it
     is_right: Callable[[Any], bool]
-    read: Callable[[Any], Any] | None = None  # how gensim converts it: int, float, or not at all
+    kind: Callable[[Any], Any] = float  # or int
+    converts: bool = False  # what gensim makes a number of this kind of, such as a text, will do
     or_none: bool = False
 
-    def check(self, name: str, value: Any) -> None:
-        """Raise ValueError, or TypeError for what is not even a number, if `value` cannot be used."""
+    def plain(self, name: str, value: Any) -> Any:
+        """Return `value` as Python's own int or float; raise ValueError, or TypeError for what is not even a number."""
         if value is None and self.or_none:
-            return
+            return None
         message = f"{name} must be {self.wanted}, got {value!r}"
         try:
-            number = self.read(value) if self.read else value
+            number = self.kind(value) if self.converts else value
         except (TypeError, ValueError) as error:
             raise type(error)(message) from None
         if not isinstance(number, numbers.Real):
             raise TypeError(message)
         if not self.is_right(number) or (isinstance(value, numbers.Real) and number != value):
             raise ValueError(message)
+        return self.kind(number)
 
 
 @dataclass(frozen=True)
@@ -39,31 +41,32 @@ class _Choice:
 
     words: tuple[str, ...]
 
-    def check(self, name: str, value: Any) -> None:
-        """Raise ValueError if `value` is none of them, nor None."""
+    def plain(self, name: str, value: Any) -> Any:
+        """Return `value`; raise ValueError if it is none of them, nor None."""
         if not (value is None or (isinstance(value, str) and value in self.words)):
             raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
+        return value
 
 
-def _whole(
-    least: int, most: int | None = None, read: Callable[[Any], Any] | None = None, or_none: bool = False
-) -> _Rule:
+def _whole(least: int, most: int | None = None, converts: bool = False, or_none: bool = False) -> _Rule:
     wanted = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
 
     def is_right(value: Any) -> bool:
         return math.isfinite(value) and value % 1 == 0 and least <= value and (most is None or value <= most)
 
-    return _Rule(wanted, is_right, read, or_none)
+    return _Rule(wanted, is_right, int, converts, or_none)
 
 
 def _int_at_least(least: int, or_none: bool = False) -> _Rule:
-    """Return the rule of an argument that TensorFlow gets as it is, and of which it takes no float."""
+    """Return the rule of an argument that is to be an int, and not a whole number of another type."""
     wanted = f"an int of at least {least}"
-    return _Rule(wanted, lambda value: isinstance(value, numbers.Integral) and int(value) >= least, or_none=or_none)
+    return _Rule(
+        wanted, lambda value: isinstance(value, numbers.Integral) and int(value) >= least, int, or_none=or_none
+    )
 
 
-def _not_negative(wanted: str, read: Callable[[Any], Any] | None = None, or_none: bool = False) -> _Rule:
-    return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, read, or_none)
+def _not_negative(wanted: str, converts: bool = False, or_none: bool = False) -> _Rule:
+    return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, float, converts, or_none)
 
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
@@ -74,16 +77,16 @@ _RATE = "a finite number of at least 0"
 
 # Arguments that gensim itself checks are not repeated here.
 _RULES: dict[str, _Rule | _Choice] = {
-    "vector_size": _whole(1, read=int),
-    "window": _whole(1, MOST_WINDOW, int),
-    "workers": _whole(1, read=int),
-    "negative": _whole(0, read=int),
-    "alpha": _not_negative(_RATE, float),
-    "min_alpha": _not_negative(_RATE, float),
+    "vector_size": _whole(1, converts=True),
+    "window": _whole(1, MOST_WINDOW, converts=True),
+    "workers": _whole(1, converts=True),
+    "negative": _whole(0, converts=True),
+    "alpha": _not_negative(_RATE, converts=True),
+    "min_alpha": _not_negative(_RATE, converts=True),
     "start_alpha": _not_negative(_RATE, or_none=True),
     "end_alpha": _not_negative(_RATE, or_none=True),
     "sample": _not_negative(f"{_RATE} (0 keeps every word)", or_none=True),
-    "ns_exponent": _Rule(_FINITE, math.isfinite),
+    "ns_exponent": _Rule(_FINITE, math.isfinite, converts=True),
     "min_count": _Rule(_FINITE, math.isfinite, or_none=True),
     "batch_words": _whole(1),
     "max_vocab_size": _whole(0, or_none=True),  # 0 sets no limit either, as in gensim
@@ -111,6 +114,9 @@ TRAINING_ARGUMENTS = (
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
     """Raise ValueError or TypeError naming the first argument that cannot be used, and what it was."""
-    for name, value in arguments.items():
-        if name in _RULES:
-            _RULES[name].check(name, value)
+    plain_arguments(arguments)
+
+
+def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checked ones of some arguments with Python's own numbers, which any file and array can take."""
+    return {name: _RULES[name].plain(name, value) for name, value in arguments.items() if name in _RULES}

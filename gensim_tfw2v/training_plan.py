@@ -33,7 +33,7 @@ class TrainingPlan(CorpusReading):
     def _place(self, cluster: Any, total_words: int | None) -> Place:
         """Return where training is to run, and on blocks of which size."""
         chosen = None if self.batch_words == UNSET_BATCH_WORDS else self.batch_words
-        words = total_words or self.corpus_total_words or 0
+        words = int(total_words or self.corpus_total_words or 0)
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
         return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, options)
@@ -74,7 +74,7 @@ class TrainingPlan(CorpusReading):
         maker = BlockMaker(
             skip_gram=settings.skip_gram,
             window=self.window,
-            shrink_windows=self.shrink_windows,
+            shrink_windows=bool(self.shrink_windows),
             shape=shape,
             keep=keep,
             negatives=negatives,

@@ -21,7 +21,7 @@ from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.placement.choice import Place
 from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.server_vectors import check_server_vectors
-from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments
+from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments, plain_arguments
 from gensim_tfw2v.tensorflow_runtime import check_runs_at_once
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
 from gensim_tfw2v.training_plan import TrainingPlan
@@ -243,15 +243,15 @@ class TFWord2Vec(TrainingPlan):
         (int, int)
             Number of trained words (known and kept by subsampling) and of raw words, over all epochs.
         """
-        check_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha})
-        check_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS})
+        rates = plain_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha})
+        self.__dict__.update(plain_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS}))
         log = log_options(self.logdir if logdir is None else logdir)
         check_log(log)
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
         with self._settings_kept_if_it_fails():
-            self.alpha: float = start_alpha or self.alpha
-            self.min_alpha: float = end_alpha or self.min_alpha
+            self.alpha: float = rates["start_alpha"] or self.alpha
+            self.min_alpha: float = rates["end_alpha"] or self.min_alpha
             self.epochs: Any = epochs  # gensim's own check below wants a number
             self._check_training_sanity(epochs=epochs, total_examples=total_examples, total_words=total_words)
             self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)

@@ -146,6 +146,7 @@ def test_a_model_is_unharmed_by_a_refused_call(tfword2vec_class: type[Any], file
         ({"sample": 0}, "sample"),
         ({"min_count": 0}, "min_count"),
         ({"alpha": np.float32(0.05)}, "alpha"),
+        ({"ns_exponent": "0.75"}, "ns_exponent"),
     ],
     ids=str,
 )

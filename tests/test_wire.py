@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from contract import SENTENCES
 from test_placement import SETTINGS, WORDS, maker_from, work_on
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.wire import Assignment, WorkerModel, stage
+from gensim_tfw2v.placement.choice import choose_negative_pool
 from gensim_tfw2v.shards import Span
 from gensim_tfw2v.work import ChunkWork, prepare
 
@@ -30,6 +34,30 @@ def test_an_assignment_is_read_as_it_was_written(work: ChunkWork) -> None:
     np.testing.assert_array_equal(found.work.sentence_lengths, work.sentence_lengths)
     for name in ("entropy", "first_rate", "last_rate", "exact_loss", "span"):
         assert getattr(found.work, name) == getattr(work, name), name
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"batch_tokens": np.int64(64), "run_tokens": np.int32(8), "shared_negatives": np.int64(8)},
+        {"update_bound": np.float32(10), "alpha": np.float32(0.05)},
+        {"batch_words": 60_000.0},
+        {"window": np.int64(3), "negative": np.int32(4), "shrink_windows": np.bool_(False)},
+    ],
+    ids=lambda settings: " ".join(settings),
+)
+def test_a_model_with_numbers_of_other_types_goes_to_workers(settings: dict[str, Any]) -> None:
+    model = TFWord2Vec(vector_size=8, min_count=1, workers=1)
+    model.build_vocab(SENTENCES)
+    vars(model).update(settings)
+    total_words = np.int64(model.corpus_total_words)
+    model.train(SENTENCES, total_examples=150, total_words=total_words, epochs=1, start_alpha=np.float32(0.02))
+    place = model._place(None, total_words)
+    assert type(place.block_words) is int
+    pool = choose_negative_pool(place.block_words)
+    sent = WorkerModel(*model._step_and_blocks(replace(place, negative_pool=pool)), len(model.wv), 0, np.ones(1))
+    arrived = WorkerModel.from_bytes(sent.to_bytes())
+    assert (arrived.settings, arrived.maker.shape) == (sent.settings, sent.maker.shape)
 
 
 @pytest.mark.parametrize("shards", [1, 3])
