@@ -43,6 +43,12 @@ def check_tables(model: Any) -> None:
         found = None if array is None else array.shape
         if found != shape:
             raise RuntimeError(f"{name} must have shape {shape} to train, got {found}; {_BUILD_FIRST}")
+    locks = getattr(model.wv, "vectors_lockf", None)
+    if locks is not None and (np.ndim(locks) != 1 or not np.size(locks)):
+        raise RuntimeError(
+            f"wv.vectors_lockf must have one dimension and at least one number to train, got shape {np.shape(locks)}; "
+            "set it to np.ones(1, np.float32), or to as many factors as there are words"
+        )
     if model.hs and words > 1 and "point" not in model.wv.expandos:
         raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
 

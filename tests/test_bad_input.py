@@ -171,3 +171,14 @@ def test_output_tables_that_do_not_fit_the_vocabulary_are_named(tfword2vec_class
     model.syn1neg = model.syn1neg[:5]
     with pytest.raises(RuntimeError, match="syn1neg"):
         model.train(SENTENCES, total_examples=150, epochs=1)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (11, 1)], ids=str)
+def test_lock_factors_of_a_wrong_shape_are_named_before_training(
+    tfword2vec_class: type[Any], shape: tuple[int, ...]
+) -> None:
+    model, untouched = built_model(tfword2vec_class), built_model(tfword2vec_class)
+    model.wv.vectors_lockf = np.ones(shape, np.float32)
+    with pytest.raises(RuntimeError, match=rf"vectors_lockf .* got shape {re.escape(str(shape))}"):
+        model.train(SENTENCES, total_examples=150, epochs=1)
+    assert_equal_models(model, untouched)
