@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from gensim.models import Doc2Vec, FastText
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH, Word2Vec
 
 UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default: blocks may have the size that suits them
@@ -48,13 +49,14 @@ class GensimFiles(Word2Vec):
 
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
-        """Return a model saved by :meth:`save` or by gensim's own class, ready to train on."""
-        model = super().load(*args, rethrow=rethrow, **kwargs)
-        if type(model) is Word2Vec:
-            model.__class__ = cls
-            model.__setstate__(model.__dict__)
-        if not isinstance(model, cls):
-            raise AttributeError(f"Model of type {type(model)} can't be loaded by {cls}")
+        """Return a model saved by :meth:`save`, by gensim's own class or by a subclass of that, ready to train on."""
+        saved = super().load(*args, rethrow=rethrow, **kwargs)
+        if isinstance(saved, cls):
+            return saved
+        if isinstance(saved, Doc2Vec | FastText):  # whose vectors are not those of words alone
+            raise AttributeError(f"Model of type {type(saved)} can't be loaded by {cls}")
+        model = cls.__new__(cls)
+        model.__setstate__(saved.__dict__)
         return model
 
     def __getstate__(self) -> dict[str, Any]:

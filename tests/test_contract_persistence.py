@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import MODES, SENTENCE_WORDS, SENTENCES, assert_equal_models, assert_finite, learnt_arrays
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import Doc2Vec, FastText, KeyedVectors, Word2Vec
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "sample": 0, "epochs": 2}
 
@@ -155,6 +155,27 @@ def test_a_model_saved_by_gensim_loads_as_ours_and_trains_on(
     assert type(loaded) is tfword2vec_class
     assert_equal_models(loaded, model)
     train_on(loaded)
+
+
+class Extended(Word2Vec):
+    """Somebody's own model."""
+
+
+def test_a_model_saved_by_a_subclass_of_gensims_loads_and_trains_on(word2vec_class: type[Any], scratch: Path) -> None:
+    model = Extended(SENTENCES, **ARGUMENTS)
+    model.save("model")
+    loaded = word2vec_class.load("model")
+    assert_equal_models(loaded, model)
+    train_on(loaded)
+
+
+@pytest.mark.parametrize("other_class", [Doc2Vec, FastText])
+def test_a_subclass_that_has_more_than_vectors_of_words_is_refused(
+    tfword2vec_class: type[Any], scratch: Path, other_class: type[Any]
+) -> None:
+    other_class(vector_size=4).save("model")
+    with pytest.raises(AttributeError, match=f"{other_class.__name__}.* can't be loaded"):
+        tfword2vec_class.load("model")
 
 
 @pytest.mark.parametrize("name", ["skipgram-negative", "cbow-hierarchical", "skipgram-both"])
