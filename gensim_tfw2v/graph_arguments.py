@@ -108,10 +108,10 @@ def lookups_for(settings: StepSettings) -> Lookups:
     """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
     return pair_lookups(
         objective_of(settings),
-        tf.constant(settings.window),
-        tf.constant(settings.run_tokens),
-        tf.constant(settings.shared_negatives),
-        tf.constant(float(settings.negative)),
+        tf.constant(settings.window, tf.int32),
+        tf.constant(settings.run_tokens, tf.int32),
+        tf.constant(settings.shared_negatives, tf.int32),
+        tf.constant(settings.negative, tf.float32),
     )
 
 

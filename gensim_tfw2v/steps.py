@@ -304,7 +304,7 @@ class _Step:
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add to the batch's loss, if it is one whose loss is wanted."""
-        self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.constant(0.0)))
+        self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.zeros([])))
 
     def _write(self, table: tf.Tensor, gradients: tf.Tensor, segments: Segments) -> tf.Operation:
         """Move each row the batch touched by one bounded step."""
@@ -321,7 +321,7 @@ class _Step:
                 tf.cond(
                     self.measured,
                     lambda: updates.count_bounded(total, self.learning_rate, self.rates.bound),
-                    lambda: tf.constant(0.0),
+                    lambda: tf.zeros([]),
                 )
             )
         # Writing back old - step copies whole rows: over twice as fast as adding in place.

@@ -168,3 +168,16 @@ with tf.Graph().as_default():
 print(refused(tf.function(train, autograph=False)), train().numpy())
 """
     assert printed_by(program).split() == ["True", "True", "1"]
+
+
+def test_models_train_where_the_user_has_chosen_numpys_rules_for_types() -> None:
+    program = """
+import tensorflow as tf
+tf.experimental.numpy.experimental_enable_numpy_behavior(dtype_conversion_mode="safe")
+from gensim_tfw2v import TFWord2Vec
+
+for sg in (0, 1):
+    model = TFWord2Vec([["a", "b", "c"]] * 20, sg=sg, hs=1, min_count=1, vector_size=4)
+    print(len(model.epoch_losses))
+"""
+    assert run_script(program).stdout.split() == ["5", "5"]
