@@ -95,6 +95,24 @@ def test_a_truncated_gzip_corpus_is_one_line(corpus: Path, tmp_path: Path, capsy
     assert "cut.gz' is damaged" in error_of(capsys)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [("2.txt", b"caf\xe9", "not UTF-8 text"), ("2.gz", gzip.compress(b"the cat" * 99)[:-20], "damaged")],
+    ids=["latin-1", "truncated"],
+)
+def test_a_file_of_a_folder_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, reason: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write_corpus(folder).rename(folder / "1.txt")
+    (folder / name).write_bytes(content)
+    assert train(folder, tmp_path / "model", "--quiet") == 1
+    error = error_of(capsys)
+    assert str(folder / name) in error
+    assert reason in error
+
+
 def test_a_min_count_that_no_word_reaches_is_named(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

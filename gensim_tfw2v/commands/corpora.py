@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +50,7 @@ def check_apart(corpus: Path, output: Path) -> None:
 
 def open_corpus(corpus: Path) -> dict[str, Any]:
     """The corpus as an argument of build_vocab and train: one in a file or encoded as a path, others as sentences."""
-    from gensim.models.word2vec import LineSentence, PathLineSentences
+    from gensim.models.word2vec import LineSentence
     from smart_open.compression import get_supported_extensions
 
     from gensim_tfw2v.shards import is_encoded
@@ -54,7 +58,32 @@ def open_corpus(corpus: Path) -> dict[str, Any]:
     if is_encoded(corpus):
         return {"corpus_file": str(corpus)}
     if corpus.is_dir():
-        return {"corpus_iterable": PathLineSentences(str(corpus))}
+        return {"corpus_iterable": _SentencesOfFiles(sorted(corpus.iterdir()))}
     if corpus.suffix.lower() in get_supported_extensions():
         return {"corpus_iterable": LineSentence(str(corpus))}
     return {"corpus_file": str(corpus)}
+
+
+@contextlib.contextmanager
+def text_errors_named(corpus: Path) -> Iterator[None]:
+    """Have an error of text that cannot be decoded or decompressed name `corpus`."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise CommandError(f"corpus {str(corpus)!r} is not UTF-8 text: {error}", exit_code=1) from error
+    except (EOFError, zlib.error) as error:
+        raise CommandError(f"corpus {str(corpus)!r} is damaged: {error}", exit_code=1) from error
+
+
+@dataclass(frozen=True)
+class _SentencesOfFiles:
+    """The sentences of several files, one file after the other, as gensim's `PathLineSentences` has them."""
+
+    files: list[Path]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        from gensim.models.word2vec import LineSentence
+
+        for file in self.files:
+            with text_errors_named(file):
+                yield from LineSentence(str(file))

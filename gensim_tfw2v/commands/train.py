@@ -7,13 +7,12 @@ import contextlib
 import logging
 import sys
 import time
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.commands.corpora import check_apart, check_corpus, open_corpus
+from gensim_tfw2v.commands.corpora import check_apart, check_corpus, open_corpus, text_errors_named
 from gensim_tfw2v.commands.errors import CommandError
 from gensim_tfw2v.commands.score_files import check_score_files
 from gensim_tfw2v.commands.train_arguments import settings_of
@@ -88,7 +87,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
 
     corpus = open_corpus(arguments.corpus)
     started = time.perf_counter()
-    try:
+    with text_errors_named(arguments.corpus):
         model = TFWord2Vec(**settings_of(arguments))
         model.build_vocab(**corpus)
         if not len(model.wv):
@@ -104,10 +103,6 @@ def _train(arguments: argparse.Namespace) -> Trained:
             end_alpha=model.min_alpha,
             compute_loss=model.compute_loss,
         )
-    except UnicodeDecodeError as error:
-        raise CommandError(f"corpus {str(arguments.corpus)!r} is not UTF-8 text: {error}", exit_code=1) from error
-    except (EOFError, zlib.error) as error:
-        raise CommandError(f"corpus {str(arguments.corpus)!r} is damaged: {error}", exit_code=1) from error
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
     return Trained(model, vocabulary_seconds, training_seconds, raw_words, effective_words)
 
