@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from gensim_tfw2v.training import EpochPlan
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.tuning import choose_batch_shape, choose_compute_dtype, choose_update_bound, negatives_hit_targets
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
+
+logger = logging.getLogger(__name__)
+
+# What training takes from the model once, when it begins; learning rates it asks for as it goes.
+_TAKEN_ONCE = (
+    "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "workers", "batch_words", "batch_tokens",
+    "run_tokens", "shared_negatives", "update_bound", "compute_dtype",
+)  # fmt: skip
 
 
 class TrainingPlan(CorpusReading):
@@ -83,6 +92,21 @@ class TrainingPlan(CorpusReading):
             negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
         )
         return settings, maker
+
+    def _settings_in_use(self) -> dict[str, Any]:
+        """Return the settings that a training goes on with once it has begun."""
+        return {name: getattr(self, name) for name in _TAKEN_ONCE}
+
+    def _warn_of_changes(self, in_use: dict[str, Any]) -> None:
+        """Warn of settings that are others than those in use, and forget these, of which enough has been said."""
+        changed = [name for name, used in in_use.items() if getattr(self, name) != used]
+        for name in changed:
+            logger.warning(
+                "%s has been set to %r during train(), which goes on with %r; the next train() will use the new value",
+                name,
+                getattr(self, name),
+                in_use.pop(name),
+            )
 
     def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
         """Return what an epoch is to be trained with."""

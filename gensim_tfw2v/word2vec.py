@@ -312,6 +312,7 @@ class TFWord2Vec(TrainingPlan):
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
         settings, maker = self._step_and_blocks(place, count_bounded=log is not None)
+        in_use = self._settings_in_use()
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(shown.close)
@@ -325,6 +326,7 @@ class TFWord2Vec(TrainingPlan):
             for epoch in range(self.epochs):
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
+                self._warn_of_changes(in_use)
                 plan = self._epoch_plan(epoch, total_examples, total_words)
                 tally = train_epoch(plan, source, current.lent_to_placement(), observers)
                 tallies.append(tally)

@@ -64,6 +64,29 @@ def test_words_that_a_callback_adds_end_training_with_an_error_that_says_so(tfwo
     assert model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)[1] == SENTENCE_WORDS
 
 
+def test_settings_that_a_callback_changes_wait_for_the_next_training_with_a_warning(
+    tfword2vec_class: type[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Schedule(CallbackAny2Vec):
+        def on_epoch_begin(self, model: Any) -> None:
+            model.window -= 1
+            model.alpha /= 2
+
+        def on_epoch_end(self, model: Any) -> None:
+            model.sample = 0
+
+    model = tfword2vec_class(window=9, **ARGUMENTS | {"sample": 1e-3})
+    model.build_vocab(SENTENCES)
+    trained, _ = model.train(SENTENCES, total_examples=len(SENTENCES), epochs=3, callbacks=[Schedule()])
+    assert trained < SENTENCE_WORDS
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [warning.split(";")[0] for warning in warnings] == [
+        "window has been set to 8 during train(), which goes on with 9",
+        "sample has been set to 0 during train(), which goes on with 0.001",
+    ]
+    assert model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)[0] == SENTENCE_WORDS
+
+
 def test_several_callbacks_are_called_in_their_order(word2vec_class: type[Any]) -> None:
     calls: list[str] = []
     recorders = [Recorder(calls, "a "), Recorder(calls, "b ")]
