@@ -13,9 +13,9 @@ _RAN_IN: dict[str, int] = {}
 
 def watch_forks() -> None:
     """Note from now on in every forked process whether TensorFlow ran at that moment, and in this one if it shows."""
-    os.register_at_fork(after_in_child=_note)
+    os.register_at_fork(after_in_child=_note_parent)
     if _has_one_thread():  # were TensorFlow started in this process, its threads would be there, too
-        _note()
+        _note_parent()
 
 
 def refuse_forked_process() -> None:
@@ -28,7 +28,8 @@ def refuse_forked_process() -> None:
         )
 
 
-def _note() -> None:
+def _note_parent() -> None:
+    """Note the process that this one was forked from, if TensorFlow ran there."""
     # TensorFlow starts its threads with its first operation, not when it is imported.
     module = sys.modules.get("tensorflow.python.eager.context")
     context = getattr(module, "_context", None)

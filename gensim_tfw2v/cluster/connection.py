@@ -158,8 +158,9 @@ def device(job: str, task: int) -> str:
 def connect(cluster: Any, any_version: bool = False) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
-    A process is connected to one cluster at a time: connecting to another one ends the earlier connection. Unless
-    `any_version`, ClusterError is raised if tasks run other versions than this process.
+    A process is connected to one cluster at a time: connecting to another one ends the earlier connection, or raises
+    ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
+    than this process.
     """
     global _current
     addresses = addresses_of(cluster)
