@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")  # of Linux; elsewhere nothing is known of the processor
-_BFLOAT16_INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
+_TILE_INSTRUCTIONS = "amx_bf16"
+_BFLOAT16_INSTRUCTIONS = frozenset({"avx512_bf16", _TILE_INSTRUCTIONS})
 
 
 def multiplies_bfloat16() -> bool:
@@ -15,7 +16,19 @@ def multiplies_bfloat16() -> bool:
 
     oneDNN uses them, unless the user has turned it off. Without them such products are slower than float32's.
     """
-    return os.environ.get("TF_ENABLE_ONEDNN_OPTS") != "0" and not _BFLOAT16_INSTRUCTIONS.isdisjoint(_flags())
+    return _uses_onednn() and not _BFLOAT16_INSTRUCTIONS.isdisjoint(_flags())
+
+
+def multiplies_tiles() -> bool:
+    """Return whether those instructions multiply whole tiles of matrices, so that products cost little beside copies.
+
+    Cores that have them also have twice the second-level cache of those with the other ones, two megabytes.
+    """
+    return _uses_onednn() and _TILE_INSTRUCTIONS in _flags()
+
+
+def _uses_onednn() -> bool:
+    return os.environ.get("TF_ENABLE_ONEDNN_OPTS") != "0"
 
 
 @functools.cache

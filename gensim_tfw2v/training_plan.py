@@ -12,7 +12,7 @@ from gensim_tfw2v.corpus_reading import CorpusReading
 from gensim_tfw2v.model_state import UNSET_BATCH_WORDS
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
-from gensim_tfw2v.processor import multiplies_bfloat16
+from gensim_tfw2v.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.training import EpochPlan
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.tuning import choose_batch_shape, choose_compute_dtype, choose_update_bound, negatives_hit_targets
@@ -64,6 +64,7 @@ class TrainingPlan(CorpusReading):
             self.run_tokens,
             self.shared_negatives,
             half_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
+            tiled=multiplies_tiles(),
         )
         bound_rates = choose_update_bound(self.negative) if self.update_bound is None else self.update_bound
         settings = StepSettings(

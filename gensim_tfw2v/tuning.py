@@ -16,6 +16,7 @@ _MOST_TOKENS = 1024
 # With negative sampling 1,024 are a little faster and score lower; with the tree they are slower if products are of
 # bfloat16, and faster otherwise.
 _MOST_CBOW_TOKENS = 2048
+_TILED_TREE_ROOM = 2  # times these limits where CBOW's products with the tree are made in tiles
 _MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
@@ -49,7 +50,8 @@ class _Run(NamedTuple):
 _SKIP_GRAM_RUN, _LONG_SKIP_GRAM_RUN, _CBOW_RUN = _Run(16, 11 / 8), _Run(32, 11 / 16), _Run(32, 1 / 2)
 _LONG_VECTOR = 256  # numbers
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
-_TREE_RUN_TOKENS = 16  # where there are no negatives to share
+# Where there are no negatives to share. CBOW mixes fewer rows in longer ones, and tiles make up for the arithmetic.
+_TREE_RUN_TOKENS, _TILED_TREE_RUN_TOKENS = 16, 32
 
 
 def choose_batch_shape(
@@ -63,6 +65,7 @@ def choose_batch_shape(
     run_tokens: int | None = None,
     shared_negatives: int | None = None,
     half_products: bool = False,
+    tiled: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -81,12 +84,17 @@ def choose_batch_shape(
         The user's own choice.
     half_products : bool
         Whether products are of bfloat16 if batches are large enough.
+    tiled : bool
+        Whether the processor multiplies those in tiles.
     """
+    tiled_tree = tiled and half_products and tree and not (skip_gram or negative)
     run = _usual_run(skip_gram, len(kept_counts) < _SMALL_VOCABULARY, vector_size)
     if run_tokens is None:
-        run_tokens = _as_long_as_the_window(run.tokens, window) if negative else _TREE_RUN_TOKENS
+        tree_run_tokens = _TILED_TREE_RUN_TOKENS if tiled_tree else _TREE_RUN_TOKENS
+        run_tokens = _as_long_as_the_window(run.tokens, window) if negative else tree_run_tokens
     if batch_tokens is None:
-        limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree, half_products)
+        room = _TILED_TREE_ROOM if tiled_tree else 1
+        limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree, half_products, room)
         least = _LEAST_BATCH_TOKENS
         if tree:
             least = _LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else _LEAST_CBOW_TREE_TOKENS
@@ -127,14 +135,15 @@ def _batch_limits(
     skip_gram: bool,
     tree: bool,
     half_products: bool,
+    room: float,
 ) -> list[float]:
-    """Return what limits a batch, each in tokens."""
+    """Return what limits a batch, each in tokens; all but those of small corpora are `room` times as large."""
     tokens = float(kept_counts.sum())
     short_of_room = tree and not half_products
     limits = [
-        _MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS,
-        _MOST_NUMBERS / vector_size,
-        _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
+        room * (_MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS),
+        room * _MOST_NUMBERS / vector_size,
+        room * _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]
     if negative:
         limits.append(len(kept_counts) / _WORDS_PER_BATCH_TOKEN)

@@ -43,3 +43,23 @@ def test_bfloat16_is_multiplied_by_instructions_for_it(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert processor.multiplies_bfloat16() is expected
+
+
+@pytest.mark.parametrize(
+    ("told", "onednn", "expected"),
+    [
+        (PLAIN, "1", False),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16"), "1", False),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16 amx_bf16"), "1", True),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16 amx_bf16"), "0", False),
+    ],
+    ids=["without", "avx512", "amx", "without oneDNN"],
+)
+def test_tiles_are_multiplied_by_instructions_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, onednn: str, expected: bool
+) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text(told)
+    monkeypatch.setattr(processor, "_CPUINFO", path)
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", onednn)
+    assert processor.multiplies_tiles() is expected

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.batches import BatchShape
 from gensim_tfw2v.tuning import (
     choose_batch_shape,
     choose_block_words,
@@ -121,6 +122,18 @@ def test_large_batches_through_the_tree_are_for_short_numbers(negative: int) -> 
         for half in (False, True)
     )
     assert long < short
+
+
+def test_tiles_double_batches_and_runs_of_cbow_through_the_tree_alone() -> None:
+    counts = np.append(even_counts(10**6), 3e6)  # one word limits the batch
+
+    def shape(skip_gram: bool, negative: int, tree: bool, half: bool, tiled: bool) -> BatchShape:
+        return choose_batch_shape(counts, 100, 5, negative, skip_gram, tree, half_products=half, tiled=tiled)
+
+    usual, tiled = (shape(False, 0, True, True, tiles) for tiles in (False, True))
+    assert (tiled.batch_tokens, tiled.run_tokens) == (2 * usual.batch_tokens, 2 * usual.run_tokens)
+    for others in [(True, 0, True, True), (False, 5, True, True), (False, 5, False, True), (False, 0, True, False)]:
+        assert shape(*others, tiled=True) == shape(*others, tiled=False)
 
 
 def test_runs_of_a_large_vocabulary_share_fewer_negatives_and_are_longer_in_cbow() -> None:
