@@ -16,8 +16,8 @@ _MOST_TOKENS = 1024
 # With negative sampling 1,024 are a little faster and score lower; with the tree they are slower if products are of
 # bfloat16, and faster otherwise.
 _MOST_CBOW_TOKENS = 2048
-_TILED_TREE_ROOM = 2  # times these limits where CBOW's products with the tree are made in tiles
 _MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
+_TILED_TREE_ROOM = 2  # times these limits and that of touches, where CBOW is trained through the tree in tiles
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
