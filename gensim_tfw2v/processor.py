@@ -20,9 +20,9 @@ def multiplies_bfloat16() -> bool:
 
 
 def multiplies_tiles() -> bool:
-    """Return whether those instructions multiply whole tiles of matrices, so that products cost little beside copies.
+    """Return whether those instructions multiply whole tiles of matrices.
 
-    Cores that have them also have twice the second-level cache of those with the other ones, two megabytes.
+    The cores measured that have them have two megabytes of second-level cache, twice those of the ones without.
     """
     return _uses_onednn() and _TILE_INSTRUCTIONS in _flags()
 

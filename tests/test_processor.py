@@ -20,20 +20,25 @@ def nothing_remembered() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("told", "environment", "expected"),
+    ("told", "environment", "bfloat16", "tiles"),
     [
-        (PLAIN, {}, False),
-        (PLAIN.replace("avx512_vnni", "avx512_bf16"), {}, True),
-        (PLAIN.replace("avx512_vnni", "amx_bf16"), {"TF_ENABLE_ONEDNN_OPTS": "1"}, True),
-        (PLAIN.replace("avx512_vnni", "avx512_bf16"), {"TF_ENABLE_ONEDNN_OPTS": "0"}, False),
-        ("Features\t: fp asimd bf16\n", {}, False),
-        ("", {}, False),
-        (None, {}, False),
+        (PLAIN, {}, False, False),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16"), {}, True, False),
+        (PLAIN.replace("avx512_vnni", "amx_bf16"), {"TF_ENABLE_ONEDNN_OPTS": "1"}, True, True),
+        (PLAIN.replace("avx512_vnni", "avx512_bf16 amx_bf16"), {"TF_ENABLE_ONEDNN_OPTS": "0"}, False, False),
+        ("Features\t: fp asimd bf16\n", {}, False, False),
+        ("", {}, False, False),
+        (None, {}, False, False),
     ],
     ids=["without", "avx512", "amx", "without oneDNN", "not x86", "empty", "not Linux"],
 )
-def test_bfloat16_is_multiplied_by_instructions_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str | None, environment: dict[str, str], expected: bool
+def test_bfloat16_and_tiles_are_multiplied_by_instructions_for_them(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    told: str | None,
+    environment: dict[str, str],
+    bfloat16: bool,
+    tiles: bool,
 ) -> None:
     path = tmp_path / "cpuinfo"
     if told is not None:
@@ -42,24 +47,5 @@ def test_bfloat16_is_multiplied_by_instructions_for_it(
     monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert processor.multiplies_bfloat16() is expected
-
-
-@pytest.mark.parametrize(
-    ("told", "onednn", "expected"),
-    [
-        (PLAIN, "1", False),
-        (PLAIN.replace("avx512_vnni", "avx512_bf16"), "1", False),
-        (PLAIN.replace("avx512_vnni", "avx512_bf16 amx_bf16"), "1", True),
-        (PLAIN.replace("avx512_vnni", "avx512_bf16 amx_bf16"), "0", False),
-    ],
-    ids=["without", "avx512", "amx", "without oneDNN"],
-)
-def test_tiles_are_multiplied_by_instructions_for_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, onednn: str, expected: bool
-) -> None:
-    path = tmp_path / "cpuinfo"
-    path.write_text(told)
-    monkeypatch.setattr(processor, "_CPUINFO", path)
-    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", onednn)
-    assert processor.multiplies_tiles() is expected
+    assert processor.multiplies_bfloat16() is bfloat16
+    assert processor.multiplies_tiles() is tiles
