@@ -324,8 +324,11 @@ class _Step:
                     lambda: tf.zeros([]),
                 )
             )
-        # Writing back old - step copies whole rows: over twice as fast as adding in place.
-        return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=_gather(table, rows) - steps)
+        # Writing back old - step copies whole rows: over twice as fast as adding in place. What other threads write to
+        # the same rows between the reading and the writing is lost, so that no other operation may come between.
+        with tf.control_dependencies([steps]):
+            old = _gather(table, rows)
+        return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=old - steps)
 
     def _rows(self, table: tf.Tensor, segments: Segments, numbers: tf.Tensor) -> tf.Tensor:
         """Return rows of a table [..., D] for products.

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
-_WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
+# A small vocabulary comes with a small corpus, which needs its updates in many small steps.
+_WORDS_PER_BATCH_TOKEN, _TOKENS_A_ROOT_OF_WORDS = 16, 11.0
 _MOST_TOKENS = 1024
 # With negative sampling 1,024 are a little faster and score lower; with the tree they are slower if products are of
 # bfloat16, and faster otherwise.
@@ -22,6 +23,7 @@ _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
+_SKIP_GRAM_TOKENS_A_ROOT, _CBOW_TOKENS_A_ROOT = 0.6, 4.0  # fewer steps do for small corpora: see `_share`
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _MOST_TREE_PAIRS = 4096  # of a batch: a step copies a vector for each of them
 _USUAL_NEGATIVE = 5  # draws a pair
@@ -146,12 +148,19 @@ def _batch_limits(
         room * _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]
     if negative:
-        limits.append(len(kept_counts) / _WORDS_PER_BATCH_TOKEN)
-    if tree:
-        limits.append(tokens / (_SKIP_GRAM_TREE_BATCHES if skip_gram else _CBOW_TREE_BATCHES))
+        limits.append(_share(len(kept_counts), _WORDS_PER_BATCH_TOKEN, _TOKENS_A_ROOT_OF_WORDS))
+    if tree and skip_gram:
+        limits.append(_share(tokens, _SKIP_GRAM_TREE_BATCHES, _SKIP_GRAM_TOKENS_A_ROOT))
+    elif tree:
+        limits.append(_share(tokens, _CBOW_TREE_BATCHES, _CBOW_TOKENS_A_ROOT))
     if tree and skip_gram:
         limits.append(_MOST_TREE_PAIRS / (window + 1))
     return limits
+
+
+def _share(size: float, parts: int, by_root: float) -> float:
+    """Return one of so many parts of `size`, or for small sizes so many times its cube root, which is larger there."""
+    return max(size / parts, by_root * float(np.cbrt(size)))
 
 
 def _power_of_two_below(value: float) -> int:

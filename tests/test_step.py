@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placements import PLACEMENTS
 from reference import ReferenceBatch, ReferenceModel, context_positions
+from tensorflow.core.framework.graph_pb2 import GraphDef
 
 from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
+from gensim_tfw2v.graph_arguments import graph_definition
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.vocabulary import NegativeSampler
@@ -164,3 +166,37 @@ def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
         list(zip(np.atleast_1d(point).tolist(), np.atleast_1d(code).tolist(), strict=True))
         for point, code in zip(model.wv.expandos["point"], model.wv.expandos["code"], strict=True)
     ]
+
+
+@pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
+def test_rows_are_read_again_when_their_steps_are_known_and_not_before(
+    skip_gram: bool, negative: int, tree: bool
+) -> None:
+    """What other threads write between a row's reading and its writing is lost."""
+    step = StepSettings(
+        skip_gram=skip_gram,
+        mean_context=True,
+        window=5,
+        run_tokens=16,
+        negative=negative,
+        shared_negatives=6,
+        hierarchical_softmax=tree,
+        spare_targets=True,
+        update_bound=1.0,
+        count_bounded=False,
+        compute_dtype="float32",
+    )
+    functions = GraphDef.FromString(graph_definition(step)).library.function
+    bodies = [{node.name: node for node in function.node_def} for function in functions]
+    written = [(body, node) for body in bodies for node in body.values() if node.op.startswith("ResourceScatter")]
+    assert len(written) == 1 + bool(negative) + tree
+    for body, node in written:
+        moved = body[operation_of(node.input[2])]
+        old, steps = (body[operation_of(name)] for name in moved.input)
+        assert (moved.op, old.op) == ("Sub", "ResourceGather")
+        assert "^" + steps.name in old.input
+
+
+def operation_of(tensor: str) -> str:
+    """Return the name of the operation that a tensor of a function's body comes from."""
+    return tensor.partition(":")[0]
