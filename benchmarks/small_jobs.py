@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations, product
 from typing import Any
 
+from agreement import FREQUENT_WORDS, NEIGHBOURS, Agreement, Likeness, agreement, likeness_of
 from jobs import MODES, usable_cores
 from reports import MISSING, add_output_arguments, start_report
 
@@ -21,6 +23,9 @@ _NOTES = (
     "(its seconds are in the settings) and gensim's models are trained between ours.",
     "train s: seconds of train() alone, first time and median of the further ones, which differ in their seed only.",
     "new graphs: objectives traced for the first time, of which a process needs one for each kind of model.",
+    f"similarities, neighbours: rank correlation of the similarities of the {FREQUENT_WORDS} most frequent words, and "
+    f"share of their {NEIGHBOURS} nearest neighbours in common, over all pairs of our models and gensim's; then over "
+    "all pairs of gensim's models. Each model has a seed of its own.",
 )
 
 
@@ -29,15 +34,17 @@ class SmallJob:
     """One kind of small model."""
 
     name: str
+    mode: str
     sentences: Sentences
     arguments: dict[str, Any]
 
 
 @dataclass
 class Timing:
-    """What a kind of small model took, in seconds."""
+    """What a kind of small model took, in seconds, and what it learnt."""
 
     name: str
+    mode: str
     raw_words: int
     vocabulary: int
     first: float
@@ -45,6 +52,8 @@ class Timing:
     gensim_first: float
     gensim_further: float | None
     new_graphs: int
+    agreement: Agreement | None  # with gensim's models
+    gensim_agreement: Agreement | None  # among gensim's models
 
 
 def graphs_made() -> int:
@@ -57,33 +66,35 @@ def graphs_made() -> int:
 def main(argv: list[str] | None = None) -> int:
     """Time the jobs; the exit status is 0."""
     arguments = _parser().parse_args(argv)
-    report = start_report("Small models in one process", arguments, ("mode", "epochs", "workers", "repeats"), _NOTES)
+    report = start_report("Small models in one process", arguments, ("modes", "epochs", "workers", "repeats"), _NOTES)
     from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
     began = time.perf_counter()
     load_tensorflow()
     report.settings["tensorflow_import_seconds"] = round(time.perf_counter() - began, 2)
-    timings = [time_job(job, arguments.repeats) for job in small_jobs(arguments)]
+    jobs = [job for mode in arguments.modes for job in small_jobs(mode, arguments)]
+    timings = [time_job(job, arguments.repeats) for job in jobs]
     print(report.save({"Results": _table(timings)}, {"rows": [asdict(timing) for timing in timings]}))
     return 0
 
 
-def small_jobs(arguments: argparse.Namespace) -> list[SmallJob]:
+def small_jobs(mode: str, arguments: argparse.Namespace) -> list[SmallJob]:
     """Return the Lee corpus, the same again, and models that differ in one thing each."""
     lee = lee_sentences()
-    skip_gram, tree = MODES[arguments.mode]
+    skip_gram, tree = MODES[mode]
     base: dict[str, Any] = {"sg": skip_gram, "hs": tree, "negative": 0 if tree else 5}
     base |= {"epochs": arguments.epochs, "workers": arguments.workers}
-    return [
-        SmallJob("Lee corpus", lee, base),
-        SmallJob("the same again", lee, base),
-        SmallJob("200 sentences", lee[:200], base),
-        SmallJob("vocabulary of all words", lee[:200], {**base, "min_count": 1}),
-        SmallJob("vector size 64", lee[:200], {**base, "vector_size": 64}),
-        SmallJob("window 3", lee[:200], {**base, "window": 3}),
-        SmallJob("window 10", lee[:200], {**base, "window": 10}),
-        SmallJob("20 sentences", lee[:20], base),
+    kinds: list[tuple[str, Sentences, dict[str, Any]]] = [
+        ("Lee corpus", lee, base),
+        ("the same again", lee, base),
+        ("200 sentences", lee[:200], base),
+        ("vocabulary of all words", lee[:200], {**base, "min_count": 1}),
+        ("vector size 64", lee[:200], {**base, "vector_size": 64}),
+        ("window 3", lee[:200], {**base, "window": 3}),
+        ("window 10", lee[:200], {**base, "window": 10}),
+        ("20 sentences", lee[:20], base),
     ]
+    return [SmallJob(name, mode, sentences, arguments_of) for name, sentences, arguments_of in kinds]
 
 
 def lee_sentences() -> list[list[str]]:
@@ -103,13 +114,19 @@ def time_job(job: SmallJob, repeats: int) -> Timing:
 
     ours: list[float] = []
     gensims: list[float] = []
+    learnt: list[Likeness] = []
+    learnt_by_gensim: list[Likeness] = []
     before = graphs_made()
     for turn in range(repeats):
         seconds, model = _train_seconds(TFWord2Vec, job, seed=1 + turn)
         ours.append(seconds)
-        gensims.append(_train_seconds(Word2Vec, job, seed=1 + turn)[0])
+        learnt.append(likeness_of(model.wv))
+        seconds, model = _train_seconds(Word2Vec, job, seed=1 + repeats + turn)
+        gensims.append(seconds)
+        learnt_by_gensim.append(likeness_of(model.wv))
     return Timing(
         name=job.name,
+        mode=job.mode,
         raw_words=model.corpus_total_words,
         vocabulary=len(model.wv),
         first=ours[0],
@@ -117,6 +134,8 @@ def time_job(job: SmallJob, repeats: int) -> Timing:
         gensim_first=gensims[0],
         gensim_further=_median_of_further(gensims),
         new_graphs=graphs_made() - before,
+        agreement=_agreement_of(product(learnt, learnt_by_gensim)),
+        gensim_agreement=_agreement_of(combinations(learnt_by_gensim, 2)),
     )
 
 
@@ -132,21 +151,41 @@ def _median_of_further(seconds: list[float]) -> float | None:
     return statistics.median(seconds[1:]) if len(seconds) > 1 else None
 
 
+def _agreement_of(pairs: Iterable[tuple[Likeness, Likeness]]) -> Agreement | None:
+    pairs = list(pairs)
+    return agreement(pairs) if pairs else None
+
+
 def _table(timings: Sequence[Timing]) -> list[list[str]]:
-    heading = ["model", "raw words", "vocabulary", "train s, first", "further", "gensim s, first", "further"]
-    table = [[*heading, "new graphs"]]
+    heading = ["mode", "model", "raw words", "vocabulary", "train s, first", "further", "gensim s, first", "further"]
+    table = [[*heading, "new graphs", "similarities", "among gensim's", "neighbours", "among gensim's"]]
     for timing in timings:
         seconds = (timing.first, timing.further, timing.gensim_first, timing.gensim_further)
-        shown = (MISSING if value is None else f"{value:.3f}" for value in seconds)
-        table.append([timing.name, f"{timing.raw_words:,}", f"{timing.vocabulary:,}", *shown, str(timing.new_graphs)])
+        nothing = (None, None)
+        agreements = zip(timing.agreement or nothing, timing.gensim_agreement or nothing, strict=True)
+        table.append(
+            [
+                timing.mode,
+                timing.name,
+                f"{timing.raw_words:,}",
+                f"{timing.vocabulary:,}",
+                *map(_shown, seconds),
+                str(timing.new_graphs),
+                *(_shown(value) for of_both in agreements for value in of_both),
+            ]
+        )
     return table
+
+
+def _shown(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3f}"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Time small models trained one after the other in one process.")
     add = parser.add_argument
     add_output_arguments(parser, "small_jobs")
-    add("--mode", choices=list(MODES), default="cbow-neg", help="default: cbow-neg, as gensim's own")
+    add("--modes", nargs="+", choices=list(MODES), default=["cbow-neg"], help="default: cbow-neg, as gensim's own")
     add("--epochs", type=int, default=5, metavar="N", help="default: 5")
     add("--repeats", type=int, default=3, metavar="N", help="models of each kind (default 3)")
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
