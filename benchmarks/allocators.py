@@ -75,7 +75,7 @@ def _answer(stepper: subprocess.Popen[str]) -> float:
 def _serve(job: Job, blocks: int) -> None:
     """Answer each line of the standard input with nanoseconds a token."""
     use_checkout()
-    maker, placement, chunks = prepare(job, blocks)
+    maker, placement, chunks, _ = prepare(job, blocks)
     prepared = [with_rate(make_block(maker, chunk), job.alpha, measure_every=0) for chunk in chunks]
     tokens = sum(each.block.tokens for each in prepared)
 

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     report = start_report("Profile of a block", arguments, _SETTINGS, _NOTES)
     job = job_from(arguments, system="tfw2v", workers=1)
-    maker, placement, chunks = prepare(job, arguments.blocks)
+    maker, placement, chunks, _ = prepare(job, arguments.blocks)
     host, blocks = profile_host(maker, chunks)
     tokens = sum(block.tokens for block in blocks)
     make_seconds = _seconds_of(lambda: [make_block(maker, chunk) for chunk in chunks])
@@ -57,8 +57,8 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
-    """Return the model's block maker, a placement with its tables, and the first chunks of the corpus."""
+def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
+    """Return the model's block maker, a placement with its tables, the first chunks of the corpus, and the tables."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.current_model import tables_of
 
@@ -70,8 +70,9 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any]]:
     source.close()
     settings, maker = model._step_and_blocks(place)
     placement = place.make(settings, maker)
-    placement.load(tables_of(model))
-    return maker, placement, chunks
+    tables = tables_of(model)
+    placement.load(tables)
+    return maker, placement, chunks, tables
 
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from gensim_tfw2v.batches import BatchShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
-# A small vocabulary comes with a small corpus, which needs its updates in many small steps.
-_WORDS_PER_BATCH_TOKEN, _TOKENS_A_ROOT_OF_WORDS = 16, 11.0
+_WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
+_CBOW_TOKENS_A_ROOT_OF_WORDS = 11.0  # fewer steps do for CBOW on small corpora: see `_share`
 _MOST_TOKENS = 1024
 # With negative sampling 1,024 are a little faster and score lower; with the tree they are slower if products are of
 # bfloat16, and faster otherwise.
@@ -23,7 +23,7 @@ _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
-_SKIP_GRAM_TOKENS_A_ROOT, _CBOW_TOKENS_A_ROOT = 0.6, 4.0  # fewer steps do for small corpora: see `_share`
+_SKIP_GRAM_TOKENS_A_ROOT, _CBOW_TOKENS_A_ROOT = 0.6, 4.0  # and likewise through the tree
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _MOST_TREE_PAIRS = 4096  # of a batch: a step copies a vector for each of them
 _USUAL_NEGATIVE = 5  # draws a pair
@@ -148,7 +148,8 @@ def _batch_limits(
         room * _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]
     if negative:
-        limits.append(_share(len(kept_counts), _WORDS_PER_BATCH_TOKEN, _TOKENS_A_ROOT_OF_WORDS))
+        by_root = 0.0 if skip_gram else _CBOW_TOKENS_A_ROOT_OF_WORDS
+        limits.append(_share(len(kept_counts), _WORDS_PER_BATCH_TOKEN, by_root))
     if tree and skip_gram:
         limits.append(_share(tokens, _SKIP_GRAM_TREE_BATCHES, _SKIP_GRAM_TOKENS_A_ROOT))
     elif tree:

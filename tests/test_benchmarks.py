@@ -15,6 +15,7 @@ from typing import Any
 import allocators
 import compare
 import machine
+import numpy as np
 import profile_step
 import psutil
 import pytest
@@ -22,6 +23,8 @@ import runner
 import summaries
 import sweep
 import systems
+from agreement import Likeness, agreement, likeness_of
+from gensim.models import KeyedVectors
 from gensim_systems import BlockTimes
 from jobs import MODES, Job, usable_cores
 from reports import markdown_table
@@ -220,6 +223,32 @@ def test_small_jobs_reports_times_and_traces_of_every_kind_of_model(tmp_path: Pa
     assert all(row["first"] > 0 and row["gensim_first"] > 0 for row in rows)
     # One graph for vocabularies whose negatives often hit their targets, one for the others.
     assert sum(row["new_graphs"] for row in rows) <= 2, "a further small model was traced anew"
+
+
+def test_small_jobs_says_how_far_models_agree_where_there_are_several(tmp_path: Path) -> None:
+    small = ("--modes", "sg-neg", "--repeats", 2, "--epochs", 1, "--workers", 1, "--output", tmp_path)
+    done = run_command("small_jobs.py", *small)
+    first = json.loads((tmp_path / "small_jobs.json").read_text())["rows"][0]
+    assert done.returncode == 0, done.stderr
+    assert all(0 < share < 1 for share in (*first["agreement"], *first["gensim_agreement"]))
+
+
+def test_a_model_agrees_with_itself_and_with_nothing_that_is_turned_round() -> None:
+    vectors = KeyedVectors(3)
+    vectors.add_vectors([f"w{i}" for i in range(50)], np.random.default_rng(1).normal(size=(50, 3)))
+    own = likeness_of(vectors)
+    assert agreement([(own, own)]) == (pytest.approx(1), 1)
+    other = Likeness(-own.similarities, [set() for _ in own.neighbours])
+    assert agreement([(own, other), (other, own)]) == (pytest.approx(-1), 0)
+
+
+def test_lost_steps_tells_what_two_threads_keep(tmp_path: Path) -> None:
+    small = ("--vector-size", 10, "--repeats", 1, "--modes", "cbow-neg", "sg-hs", "--output", tmp_path)
+    done = run_command("lost_steps.py", corpus_in(tmp_path), *small)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "lost_steps.json").read_text())["rows"]
+    assert [row["mode"] for row in rows] == ["cbow-neg", "sg-hs"]
+    assert all(0.3 < kept < 1.1 for row in rows for kept in row["kept"][0])
 
 
 def test_logging_cost_reports_rounds_with_and_without_a_log(tmp_path: Path) -> None:

@@ -206,11 +206,13 @@ def test_negatives_hit_targets_in_small_vocabularies_only() -> None:
 def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus(
     skip_gram: bool, least: int, batches: int
 ) -> None:
-    counts = even_counts(300)
-    chosen = choose_batch_shape(counts, 100, 5, 0, skip_gram, True).batch_tokens
-    assert chosen == least
-    larger = choose_batch_shape(1000 * counts, 100, 5, 0, skip_gram, True).batch_tokens
-    assert chosen < larger <= 1000 * counts.sum() / batches
+    tokens = 300 * 10.0 ** np.arange(6)
+    chosen = [choose_batch_shape(even_counts(300) * n / 3e4, 100, 5, 0, skip_gram, True).batch_tokens for n in tokens]
+    assert chosen[0] == least
+    assert chosen == sorted(chosen) and chosen[-1] > least
+    steps = tokens / chosen
+    assert (np.diff(steps) > 0).all()
+    assert steps[-1] >= batches
 
 
 def test_skip_gram_through_the_tree_spells_out_pairs_and_so_limits_blocks_and_batches_of_wide_windows() -> None:
