@@ -94,7 +94,7 @@ def small_jobs(mode: str, arguments: argparse.Namespace) -> list[SmallJob]:
         ("window 10", lee[:200], {**base, "window": 10}),
         ("20 sentences", lee[:20], base),
     ]
-    return [SmallJob(name, mode, sentences, arguments_of) for name, sentences, arguments_of in kinds]
+    return [SmallJob(name, mode, sentences, settings) for name, sentences, settings in kinds]
 
 
 def lee_sentences() -> list[list[str]]:

@@ -152,10 +152,9 @@ def _batch_limits(
         limits.append(_share(len(kept_counts), _WORDS_PER_BATCH_TOKEN, by_root))
     if tree and skip_gram:
         limits.append(_share(tokens, _SKIP_GRAM_TREE_BATCHES, _SKIP_GRAM_TOKENS_A_ROOT))
+        limits.append(_MOST_TREE_PAIRS / (window + 1))
     elif tree:
         limits.append(_share(tokens, _CBOW_TREE_BATCHES, _CBOW_TOKENS_A_ROOT))
-    if tree and skip_gram:
-        limits.append(_MOST_TREE_PAIRS / (window + 1))
     return limits
 
 
