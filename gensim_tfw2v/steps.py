@@ -325,7 +325,7 @@ class _Step:
                 )
             )
         # Writing back old - step copies whole rows: over twice as fast as adding in place. What other threads write to
-        # the same rows between the reading and the writing is lost, so that no other operation may come between.
+        # the same rows between the reading and the writing is lost: hence they are read as late as can be.
         with tf.control_dependencies([steps]):
             old = _gather(table, rows)
         return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=old - steps)

@@ -148,8 +148,9 @@ def _batch_limits(
         room * _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]
     if negative:
-        by_root = 0.0 if skip_gram else _CBOW_TOKENS_A_ROOT_OF_WORDS
-        limits.append(_share(len(kept_counts), _WORDS_PER_BATCH_TOKEN, by_root))
+        words = len(kept_counts)
+        share = _share(words, _WORDS_PER_BATCH_TOKEN, _CBOW_TOKENS_A_ROOT_OF_WORDS)
+        limits.append(words / _WORDS_PER_BATCH_TOKEN if skip_gram else share)
     if tree and skip_gram:
         limits.append(_share(tokens, _SKIP_GRAM_TREE_BATCHES, _SKIP_GRAM_TOKENS_A_ROOT))
         limits.append(_MOST_TREE_PAIRS / (window + 1))

@@ -106,6 +106,11 @@ def test_batches_shrink_with_the_vocabulary_and_grow_no_further_than_the_cache()
     assert wide < sizes[2]
 
 
+def test_small_vocabularies_have_larger_batches_in_cbow_than_in_skip_gram() -> None:
+    skip_gram, cbow = (choose_batch_shape(even_counts(1750), 100, 5, 5, sg, False).batch_tokens for sg in (True, False))
+    assert (skip_gram, cbow) == (64, 128)
+
+
 @pytest.mark.parametrize("vector_size", [50, 100, 128, 300, 500, 1000])
 @pytest.mark.parametrize("skip_gram", [True, False])
 def test_the_vectors_of_a_batch_take_a_megabyte_at_most(skip_gram: bool, vector_size: int) -> None:
@@ -209,6 +214,7 @@ def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus(
     tokens = 300 * 10.0 ** np.arange(6)
     chosen = [choose_batch_shape(even_counts(300) * n / 3e4, 100, 5, 0, skip_gram, True).batch_tokens for n in tokens]
     assert chosen[0] == least
+    assert chosen[2] * batches > 2 * tokens[2]  # fewer steps do for small corpora
     assert chosen == sorted(chosen) and chosen[-1] > least
     steps = tokens / chosen
     assert (np.diff(steps) > 0).all()
