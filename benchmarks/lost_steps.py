@@ -13,11 +13,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from jobs import MODES, TUNING, Job, add_corpus_argument, add_model_arguments, job_from, number_from
+from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
 from profile_step import make_block, prepare, with_rate
 from reports import add_output_arguments, start_report
 
-_SETTINGS = ("modes", "vector_size", "window", "negative", "sample", *TUNING, "blocks", "repeats")
+_SETTINGS = ("modes", "vector_size", "window", "negative", "sample", "batch_tokens", "blocks", "repeats")
 _THREADS = 2
 _LEARNING_RATE = 1e-4
 _SPREAD = 0.1  # of random rows
@@ -98,8 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--vector-size", type=number_from(1), default=100, metavar="N", help="default: 100")
     add("--blocks", type=number_from(1), default=4, metavar="N", help="blocks that each thread trains (default 4)")
     add("--repeats", type=number_from(1), default=5, metavar="N", help="default: 5")
-    for name in TUNING:
-        add(f"--{name.replace('_', '-')}", type=number_from(1), metavar="N", help="default: chosen")
+    add("--batch-tokens", type=number_from(1), metavar="N", help="default: chosen")
     add_model_arguments(parser)
     return parser
 

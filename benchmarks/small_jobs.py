@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from typing import Any
@@ -52,7 +52,7 @@ class Timing:
     gensim_first: float
     gensim_further: float | None
     new_graphs: int
-    agreement: Agreement | None  # with gensim's models
+    agreement: Agreement  # with gensim's models
     gensim_agreement: Agreement | None  # among gensim's models
 
 
@@ -134,8 +134,8 @@ def time_job(job: SmallJob, repeats: int) -> Timing:
         gensim_first=gensims[0],
         gensim_further=_median_of_further(gensims),
         new_graphs=graphs_made() - before,
-        agreement=_agreement_of(product(learnt, learnt_by_gensim)),
-        gensim_agreement=_agreement_of(combinations(learnt_by_gensim, 2)),
+        agreement=agreement(product(learnt, learnt_by_gensim)),
+        gensim_agreement=agreement(combinations(learnt_by_gensim, 2)) if repeats > 1 else None,
     )
 
 
@@ -151,18 +151,12 @@ def _median_of_further(seconds: list[float]) -> float | None:
     return statistics.median(seconds[1:]) if len(seconds) > 1 else None
 
 
-def _agreement_of(pairs: Iterable[tuple[Likeness, Likeness]]) -> Agreement | None:
-    pairs = list(pairs)
-    return agreement(pairs) if pairs else None
-
-
 def _table(timings: Sequence[Timing]) -> list[list[str]]:
     heading = ["mode", "model", "raw words", "vocabulary", "train s, first", "further", "gensim s, first", "further"]
     table = [[*heading, "new graphs", "similarities", "among gensim's", "neighbours", "among gensim's"]]
     for timing in timings:
         seconds = (timing.first, timing.further, timing.gensim_first, timing.gensim_further)
-        nothing = (None, None)
-        agreements = zip(timing.agreement or nothing, timing.gensim_agreement or nothing, strict=True)
+        agreements = zip(timing.agreement, timing.gensim_agreement or (None, None), strict=True)
         table.append(
             [
                 timing.mode,
