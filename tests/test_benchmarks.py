@@ -1,4 +1,4 @@
-"""The commands in benchmarks/: they measure and save what they promise, and their arithmetic is right."""
+"""The commands in benchmarks/ measure and save what they promise."""
 
 from __future__ import annotations
 
@@ -14,20 +14,11 @@ from typing import Any
 
 import allocators
 import compare
-import machine
-import numpy as np
-import profile_step
 import psutil
 import pytest
-import runner
-import summaries
 import sweep
 import systems
-from agreement import Likeness, agreement, likeness_of
-from gensim.models import KeyedVectors
-from gensim_systems import BlockTimes
 from jobs import MODES, Job, usable_cores
-from reports import markdown_table
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 PROGRAM = """#!{python}
@@ -60,28 +51,6 @@ def runs_below(pid: int) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
             runs += [child] * ("one_run.py" in " ".join(child.cmdline()))
     return runs
-
-
-def run_record(system: str, turn: int, speed: float, **others: Any) -> dict[str, Any]:
-    """Return a made-up record of a run."""
-    return {
-        "system": system,
-        "mode": "sg-neg",
-        "round": turn,
-        "words_per_second": speed,
-        "started_words_per_second": speed,
-        "train_seconds": 100 / speed,
-        "build_vocab_seconds": 10 / speed,
-        "peak_rss_bytes": 1000,
-        "tensorflow_import_seconds": None,
-        "first_graph_seconds": None,
-        "pairs_per_word": None,
-        "bytes_per_word": None,
-        "loopback_bytes_per_word": None,
-        "scores": {"mean": speed},
-        "finite": True,
-        **others,
-    }
 
 
 @pytest.fixture(scope="module")
@@ -233,15 +202,6 @@ def test_small_jobs_says_how_far_models_agree_where_there_are_several(tmp_path: 
     assert all(0 < share < 1 for share in (*first["agreement"], *first["gensim_agreement"]))
 
 
-def test_a_model_agrees_with_itself_and_with_nothing_that_is_turned_round() -> None:
-    vectors = KeyedVectors(3)
-    vectors.add_vectors([f"w{i}" for i in range(50)], np.random.default_rng(1).normal(size=(50, 3)))
-    own = likeness_of(vectors)
-    assert agreement([(own, own)]) == (pytest.approx(1), 1)
-    other = Likeness(-own.similarities, [set() for _ in own.neighbours])
-    assert agreement([(own, other), (other, own)]) == (pytest.approx(-1), 0)
-
-
 def test_lost_steps_tells_what_two_threads_keep(tmp_path: Path) -> None:
     small = ("--vector-size", 10, "--repeats", 1, "--modes", "cbow-neg", "sg-hs", "--output", tmp_path)
     done = run_command("lost_steps.py", corpus_in(tmp_path), *small)
@@ -299,16 +259,6 @@ def test_operations_compares_what_the_step_does_with_other_ways() -> None:
     ]
 
 
-def test_host_time_of_a_function_is_without_other_functions_of_the_package() -> None:
-    outer, inner, numpys = ("/p/a.py", 1, "outer"), ("/p/b.py", 1, "inner"), ("numpy", 1, "sort")
-    stats = {
-        outer: (1, 1, 1.0, 10.0, {}),
-        inner: (1, 1, 1.0, 6.0, {outer: (1, 1, 1.0, 6.0)}),
-        numpys: (1, 1, 5.0, 5.0, {inner: (1, 1, 5.0, 5.0)}),
-    }
-    assert profile_step.own_seconds(stats, package="/p") == {"a.outer": 4.0, "b.inner": 6.0}
-
-
 @pytest.mark.parametrize(
     ("name", "ending", "flags"),
     [("word2vec", "", ("-iter 7 ", "-size 3 ")), ("fasttext", " + '.vec'", ("-epoch 7 ", "-dim 3 "))],
@@ -354,66 +304,3 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         False,
     )
     assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
-
-
-def test_every_other_round_goes_backwards() -> None:
-    jobs = [Job("tfw2v", "c"), Job("gensim", "c")]
-    assert [job.system for _, job in runner.in_turns(jobs, 3)] == [
-        "tfw2v", "gensim", "gensim", "tfw2v", "tfw2v", "gensim",
-    ]  # fmt: skip
-
-
-def test_a_ratio_is_of_medians_and_its_spread_of_pairs() -> None:
-    ratio = summaries.paired_ratio({0: 10.0, 1: 40.0, 2: 30.0}, {0: 5.0, 1: 10.0, 2: 20.0})
-    assert ratio == summaries.Spread(middle=3.0, low=1.5, high=4.0)
-
-
-def test_a_ratio_without_a_common_round_is_unknown() -> None:
-    assert summaries.paired_ratio({0: 1.0}, {1: 1.0}) is None
-
-
-def test_a_spread_is_median_least_and_largest() -> None:
-    assert summaries.spread([3.0, None, 1.0, 10.0]) == summaries.Spread(3.0, 1.0, 10.0)
-    assert summaries.spread([None]) is None
-
-
-def test_a_score_is_mean_and_sample_standard_deviation() -> None:
-    assert summaries.mean_and_sd([1.0, 3.0]) == summaries.MeanSd(2.0, pytest.approx(2**0.5))
-    assert summaries.mean_and_sd([4.0]) == summaries.MeanSd(4.0, None)
-    assert summaries.mean_and_sd([1.0, None]) is None
-
-
-def test_speed_and_vocabulary_ratios_both_say_how_many_times_as_fast() -> None:
-    runs = [run_record("tfw2v", 0, 40.0), run_record("gensim", 0, 10.0)]
-    ours, gensims = summaries.rows_by(("mode", "system"), runs, ("mode",), {"system": "gensim"})
-    assert ours.speed_ratio == ours.build_vocab_ratio == summaries.Spread(4.0, 4.0, 4.0)
-    assert gensims.speed_ratio == summaries.Spread(1.0, 1.0, 1.0)
-
-
-def test_one_run_that_is_not_finite_makes_its_row_not_finite() -> None:
-    runs = [run_record("tfw2v", 0, 1.0), run_record("tfw2v", 1, 1.0, finite=False)]
-    (row,) = summaries.rows_by(("system",), runs, (), {"system": "gensim"})
-    assert not row.finite
-    assert row.speed_ratio is None
-
-
-def test_failed_runs_count_in_no_row() -> None:
-    runs = [run_record("gensim", 0, 1.0), {"system": "gensim", "round": 1, "error": "no memory"}]
-    assert [row.runs for row in summaries.rows_by(("system",), runs, (), {"system": "gensim"})] == [1]
-
-
-def test_the_first_graph_is_what_the_first_block_took_more_than_the_others() -> None:
-    times = BlockTimes()
-    times.seconds = [3.0]
-    assert times.first_graph_seconds() is None
-    times.seconds = [3.0, 1.0, 0.5, 2.0]
-    assert times.first_graph_seconds() == 2.0
-
-
-def test_only_a_busy_machine_is_warned_about() -> None:
-    assert machine.warnings_about_load(0.5) == []
-    assert "1.25" in machine.warnings_about_load(1.25)[0]
-
-
-def test_a_markdown_table_has_columns_of_equal_width() -> None:
-    assert markdown_table([["a", "bcd"], ["ef", "g"]]).splitlines() == ["| a  | bcd |", "|----|-----|", "| ef | g   |"]
