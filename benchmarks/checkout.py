@@ -1,20 +1,55 @@
-"""Where this checkout is, which commit it has, and how to import the package from it."""
+"""Where this checkout is, which commit it has, and how to import the package from it or as an older commit had it."""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import io
 import os
 import subprocess
 import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+HERE = "here"  # the revision that the files of this checkout are
+_PACKAGE = "gensim_tfw2v"
 
 
 def use_checkout() -> None:
     """Make `import gensim_tfw2v` find this checkout's package, installed or not."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
+
+
+@contextlib.contextmanager
+def package_of(revision: str) -> Iterator[None]:
+    """Make `import gensim_tfw2v` find the package as a commit of this repository has it."""
+    if revision == HERE:
+        use_checkout()
+        yield
+        return
+    command = ["git", "-C", str(ROOT), "archive", revision, _PACKAGE]
+    archive = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+        sys.path[:0] = [folder, str(ROOT)]  # the second for `use_checkout`, which then leaves the first before it
+        yield
+
+
+def revision_from(text: str) -> str:
+    """Return the commit that an argument names, shortened, or "here" as it is."""
+    if text == HERE:
+        return text
+    command = ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", "--short=12", f"{text}^{{commit}}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no commit of the repository in {ROOT}") from None
 
 
 def commit() -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from checkout import HERE, revision_from
+
 # Mode → gensim's `sg` and `hs`; `negative` is 0 where hs is 1.
 MODES: dict[str, tuple[int, int]] = {"sg-neg": (1, 0), "cbow-neg": (0, 0), "sg-hs": (1, 1), "cbow-hs": (0, 1)}
 INPUTS = ("corpus_file", "iterable")
@@ -37,6 +39,7 @@ class Job:
     update_bound: float | None = None
     cluster_dtype: str | None = None  # of rows on their way, where a cluster trains
     compute_dtype: str | None = None  # of products of vectors
+    revision: str = HERE  # of our package
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
 
@@ -141,6 +144,17 @@ def add_dtype_arguments(parser: argparse.ArgumentParser) -> None:
     types = ("bfloat16", "float32")
     parser.add_argument("--compute-dtype", choices=types, help="what products are of, in ours (default: chosen)")
     parser.add_argument("--cluster-dtype", choices=types, help="what a cluster's rows travel as (default: chosen)")
+
+
+def add_revision_argument(parser: argparse.ArgumentParser, **several: Any) -> None:
+    """Add which commit our package is taken from; `several` says how if there can be more than one."""
+    parser.add_argument(
+        "--revision",
+        type=revision_from,
+        metavar="COMMIT",
+        help="take the package from this commit of the repository (default: here, the files as they are)",
+        **({"default": HERE} | several),
+    )
 
 
 def number_from(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:

@@ -11,12 +11,13 @@ import json
 from typing import Any
 
 import systems
-from checkout import use_checkout
+from checkout import package_of, use_checkout
 from jobs import (
     MODES,
     Job,
     add_corpus_argument,
     add_dtype_arguments,
+    add_revision_argument,
     add_training_arguments,
     job_from,
     usable_cores,
@@ -30,7 +31,8 @@ def main(argv: list[str] | None = None) -> int:
     missing = systems.SYSTEMS[job.system].missing()
     if missing:
         raise SystemExit(f"one_run: error: {missing}")
-    print(json.dumps(measure(job)), flush=True)
+    with package_of(job.revision):
+        print(json.dumps(measure(job)), flush=True)
     return 0
 
 
@@ -83,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--shared-negatives", type=int, metavar="N")
     add("--update-bound", type=float, metavar="X")
     add_dtype_arguments(parser)
+    add_revision_argument(parser)
     add("--curve", action="store_true", help="score after every epoch as well; the time of that is not counted")
     return parser
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from checkout import HERE
 from jobs import Job
 from memory import FamilyMemory
 
@@ -64,7 +65,8 @@ def run_all(
     turns = list(in_turns(jobs, repeats))
     for number, (turn, job) in enumerate(turns, start=1):
         tuning = "".join(f" {name}={value}" for name, value in job.own_arguments().items())
-        label = f"[{number}/{len(turns)}] {job.system} {job.mode} {job.vector_size}{tuning} round {turn + 1}"
+        system = job.system if job.revision == HERE else f"{job.system} {job.revision}"
+        label = f"[{number}/{len(turns)}] {system} {job.mode} {job.vector_size}{tuning} round {turn + 1}"
         record = {"round": turn, **dataclasses.asdict(job), "corpus": Path(job.corpus).name}
         try:
             record |= run(job)

@@ -1,4 +1,4 @@
-"""Measures a grid of tuning settings: `python benchmarks/sweep.py --help`."""
+"""Measures a grid of tuning settings, or versions of the package: `python benchmarks/sweep.py --help`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from jobs import MODES, TUNING, Job, add_corpus_argument, add_training_arguments, job_from, number_from, usable_cores
+from checkout import HERE
+from jobs import (
+    MODES,
+    TUNING,
+    Job,
+    add_corpus_argument,
+    add_revision_argument,
+    add_training_arguments,
+    job_from,
+    number_from,
+    usable_cores,
+)
 from reports import add_output_arguments, row_table, say, start_report
 from runner import run_all
 from stopping import status_of
 from summaries import rows_by
 
-_LABELS = (*TUNING, "compute_dtype", "workers")
+_LABELS = ("revision", *TUNING, "compute_dtype", "workers")
 _NOTES = (
     "The columns are those of compare.py; both ratios are to the first point of the grid, measured in the same rounds.",
-    "`default` is what the package chooses by itself.",
+    f"`default` is what the package chooses by itself. `{HERE}` is the package as the files of this checkout have it.",
 )
 
 
@@ -64,7 +75,8 @@ def or_default(value: Callable[[str], Any]) -> Callable[[str], Any]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Measure every combination of tuning settings. Each takes several values, or the word 'default'."
+        description="Measure every combination of tuning settings. Each takes several values, or the word 'default'; "
+        "with --revision, versions of the package."
     )
     add = parser.add_argument
     add_corpus_argument(parser)
@@ -72,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
     add("--vector-size", type=int, default=100, metavar="N", help="default: 100")
     add("--repeats", type=number_from(1), default=1, metavar="N", help="runs of every combination (default 1)")
+    add_revision_argument(parser, nargs="+", default=[HERE])
     add("--batch-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--run-tokens", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--shared-negatives", nargs="+", type=or_default(int), default=[None], metavar="N")

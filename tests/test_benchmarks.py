@@ -6,6 +6,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import allocators
+import checkout
 import compare
 import psutil
 import pytest
@@ -175,6 +177,30 @@ def test_sweep_saves_a_row_for_every_combination(tmp_path: Path) -> None:
     rows = json.loads((tmp_path / "sweep.json").read_text())["rows"]
     assert done.returncode == 0, done.stderr
     assert [(row["label"]["batch_tokens"], row["label"]["update_bound"]) for row in rows] == [(None, 5.0), (64, 5.0)]
+
+
+def test_sweep_trains_with_the_package_as_a_commit_has_it(tmp_path: Path) -> None:
+    here, repository = Path(checkout.ROOT), tmp_path / "repository"
+    shutil.copytree(here / "benchmarks", repository / "benchmarks", ignore=shutil.ignore_patterns("results"))
+    shutil.copytree(here / "gensim_tfw2v", repository / "gensim_tfw2v", ignore=shutil.ignore_patterns("__pycache__"))
+    module = repository / "gensim_tfw2v" / "word2vec.py"
+    module.write_text(module.read_text() + "\nraise RuntimeError('an old bug')\n")
+    git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "Old"]):
+        subprocess.run([*git, *command], check=True)
+    shutil.copy(here / "gensim_tfw2v" / "word2vec.py", module)
+    small = ("--epochs", 1, "--vector-size", 10, "--workers", 1, "--no-scores", "--output", tmp_path)
+    command = [sys.executable, str(repository / "benchmarks" / "sweep.py"), corpus_in(tmp_path), *small]
+    subprocess.run([*map(str, command), "--revision", "HEAD", "here"], check=False)
+    runs = json.loads((tmp_path / "sweep.json").read_text())["runs"]
+    assert [run["revision"] == "here" for run in runs] == [False, True]
+    assert ["an old bug" in run.get("error", "") for run in runs] == [True, False]
+
+
+def test_sweep_refuses_a_commit_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sweep._parser().parse_args([str(corpus_in(tmp_path)), "--revision", "no-such-commit"])
+    assert "'no-such-commit' is no commit of the repository in" in capsys.readouterr().err
 
 
 def test_sweep_refuses_what_is_neither_number_nor_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
