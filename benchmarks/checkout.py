@@ -8,8 +8,8 @@ import io
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,11 +32,11 @@ def package_of(revision: str) -> Iterator[None]:
         use_checkout()
         yield
         return
-    command = ["git", "-C", str(ROOT), "archive", revision, _PACKAGE]
+    command = ["git", "-C", str(ROOT), "archive", "--format=zip", revision, _PACKAGE]
     archive = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(folder, filter="data")
+        with zipfile.ZipFile(io.BytesIO(archive)) as files:
+            files.extractall(folder)
         sys.path[:0] = [folder, str(ROOT)]  # the second for `use_checkout`, which then leaves the first before it
         yield
 

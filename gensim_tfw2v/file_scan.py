@@ -107,7 +107,7 @@ def counted_sentences(
             if part.new_numbering and reader in tallies:
                 tallies.pop(reader).hand_to(vocabulary)
             tallies.setdefault(reader, _Tally()).add(numbers, part.ids)
-            yield lines.join(numbers[part.ids], part.line_lengths)
+            yield lines.join(_renumbered(part.ids, numbers), part.line_lengths)
     for tally in tallies.values():
         tally.hand_to(vocabulary)
     rest = lines.rest()
@@ -126,7 +126,7 @@ def file_sentences(
     lines = _LineJoiner()
     with closing(_numbered_parts(os.path.abspath(path), workers, part_bytes, number)) as parts:
         for _, numbers, part in parts:
-            yield lines.join(numbers[part.ids], part.line_lengths)
+            yield lines.join(_renumbered(part.ids, numbers), part.line_lengths)
     yield lines.rest()
 
 
@@ -140,6 +140,13 @@ def _numbered_parts(
             new = np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
             tables[reader] = new if part.new_numbering else np.concatenate([tables[reader], new])
             yield reader, tables[reader], part
+
+
+def _renumbered(ids: Ids, numbers: Ids) -> Ids:
+    """Return what a table has for each of these places of it."""
+    # "clip" takes less time than looking for places that there are not.
+    renumbered: Ids = numbers.take(ids, mode="clip")
+    return renumbered
 
 
 class RawVocabulary:

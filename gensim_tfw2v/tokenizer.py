@@ -93,15 +93,17 @@ class Tokenizer:
     def _block(self, data: bytes, start: int, stop: int) -> tuple[npt.NDArray[np.int32], Places]:
         """Return the words' numbers, and how many words come before each line end."""
         text = _padded(data, start, stop)
-        edges = np.flatnonzero(np.diff(_white_space(text))) + 1
+        blank = _white_space(text)
+        edges = np.flatnonzero(blank[1:] ^ blank[:-1]) + 1
         begins, ends = edges[::2], edges[1::2]
         sizes = ends - begins
         low, high = _keys(text, begins, sizes)
         places = ((low * _LOW_FACTOR + high * _HIGH_FACTOR) >> np.uint64(64 - TABLE_BITS)).astype(np.intp)
-        ids = self._ids[places]
+        ids = self._ids.take(places, mode="clip")
         # A longer word is never found: it is not put in the table, and no other has its length in its key.
-        found = (self._low_keys[places] == low) & (self._high_keys[places] == high)
-        missed = np.flatnonzero(~found)
+        known = self._low_keys.take(places, mode="clip") == low
+        known &= self._high_keys.take(places, mode="clip") == high
+        missed = np.flatnonzero(~known)
         raw = text.tobytes()
         words = [
             str(raw[begin:end], "utf-8")
@@ -142,6 +144,8 @@ def _white_space(text: Bytes) -> npt.NDArray[np.bool_]:
     """Return which bytes belong to characters that `str.split` splits at."""
     # Unsigned bytes wrap around: these are the ranges 9 to 13 and 28 to 32.
     blank = (text - 9 < 5) | (text - 28 < 5)
+    if text.max() < 0x80:
+        return blank
     leads = np.flatnonzero((text == 0xC2) | ((text >= 0xE1) & (text <= 0xE3)))
     if leads.size:
         codes = (text[leads].astype(np.int32) << 8) + text[leads + 1]
@@ -155,8 +159,12 @@ def _white_space(text: Bytes) -> npt.NDArray[np.bool_]:
 
 def _keys(text: Bytes, begins: Places, sizes: Places) -> tuple[Keys, Keys]:
     """Return the two integers that words of up to 15 bytes are known by."""
-    eight_bytes = np.ndarray((text.size - 7,), dtype="<u8", buffer=text, strides=(1,))
+    # A copy, because numbers that lie where numbers should are fetched in a quarter of the time.
+    eight_bytes = np.ndarray((text.size - 7,), dtype="<u8", buffer=text, strides=(1,)).copy()
     sizes = np.minimum(sizes, _SHORT + 1)
-    low = eight_bytes[begins] & _LOW_MASK[sizes]
-    high = (eight_bytes[begins + 8] & _HIGH_MASK[sizes]) | _LENGTH_TAG[sizes]
+    low = eight_bytes.take(begins, mode="clip")
+    low &= _LOW_MASK.take(sizes, mode="clip")
+    high = eight_bytes.take(begins + 8, mode="clip")
+    high &= _HIGH_MASK.take(sizes, mode="clip")
+    high |= _LENGTH_TAG.take(sizes, mode="clip")
     return low, high

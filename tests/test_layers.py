@@ -20,6 +20,7 @@ LAYERS = [
         "tokenizer",
         "encoded",
         "vocabulary",
+        "word_attributes",
         "segments",
         "huffman",
         "progress",
@@ -111,8 +112,8 @@ def test_only_the_class_and_what_is_built_on_it_know_gensim() -> None:
             knowing.add(name_of(path))
     below = {name for name in knowing if layer_of(name) < LAYER_OF["word2vec"]}
     # Compressed files are opened as gensim opens them, its evaluation sets are at hand, and models are its own, as are
-    # the keyed vectors that refuse to be saved where they are not.
-    assert below <= {"file_parts", "evaluation", "model_state", "server_vectors"}
+    # the keyed vectors that words' counts are given to, and those that refuse to be saved where they are not.
+    assert below <= {"file_parts", "evaluation", "model_state", "word_attributes", "server_vectors"}
 
 
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
