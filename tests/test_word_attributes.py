@@ -54,6 +54,13 @@ def test_a_number_that_is_no_word_is_an_index_as_ever_and_an_unknown_word_an_err
     assert vectors.expandos["count"].tolist() == [3, 4]
 
 
+@pytest.mark.parametrize("counts", [{"a": 2, "b": 1.5}, {"a": 1.5, "b": 2}], ids=str)
+@pytest.mark.parametrize("model_class", [TFWord2Vec, Word2Vec])
+def test_counts_of_more_than_one_type_are_refused(model_class: type[Word2Vec], counts: dict[str, float]) -> None:
+    with pytest.raises(TypeError, match="Can't allocate type"):
+        model_class(min_count=1).build_vocab_from_freq(counts)
+
+
 def test_afterwards_all_is_as_before_also_after_an_error() -> None:
     vectors = words_of("a")
     with pytest.raises(ZeroDivisionError), set_quickly(vectors):
