@@ -14,7 +14,6 @@ from gensim_tfw2v.progress import ScanBar, ScanLog, counted_sentences, wants_bar
 from gensim_tfw2v.server_vectors import ServerVectors
 from gensim_tfw2v.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.tensorflow_runtime import usable_cores
-from gensim_tfw2v.word_attributes import set_quickly
 
 logger = logging.getLogger(__name__)
 
@@ -71,11 +70,6 @@ class CorpusReading(ServerVectors):
             scan.sentence_count,
         )
         return scan.total_words, scan.sentence_count
-
-    def prepare_vocab(self, *args: Any, **kwargs: Any) -> Any:
-        """Choose the words to train, as gensim does."""
-        with set_quickly(self.wv):
-            return super().prepare_vocab(*args, **kwargs)
 
     def _check_corpus_sanity(
         self,

@@ -13,6 +13,7 @@ from gensim.models import KeyedVectors, Word2Vec
 from gensim_tfw2v.cluster.server_matrix import ServerMatrix, ServerStore, check_is_here
 from gensim_tfw2v.model_state import GensimFiles
 from gensim_tfw2v.vector_files import write_vectors
+from gensim_tfw2v.word_attributes import set_quickly
 
 
 class ServerKeyedVectors(KeyedVectors):
@@ -47,7 +48,8 @@ class ServerVectors(GensimFiles):
                 "the vocabulary of a model with vectors_on_servers=True is built once: its vectors cannot be moved to "
                 "other rows; make a new model"
             )
-        return super().prepare_vocab(update, keep_raw_vocab, trim_rule, min_count, sample, dry_run)
+        with set_quickly(self.wv):
+            return super().prepare_vocab(update, keep_raw_vocab, trim_rule, min_count, sample, dry_run)
 
     def init_weights(self) -> None:
         """Make the matrices, or note down how the servers are to make them when training begins."""
