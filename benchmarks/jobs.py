@@ -39,9 +39,9 @@ class Job:
     update_bound: float | None = None
     cluster_dtype: str | None = None  # of rows on their way, where a cluster trains
     compute_dtype: str | None = None  # of products of vectors
-    revision: str = HERE  # of our package
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
+    revision: str = HERE  # of our package
 
     @property
     def skip_gram(self) -> bool:
