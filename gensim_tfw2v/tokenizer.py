@@ -144,7 +144,7 @@ def _white_space(text: Bytes) -> npt.NDArray[np.bool_]:
     """Return which bytes belong to characters that `str.split` splits at."""
     # Unsigned bytes wrap around: these are the ranges 9 to 13 and 28 to 32.
     blank = (text - 9 < 5) | (text - 28 < 5)
-    if text.max() < 0x80:
+    if np.max(text) < 0x80:
         return blank
     leads = np.flatnonzero((text == 0xC2) | ((text >= 0xE1) & (text <= 0xE3)))
     if leads.size:
