@@ -32,8 +32,7 @@ def package_of(revision: str) -> Iterator[None]:
         use_checkout()
         yield
         return
-    command = ["git", "-C", str(ROOT), "archive", "--format=zip", revision, _PACKAGE]
-    archive = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    archive = _git("archive", "--format=zip", revision, _PACKAGE)
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(io.BytesIO(archive)) as files:
             files.extractall(folder)
@@ -45,20 +44,23 @@ def revision_from(text: str) -> str:
     """Return the commit that an argument names, shortened, or "here" as it is."""
     if text == HERE:
         return text
-    command = ["git", "-C", str(ROOT), "rev-parse", "--verify", "--quiet", "--short=12", f"{text}^{{commit}}"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return _git("rev-parse", "--verify", "--quiet", "--short=12", f"{text}^{{commit}}").decode().strip()
     except (OSError, subprocess.CalledProcessError):
         raise argparse.ArgumentTypeError(f"{text!r} is no commit of the repository in {ROOT}") from None
 
 
 def commit() -> str:
     """Return the checkout's commit, with "-dirty" after it if files differ from it, or "unknown"."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return _git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").decode().strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def _git(*arguments: str) -> bytes:
+    """Return what a git command prints about the repository of this checkout."""
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, check=True).stdout
 
 
 def as_typed(path: str) -> str:
