@@ -21,7 +21,6 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 
 Int64Array = npt.NDArray[np.int64]
 
-_SKIP_GRAM_TREE_RUN, _CBOW_TREE_RUN = RunShape(32, 2.4), RunShape(16, 3.4)
 LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
 
 
@@ -32,6 +31,7 @@ class BatchShape:
     batch_tokens: int  # tokens whose gradients are computed from the same version of the tables
     run_tokens: int  # B, consecutive tokens that share contexts and negatives
     shared_negatives: int  # K, negatives that a run is trained with
+    tree_run: RunShape | None = None  # how pairs on the tree are cut; a maker with a tree needs it
 
     def cut(self, tokens: int) -> tuple[int, int]:
         """Return the number of batches and of runs a batch that hold `tokens` with the least padding."""
@@ -90,10 +90,10 @@ class BlockMaker:
         tree_runs = None
         if self.tree is not None:
             hidden, words = self._predicted(kept, left, right)
-            run_shape = tree_run_shape(self.skip_gram)
+            assert self.shape.tree_run is not None
             batch_tokens = runs * self.shape.run_tokens
             one_each = not self.skip_gram
-            tree_runs = arrange_pairs(hidden, words, batches, batch_tokens, self.tree, run_shape, one_each)
+            tree_runs = arrange_pairs(hidden, words, batches, batch_tokens, self.tree, self.shape.tree_run, one_each)
         run_ids, left, right = (_pad_to(array, grid) for array in (kept, left, right))
         wide_ids = _widen(kept, grid, window)
         inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)
@@ -134,11 +134,6 @@ class BlockMaker:
         if self.window <= LOOKUP_WINDOW:
             return self.window
         return max(1, int(np.max(left)), int(np.max(right)))
-
-
-def tree_run_shape(skip_gram: bool) -> RunShape:
-    """Return how large runs of pairs on the tree may get."""
-    return _SKIP_GRAM_TREE_RUN if skip_gram else _CBOW_TREE_RUN
 
 
 def subsample(

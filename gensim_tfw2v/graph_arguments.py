@@ -9,14 +9,14 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v import maths
-from gensim_tfw2v.batches import LOOKUP_WINDOW, Block, tree_run_shape
+from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.steps import SEGMENTS, TREE_RUNS, BlockTensors, Lookups, Objective, Rates, block_function
 from gensim_tfw2v.steps import Segments as SegmentTensors
 from gensim_tfw2v.steps import TreeRuns as TreeTensors
 from gensim_tfw2v.tree_paths import every_passing
-from gensim_tfw2v.tree_runs import TreeRuns
+from gensim_tfw2v.tree_runs import MOST_PLACES, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 from gensim_tfw2v.work import PreparedBlock
 
@@ -131,9 +131,8 @@ def pair_lookups(
         if objective.skip_gram:
             weights = _as_rows(maths.skip_gram_sampling_weights(left, right, window, shared, negative))
     if objective.hierarchical_softmax:
-        places = tree_run_shape(objective.skip_gram).places
-        first, middle, end = (tf.constant(edges) for edges in every_passing(places))
-        turns = maths.tree_turns(first, middle, end, places)
+        first, middle, end = (tf.constant(edges) for edges in every_passing(MOST_PLACES))
+        turns = maths.tree_turns(first, middle, end, MOST_PLACES)
     return Lookups(masks, weights, turns)
 
 

@@ -102,7 +102,7 @@ class Lookups(NamedTuple):
 
     masks: tf.Tensor  # [(W + 1)² * B, P], by (left, right, token of the run)
     weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise; CBOW [B, C], the same whatever the window
-    turns: tf.Tensor  # [C(H + 3, 3), H], by the number of a `gensim_tfw2v.tree_paths.Passing`
+    turns: tf.Tensor  # [..., most H], by the number of a `gensim_tfw2v.tree_paths.Passing`
 
 
 class _OncePerBlock(NamedTuple):
@@ -114,6 +114,7 @@ class _OncePerBlock(NamedTuple):
     window_codes: tf.Tensor  # [S, R, B], row of the look-up tables for each token's windows and place in its run
     mixing: list[tf.Tensor]  # CBOW's look-up tables of weights, there and back, for products
     labels: tf.Tensor  # [C] of negative sampling
+    turns: tf.Tensor  # [..., H], those of the look-up table for this block's runs
     lock_factors: tf.Tensor  # by distinct input row, as `Segments.unique`
 
     @classmethod
@@ -133,6 +134,7 @@ class _OncePerBlock(NamedTuple):
             window_codes=codes,
             mixing=[] if objective.skip_gram else _mixing_weights(objective, lookups.masks),
             labels=maths.sampling_labels(tf.shape(block.candidates)[-1], rates.shared_negatives),
+            turns=lookups.turns[:, : tf.shape(block.tree_runs.hidden)[-1]],
             lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
         )
 
@@ -285,7 +287,7 @@ class _Step:
         positions, nodes, passed = self.batch.slice(runs.run_splits, runs.hidden, runs.nodes, runs.passed)
         placed = tf.gather(flat, positions)
         candidates = self._rows(self.tables.nodes, runs.node_segments, nodes)
-        turns = tf.gather(self.lookups.turns, passed)
+        turns = tf.gather(self.once.turns, passed)
         score = tf.cast(maths.scores(candidates, placed), tf.float32)
         self._measure(lambda: maths.tree_loss(score, turns))
         gradient = self._operand(maths.tree_gradient(score, turns))

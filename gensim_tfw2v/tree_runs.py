@@ -25,13 +25,14 @@ _NODES_MULTIPLE = 8  # vector registers hold so many float32
 # Each thread makes code for every new shape of a product, so that the same numbers of runs had better come again: they
 # are rounded up by a sixteenth at most.
 _RUNS_ROUNDED_BY = 16
+MOST_PLACES = 32  # of a run
 
 
 @dataclass(frozen=True)
 class RunShape:
     """How large runs may get: larger ones meet a node fewer times, smaller ones leave fewer places unused."""
 
-    places: int  # H, most pairs; 64 at most
+    places: int  # H, most pairs; `MOST_PLACES` at most
     mean_paths: float  # U, most nodes, in mean path lengths
 
     def most_nodes(self, path_lengths: Int32Array) -> int:

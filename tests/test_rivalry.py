@@ -16,6 +16,7 @@ from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, contested_rows, with
 from gensim_tfw2v.cluster.wire import WorkerModel, stage
 from gensim_tfw2v.steps import Objective
 from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.tree_runs import RunShape
 from gensim_tfw2v.work import prepare
 
 RATE = 0.05
@@ -123,7 +124,7 @@ def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.Mo
 def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:
     model = model_of(MIXED)
     tree = HuffmanTree.of(model.wv)
-    maker = BlockMaker(False, 2, True, BatchShape(16, 4, 1), None, None, tree)
+    maker = BlockMaker(False, 2, True, BatchShape(16, 4, 1, RunShape(3, 2.0)), None, None, tree)
     prepared = prepare(maker, work_on(0))
     assert prepared is not None
     block = prepared.block

@@ -15,6 +15,7 @@ from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
 from gensim_tfw2v.graph_arguments import graph_definition
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.tree_runs import RunShape
 from gensim_tfw2v.vocabulary import NegativeSampler
 from gensim_tfw2v.work import ChunkWork, prepare
 
@@ -35,7 +36,8 @@ def corpora(draw: st.DrawFn) -> tuple[int, list[list[int]], int, BatchShape, int
     vocabulary = draw(st.integers(2, 9))
     sentences = draw(st.lists(st.lists(st.integers(0, vocabulary - 1), min_size=1, max_size=9), min_size=1, max_size=7))
     run = draw(st.sampled_from([1, 2, 3, 4, 8]))
-    shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)))
+    tree_run = RunShape(draw(st.sampled_from([1, 3, 16, 32])), draw(st.sampled_from([1.0, 3.0])))
+    shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)), tree_run)
     return vocabulary, sentences, draw(st.sampled_from([1, 2, 5, 10, 11, 40])), shape, draw(st.integers(0, 2**31))
 
 

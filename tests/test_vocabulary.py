@@ -137,6 +137,8 @@ def test_tiles_double_batches_and_runs_of_cbow_through_the_tree_alone() -> None:
 
     usual, tiled = (shape(False, 0, True, True, tiles) for tiles in (False, True))
     assert (tiled.batch_tokens, tiled.run_tokens) == (2 * usual.batch_tokens, 2 * usual.run_tokens)
+    assert tiled.tree_run is not None and usual.tree_run is not None
+    assert tiled.tree_run.places == 2 * usual.tree_run.places
     for others in [(True, 0, True, True), (False, 5, True, True), (False, 5, False, True), (False, 0, True, False)]:
         assert shape(*others, tiled=True) == shape(*others, tiled=False)
 

@@ -27,7 +27,7 @@ from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.shards import ShardReader, Span
 from gensim_tfw2v.steps import SIGNATURE, BlockTensors, Rates
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_runs import TreeRuns
+from gensim_tfw2v.tree_runs import RunShape, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import ChunkWork, PreparedBlock
 
@@ -111,9 +111,10 @@ class WorkerModel:
             arrays = dict(file)
         plain = json.loads(arrays["plain"].tobytes())
         tree = {name.removeprefix("tree_"): value for name, value in arrays.items() if name.startswith("tree_")}
+        tree_run = plain["shape"].pop("tree_run")
         maker = BlockMaker(
             **plain["maker"],
-            shape=BatchShape(**plain["shape"]),
+            shape=BatchShape(**plain["shape"], tree_run=RunShape(**tree_run) if tree_run else None),
             keep=arrays.get("keep"),
             negatives=NegativeSampler(arrays["cumulative"]) if "cumulative" in arrays else None,
             tree=HuffmanTree(**tree) if tree else None,
