@@ -114,7 +114,7 @@ def choose_batch_shape(
         shared_negatives = _fill_registers(targets + max(wanted - _REGISTER / 2, 1)) - targets
     tree_run = None
     if tree:
-        cbow_tree_run = _TILED_TREE_RUN if tiled_tree else _CBOW_TREE_RUN
+        cbow_tree_run = _TILED_TREE_RUN if tiled_tree and _halves_pay(batch_tokens) else _CBOW_TREE_RUN
         tree_run = _SKIP_GRAM_TREE_RUN if skip_gram else cbow_tree_run
     return BatchShape(batch_tokens, run_tokens, shared_negatives, tree_run)
 
@@ -193,7 +193,12 @@ def choose_compute_dtype(batch_tokens: int, fast_bfloat16: bool) -> str:
     fast_bfloat16 : bool
         Whether the processor multiplies those faster.
     """
-    return "bfloat16" if fast_bfloat16 and batch_tokens >= _LEAST_HALF_PRODUCT_TOKENS else "float32"
+    return "bfloat16" if fast_bfloat16 and _halves_pay(batch_tokens) else "float32"
+
+
+def _halves_pay(batch_tokens: int) -> bool:
+    """Return whether batches are large enough for products of bfloat16."""
+    return batch_tokens >= _LEAST_HALF_PRODUCT_TOKENS
 
 
 def choose_block_words(

@@ -139,6 +139,11 @@ def test_tiles_double_batches_and_runs_of_cbow_through_the_tree_alone() -> None:
     assert (tiled.batch_tokens, tiled.run_tokens) == (2 * usual.batch_tokens, 2 * usual.run_tokens)
     assert tiled.tree_run is not None and usual.tree_run is not None
     assert tiled.tree_run.places == 2 * usual.tree_run.places
+    small = [
+        choose_batch_shape(even_counts(1000), 100, 5, 0, False, True, half_products=True, tiled=tiles)
+        for tiles in (False, True)
+    ]
+    assert small[0].tree_run == small[1].tree_run  # its products are of float32, in no tiles
     for others in [(True, 0, True, True), (False, 5, True, True), (False, 5, False, True), (False, 0, True, False)]:
         assert shape(*others, tiled=True) == shape(*others, tiled=False)
 
