@@ -7,6 +7,7 @@ array has a fixed number of axes and no fixed size: one graph serves all blocks.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +21,17 @@ from gensim_tfw2v.tree_runs import RunShape, TreeRuns, arrange_pairs
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 
 Int64Array = npt.NDArray[np.int64]
+Float64Array = npt.NDArray[np.float64]
 
 LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
+
+
+class Windows(str, enum.Enum):
+    """Which of the places around a token are its contexts, so far as its sentence has them."""
+
+    FIXED = "fixed"  # all within the window
+    DRAWN = "drawn"  # those within a radius of 1 to the window, drawn for each token
+    MEAN = "mean"  # all within the window, each counting for the share of those radii that reach it
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class Block:
     tree_runs: TreeRuns | None
     window: int  # widest reach in this block
     tokens: int  # kept tokens
-    pairs: npt.NDArray[np.int64]  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
+    pairs: Float64Array  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
 
     def touched_rows(self) -> npt.NDArray[np.int64]:
         """Return how many rows of all tables each batch writes [S]."""
@@ -68,7 +78,7 @@ class BlockMaker:
 
     skip_gram: bool
     window: int
-    shrink_windows: bool
+    windows: Windows
     shape: BatchShape
     keep: Float32Array | None
     negatives: NegativeSampler | None
@@ -83,7 +93,7 @@ class BlockMaker:
         kept, lengths = subsample(ids, sentence_lengths, self.keep, rng)
         if not len(kept):
             return None
-        left, right = draw_windows(lengths, self.window, self.shrink_windows, rng)
+        left, right = draw_windows(lengths, self.window, self.windows is Windows.DRAWN, rng)
         window = self._reach(left, right)
         batches, runs = self.shape.cut(len(kept))
         grid = (batches, runs, self.shape.run_tokens)
@@ -101,7 +111,6 @@ class BlockMaker:
         if self.negatives is not None:
             drawn = self._draw(self.negatives, rng, batches * runs * self.shape.shared_negatives)
             candidates = np.concatenate([targets, drawn.reshape(batches, runs, -1)], axis=2)
-        reach = (left + right).reshape(batches, -1)
         return Block(
             left=left,
             right=right,
@@ -112,7 +121,7 @@ class BlockMaker:
             tree_runs=tree_runs,
             window=window,
             tokens=len(kept),
-            pairs=(reach if self.skip_gram else reach > 0).sum(axis=1, dtype=np.int64),
+            pairs=self._pairs(left, right, window).reshape(batches, -1).sum(axis=1, dtype=np.float64),
         )
 
     def _draw(self, negatives: NegativeSampler, rng: np.random.Generator, size: int) -> Int32Array:
@@ -128,6 +137,17 @@ class BlockMaker:
             return tokens, kept[contexts]
         tokens = np.flatnonzero(left + right)
         return tokens, kept[tokens]
+
+    def _pairs(self, left: Int32Array, right: Int32Array, reach: int) -> Int32Array | Float32Array:
+        """Return how many pairs each token is trained with, none of them wider than `reach`."""
+        if not self.skip_gram:
+            return (left + right > 0).astype(np.int32)
+        if self.windows is not Windows.MEAN:
+            return left + right
+        # Of the radii 1 to W, W + 1 - d reach the distance d.
+        shares = 1 - np.arange(reach) / self.window
+        expected = np.pad(np.cumsum(shares), (1, 0)).astype(np.float32)
+        return expected[left] + expected[right]
 
     def _reach(self, left: Int32Array, right: Int32Array) -> int:
         """Return how far runs are widened: the window, or less where short sentences leave a wide one unused."""

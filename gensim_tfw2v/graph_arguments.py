@@ -100,7 +100,13 @@ def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),
         measured=prepared.measured,
+        radius_chance=np.float32(_radius_chance(settings)),
     )
+
+
+def _radius_chance(settings: StepSettings) -> float:
+    """Return how likely each radius of a token's window is, but for the widest."""
+    return 1 / settings.window if settings.mean_windows else 0.0
 
 
 @functools.lru_cache(maxsize=16)
@@ -112,14 +118,20 @@ def lookups_for(settings: StepSettings) -> Lookups:
         tf.constant(settings.run_tokens, tf.int32),
         tf.constant(settings.shared_negatives, tf.int32),
         tf.constant(settings.negative, tf.float32),
+        tf.constant(_radius_chance(settings), tf.float32),
     )
 
 
 def pair_lookups(
-    objective: Objective, window: tf.Tensor, run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
+    objective: Objective,
+    window: tf.Tensor,
+    run_tokens: tf.Tensor,
+    shared: tf.Tensor,
+    negative: tf.Tensor,
+    radius_chance: tf.Tensor,
 ) -> Lookups:
     """Return the look-up tables that the objective's graph uses."""
-    masks = weights = turns = tf.zeros([0, 0])
+    masks = shares = weights = turns = tf.zeros([0, 0])
     if not objective.skip_gram:
         weights = maths.cbow_sampling_weights(run_tokens, shared, negative)
     if objective.lookup_weights:
@@ -127,13 +139,15 @@ def pair_lookups(
         # [(W + 1)², B]: every (left, right), repeated for every place in a run
         grids = tf.meshgrid(reach, reach, indexing="ij")
         left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), run_tokens, axis=1) for grid in grids)
-        masks = _as_rows(maths.window_mask(left, right, window))
+        masks = _as_rows(maths.window_mask(left, right, window, radius_chance))
         if objective.skip_gram:
-            weights = _as_rows(maths.skip_gram_sampling_weights(left, right, window, shared, negative))
+            weights = maths.skip_gram_sampling_weights(masks, shared, negative)
+        else:
+            shares = _as_rows(maths.window_shares(left, right, window, radius_chance))
     if objective.hierarchical_softmax:
         first, middle, end = (tf.constant(edges) for edges in every_passing(MOST_PLACES))
         turns = maths.tree_turns(first, middle, end, MOST_PLACES)
-    return Lookups(masks, weights, turns)
+    return Lookups(masks, shares, weights, turns)
 
 
 def _as_rows(weights: tf.Tensor) -> tf.Tensor:

@@ -65,19 +65,53 @@ def tree_loss(score: tf.Tensor, turns: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.abs(turns) * tf.nn.softplus(turns * score), axis=-1)
 
 
-def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Return M [..., B, P]: 1 where the place in the widened run is a context of the token.
+def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
+    """Return M [..., B, P]: how likely it is that the place in the widened run is a context of the token.
 
-    Token i stands at place i + window; its contexts are the `left[i]` places before and `right[i]` places after.
+    Token i stands at place i + window; its contexts are among the `left[i]` places before and `right[i]` places after:
+    those that its radius reaches. Each radius below `window` has this `chance`, the widest has what is left; with 0 all
+    places are contexts.
     """
+    distance = _distances(left, window)
+    reached = tf.cumsum(_radius_chances(window, chance), reverse=True)  # [W], by the distance that is reached
+    return _inside(left, right, distance) * tf.gather(reached, _radius_number(distance, window))
+
+
+def window_shares(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
+    """Return the share [..., B, P] that each place is expected to have of a token's contexts, as `window_mask`."""
+    distance = _distances(left, window)
+    radii = tf.range(1, window + 1)
+    contexts = tf.minimum(left[..., None], radii) + tf.minimum(right[..., None], radii)  # [..., B, W]
+    shares = tf.math.divide_no_nan(_radius_chances(window, chance), tf.cast(contexts, tf.float32))
+    reached = tf.cumsum(shares, axis=-1, reverse=True)
+    inside = _inside(left, right, distance)
+    numbers = tf.broadcast_to(_radius_number(distance, window), tf.shape(inside))
+    return inside * tf.gather(reached, numbers, batch_dims=left.shape.rank)
+
+
+def _distances(left: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Return how far each place of the widened run is to the right of each token [B, P]."""
     run_tokens = tf.shape(left)[-1]
-    place = tf.range(run_tokens + 2 * window)[None, :]
-    token = tf.range(run_tokens)[:, None] + window
-    distance = place - token  # [B, P]
+    return tf.range(run_tokens + 2 * window)[None, :] - (tf.range(run_tokens)[:, None] + window)
+
+
+def _inside(left: tf.Tensor, right: tf.Tensor, distance: tf.Tensor) -> tf.Tensor:
+    """Return 1 [..., B, P] where a place is another one than the token's and within its reach."""
     # One comparison covers both sides: |2 * distance - (right - left)| <= left + right.
     off_centre = tf.abs(2 * distance - (right - left)[..., None])
     inside = off_centre <= (left + right)[..., None]
     return tf.cast(inside, tf.float32) * tf.cast(tf.not_equal(distance, 0), tf.float32)
+
+
+def _radius_chances(window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
+    """Return how likely each radius from 1 to `window` is [W]."""
+    narrower = tf.fill([window - 1], chance)
+    return tf.concat([narrower, [1.0 - chance * tf.cast(window - 1, tf.float32)]], 0)
+
+
+def _radius_number(distance: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Return the number, from 0, of the narrowest radius that reaches so far; any that there is, if none does."""
+    return tf.clip_by_value(tf.abs(distance), 1, window) - 1
 
 
 def sampling_labels(candidates: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
@@ -85,15 +119,13 @@ def sampling_labels(candidates: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.range(candidates) < candidates - shared, tf.float32)
 
 
-def skip_gram_sampling_weights(
-    left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
-) -> tf.Tensor:
-    """Return N [..., B, P + K] of skip-gram with `shared` = K negatives a run.
+def skip_gram_sampling_weights(mask: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+    """Return N [..., B, P + K] of skip-gram with M = `mask` and `shared` = K negatives a run.
 
     Each pair is owed `negative` draws; the K shared ones stand for them with equal weights.
     """
-    weight = negative / tf.cast(shared, tf.float32) * tf.cast(left + right, tf.float32)
-    return tf.concat([window_mask(left, right, window), tf.repeat(weight[..., None], shared, axis=-1)], -1)
+    weight = negative / tf.cast(shared, tf.float32) * tf.reduce_sum(mask, axis=-1, keepdims=True)
+    return tf.concat([mask, tf.repeat(weight, shared, axis=-1)], -1)
 
 
 def cbow_sampling_weights(run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
@@ -121,14 +153,13 @@ def tree_turns(first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor, places: int)
     return tf.cast(right, tf.float32) - tf.cast(left, tf.float32)
 
 
-def mixing_weights(mask: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
+def mixing_weights(mask: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
     """Return by which weights [..., P] CBOW mixes contexts into hidden vectors, and carries their error back.
 
     As in gensim, `mean` averages the contexts and gives each the whole error; otherwise contexts are summed and the
     error is shared out.
     """
-    shared = mask / tf.maximum(tf.reduce_sum(mask, axis=-1, keepdims=True), 1.0)
-    return (shared, mask) if mean else (mask, shared)
+    return (shares, mask) if mean else (mask, shares)
 
 
 def mix_contexts(weights: tf.Tensor, wide: tf.Tensor) -> tf.Tensor:

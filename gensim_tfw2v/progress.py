@@ -31,8 +31,8 @@ class EpochProgress:
     learning_rate: float
     mean_loss: float  # per pair, over the batches measured so far; nan before the first
     loss: float = 0.0  # sum over the measured pairs
-    measured_pairs: int = 0
-    pairs: int = 0  # all of them, measured or not
+    measured_pairs: float = 0.0
+    pairs: float = 0.0  # all of them, measured or not
     touched_rows: int = 0  # rows written by measured batches
     bounded_rows: int = 0  # those of them whose step was shortened, if these are counted
     workers: int = 1

@@ -88,6 +88,7 @@ class Rates(NamedTuple):
     negative: tf.Tensor  # draws owed to each pair
     shared_negatives: tf.Tensor  # K
     measured: tf.Tensor  # [S] bool: batches whose loss is wanted
+    radius_chance: tf.Tensor  # of each radius of a token's window but the widest; 0 if the block has drawn one
 
 
 class Figures(NamedTuple):
@@ -101,6 +102,7 @@ class Lookups(NamedTuple):
     """Pair weights made once; empty where the graph computes them or has no use for them."""
 
     masks: tf.Tensor  # [(W + 1)² * B, P], by (left, right, token of the run)
+    shares: tf.Tensor  # CBOW, likewise
     weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise; CBOW [B, C], the same whatever the window
     turns: tf.Tensor  # [..., most H], by the number of a `gensim_tfw2v.tree_paths.Passing`
 
@@ -132,7 +134,7 @@ class _OncePerBlock(NamedTuple):
             hidden=tf.concat([tf.shape(block.left)[1:], vector_size], 0),
             reach=reach,
             window_codes=codes,
-            mixing=[] if objective.skip_gram else _mixing_weights(objective, lookups.masks),
+            mixing=[] if objective.skip_gram else _mixing_weights(objective, lookups.masks, lookups.shares),
             labels=maths.sampling_labels(tf.shape(block.candidates)[-1], rates.shared_negatives),
             turns=lookups.turns[:, : tf.shape(block.tree_runs.hidden)[-1]],
             lock_factors=tf.gather(rates.lock_factors, rows % tf.size(rates.lock_factors)),
@@ -188,8 +190,8 @@ _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
     BlockTensors(_int(3), _int(3), _int(3), SEGMENTS, _int(3), SEGMENTS, TREE_RUNS, _int(0)),
-    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool)),
-    Lookups(_float(2), _float(2), _float(2)),
+    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0)),
+    Lookups(_float(2), _float(2), _float(2), _float(2)),
 )
 
 
@@ -347,11 +349,13 @@ class _Step:
     def _mixing(self) -> list[tf.Tensor]:
         if self.objective.lookup_weights:
             return [tf.gather(weights, self.batch.of(self.once.window_codes)) for weights in self.once.mixing]
-        return _mixing_weights(self.objective, maths.window_mask(*self._windows(), self.block.window))
+        windows = self._windows()
+        return _mixing_weights(self.objective, maths.window_mask(*windows), maths.window_shares(*windows))
 
-    def _windows(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return how many contexts each token has on its left and on its right [R, B]."""
-        return self.batch.of(self.block.left), self.batch.of(self.block.right)
+    def _windows(self) -> tuple[tf.Tensor, ...]:
+        """Return how many contexts each token has on its left and on its right [R, B], at most, and at which odds."""
+        reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
+        return *reach, self.block.window, self.rates.radius_chance
 
     def _sampling_weights(self, candidates: tf.Tensor) -> tf.Tensor:
         shared, negative = self.rates.shared_negatives, self.rates.negative
@@ -360,7 +364,7 @@ class _Step:
         elif self.objective.lookup_weights:
             weights = tf.gather(self.lookups.weights, self.batch.of(self.once.window_codes))
         else:
-            weights = maths.skip_gram_sampling_weights(*self._windows(), self.block.window, shared, negative)
+            weights = maths.skip_gram_sampling_weights(maths.window_mask(*self._windows()), shared, negative)
         return maths.spare_targets(weights, candidates, shared, negative) if self.objective.spare_targets else weights
 
     def _as_rows(self, vectors: tf.Tensor) -> tf.Tensor:
@@ -372,9 +376,9 @@ def _operand(objective: Objective, values: tf.Tensor) -> tf.Tensor:
     return tf.cast(values, tf.bfloat16 if objective.half_products else tf.float32)
 
 
-def _mixing_weights(objective: Objective, mask: tf.Tensor) -> list[tf.Tensor]:
+def _mixing_weights(objective: Objective, mask: tf.Tensor, shares: tf.Tensor) -> list[tf.Tensor]:
     """Return CBOW's weights there and back, for products."""
-    return [_operand(objective, weights) for weights in maths.mixing_weights(mask, objective.mean_context)]
+    return [_operand(objective, weights) for weights in maths.mixing_weights(mask, shares, objective.mean_context)]
 
 
 def _gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:

@@ -44,8 +44,8 @@ class EpochTally:
     trained_words: int = 0
     blocks: int = 0
     loss: float = 0.0  # sum over measured batches
-    measured_pairs: int = 0
-    pairs: int = 0
+    measured_pairs: float = 0.0
+    pairs: float = 0.0
     touched_rows: int = 0  # rows written by measured batches
     bounded_rows: int = 0  # those of them whose step was shortened
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over workers
@@ -130,9 +130,9 @@ class _Epoch:
             self.tally.raw_words += chunk.raw_words
             self.tally.blocks += len(trained.pairs) > 0
             self.tally.trained_words += trained.tokens
-            self.tally.pairs += int(trained.pairs.sum())
+            self.tally.pairs += float(trained.pairs.sum())
             self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
-            self.tally.measured_pairs += int(trained.pairs[measured].sum())
+            self.tally.measured_pairs += float(trained.pairs[measured].sum())
             self.tally.touched_rows += int(trained.touched_rows[measured].sum())
             self.tally.bounded_rows += int(trained.bounded_rows[measured].sum())
             self.tally.seconds_preparing += trained.seconds_preparing

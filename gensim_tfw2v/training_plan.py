@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.batches import BlockMaker, Windows
 from gensim_tfw2v.corpus_reading import CorpusReading
 from gensim_tfw2v.model_state import UNSET_BATCH_WORDS
 from gensim_tfw2v.placement import StepSettings
@@ -52,6 +52,7 @@ class TrainingPlan(CorpusReading):
         keep = keep_probabilities(self.wv, self.sample)
         kept = kept_counts(word_counts(self.wv), keep)
         negatives = NegativeSampler(self.cum_table) if self.negative else None
+        windows = self._windows()
         fast_bfloat16 = multiplies_bfloat16()
         shape = choose_batch_shape(
             kept,
@@ -80,11 +81,12 @@ class TrainingPlan(CorpusReading):
             bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
             count_bounded=count_bounded,
             compute_dtype=self.compute_dtype or choose_compute_dtype(shape.batch_tokens, fast_bfloat16),
+            mean_windows=windows is Windows.MEAN,
         )
         maker = BlockMaker(
             skip_gram=settings.skip_gram,
             window=self.window,
-            shrink_windows=bool(self.shrink_windows),
+            windows=windows,
             shape=shape,
             keep=keep,
             negatives=negatives,
@@ -93,6 +95,14 @@ class TrainingPlan(CorpusReading):
             negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
         )
         return settings, maker
+
+    def _windows(self) -> Windows:
+        """Return what the contexts of a token are."""
+        if not self.shrink_windows:
+            return Windows.FIXED
+        # Runs multiply all words within the window anyway: the mean of all draws costs no more than one of them. The
+        # tree's pairs are spelt out instead.
+        return Windows.DRAWN if self.hs else Windows.MEAN
 
     def _settings_in_use(self) -> dict[str, Any]:
         """Return the settings that a training goes on with once it has begun."""

@@ -49,9 +49,9 @@ class _Run(NamedTuple):
     negatives: float  # a token, enough to stand for the usual draws
 
 
-# Skip-gram is faster with runs of 32, and scores a little less than gensim's, but not where vectors are long.
-_SKIP_GRAM_RUN, _LONG_SKIP_GRAM_RUN, _CBOW_RUN = _Run(16, 11 / 8), _Run(32, 11 / 16), _Run(32, 1 / 2)
-_LONG_VECTOR = 256  # numbers
+_SKIP_GRAM_RUN, _CBOW_RUN = _Run(32, 11 / 16), _Run(32, 1 / 2)
+# With the tree as well, whose windows are drawn: longer ones are faster, and score a little less.
+_SKIP_GRAM_RUN_BESIDE_TREE = _Run(16, 11 / 8)
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
 # Where there are no negatives to share. CBOW mixes fewer rows in longer ones, and tiles make up for the arithmetic.
 _TREE_RUN_TOKENS, _TILED_TREE_RUN_TOKENS = 16, 32
@@ -93,7 +93,7 @@ def choose_batch_shape(
         Whether the processor multiplies those in tiles.
     """
     tiled_tree = tiled and half_products and tree and not (skip_gram or negative)
-    run = _usual_run(skip_gram, len(kept_counts) < _SMALL_VOCABULARY, vector_size)
+    run = _usual_run(skip_gram, tree, len(kept_counts) < _SMALL_VOCABULARY)
     if run_tokens is None:
         tree_run_tokens = _TILED_TREE_RUN_TOKENS if tiled_tree else _TREE_RUN_TOKENS
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else tree_run_tokens
@@ -119,11 +119,11 @@ def choose_batch_shape(
     return BatchShape(batch_tokens, run_tokens, shared_negatives, tree_run)
 
 
-def _usual_run(skip_gram: bool, small: bool, vector_size: int) -> _Run:
+def _usual_run(skip_gram: bool, tree: bool, small: bool) -> _Run:
     if small:
         return _SMALL_SKIP_GRAM_RUN if skip_gram else _SMALL_CBOW_RUN
     if skip_gram:
-        return _LONG_SKIP_GRAM_RUN if vector_size > _LONG_VECTOR else _SKIP_GRAM_RUN
+        return _SKIP_GRAM_RUN_BESIDE_TREE if tree else _SKIP_GRAM_RUN
     return _CBOW_RUN
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.batches import Block, BlockMaker
+from gensim_tfw2v.batches import Block, BlockMaker, Float64Array
 from gensim_tfw2v.encoded import Sentences
 from gensim_tfw2v.shards import Span
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
@@ -49,14 +49,14 @@ class TrainedChunk:
     losses: Float32Array  # [S], summed over each batch; 0 where it was not measured
     bounded_rows: Float32Array  # [S], rows whose step was shortened; 0 where it was not measured or is not counted
     measured: BoolArray  # [S]
-    pairs: npt.NDArray[np.int64]  # [S]
+    pairs: Float64Array  # [S]
     touched_rows: npt.NDArray[np.int64]  # [S], rows of all tables that each batch writes
     seconds_preparing: float
     seconds_stepping: float
 
 
 _NO_FLOATS, _NO_COUNTS = np.zeros(0, np.float32), np.zeros(0, np.int64)
-NOTHING_TRAINED = TrainedChunk(0, _NO_FLOATS, _NO_FLOATS, np.zeros(0, bool), _NO_COUNTS, _NO_COUNTS, 0.0, 0.0)
+NOTHING_TRAINED = TrainedChunk(0, _NO_FLOATS, _NO_FLOATS, np.zeros(0, bool), np.zeros(0), _NO_COUNTS, 0.0, 0.0)
 
 
 def prepare(maker: BlockMaker, work: ChunkWork) -> PreparedBlock | None:

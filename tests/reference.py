@@ -21,7 +21,7 @@ class ReferenceBatch:
     """One batch in the plainest terms: sentences of ids with each word's window, and each word's negatives."""
 
     words: list[int]
-    contexts: list[list[int]]  # positions in `words` that each word takes as its contexts
+    windows: list[list[list[int]]]  # what may be each word's contexts, equally likely: positions in all words
     negatives: list[list[int]]  # ids drawn for each word; together they stand for `negative` draws a pair
 
 
@@ -41,39 +41,45 @@ class ReferenceModel:
     bounded_rows: int = 0  # of the last batch
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
-        """Train one batch and return its loss. `all_words` are the words that `batch.contexts` point into."""
+        """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
         self._changes = {name: {} for name in ("inputs", "outputs", "nodes")}
         self._loss = 0.0
         self.bounded_rows = 0
-        for word, contexts, negatives in zip(batch.words, batch.contexts, batch.negatives, strict=True):
-            context_words = [all_words[position] for position in contexts]
-            if not context_words:
+        for word, windows, negatives in zip(batch.words, batch.windows, batch.negatives, strict=True):
+            likely = [([all_words[position] for position in window], 1 / len(windows)) for window in windows]
+            if not all(contexts for contexts, _ in likely):
                 continue
             if self.skip_gram:
-                for context in context_words:
-                    error = self._predict(self.inputs[word], context, negatives)
-                    self._add("inputs", word, error)
+                for contexts, chance in likely:
+                    for context in contexts:
+                        self._add("inputs", word, self._predict(self.inputs[word], context, negatives, chance))
             else:
-                hidden = np.sum([self.inputs[context] for context in context_words], axis=0)
-                error = self._predict(hidden / (len(context_words) if self.cbow_mean else 1), word, negatives)
-                for context in context_words:
-                    self._add("inputs", context, error / (1 if self.cbow_mean else len(context_words)))
+                hidden = np.zeros(self.inputs.shape[1])
+                for contexts, chance in likely:
+                    divisor = len(contexts) if self.cbow_mean else 1
+                    hidden += chance / divisor * np.sum([self.inputs[context] for context in contexts], axis=0)
+                error = self._predict(hidden, word, negatives)
+                for contexts, chance in likely:
+                    for context in contexts:
+                        self._add("inputs", context, chance * error / (1 if self.cbow_mean else len(contexts)))
         for name, rows in self._changes.items():
             for row, gradient in rows.items():
                 self._step(name, row, gradient, learning_rate)
         return self._loss
 
-    def _predict(self, hidden: np.ndarray, target: int, negatives: list[int]) -> np.ndarray:
+    def _predict(self, hidden: np.ndarray, target: int, negatives: list[int], times: float = 1.0) -> np.ndarray:
         """Return the negative gradient of the loss of predicting `target`, and note that of the output rows."""
         error = np.zeros_like(hidden, dtype=np.float64)
         if self.negative:
-            error += self._tell("outputs", target, hidden, label=1, weight=1.0)
+            error += self._tell("outputs", target, hidden, label=1, weight=times)
             for drawn in negatives:
                 if drawn != target:
-                    error += self._tell("outputs", drawn, hidden, label=0, weight=self.negative / len(negatives))
+                    error += self._tell(
+                        "outputs", drawn, hidden, label=0, weight=times * self.negative / len(negatives)
+                    )
         if self.paths is not None:
             for node, code in self.paths[target]:
-                error += self._tell("nodes", node, hidden, label=1 - code, weight=1.0)
+                error += self._tell("nodes", node, hidden, label=1 - code, weight=times)
         return error
 
     def _tell(self, table: str, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
@@ -99,9 +105,18 @@ class ReferenceModel:
         getattr(self, table)[row] += step
 
 
-def context_positions(sentence_lengths: list[int], left: list[int], right: list[int]) -> list[list[int]]:
+def context_positions(left: list[int], right: list[int]) -> list[list[int]]:
     """Return, for every token, the positions of its contexts: so many before and after it."""
-    assert sum(sentence_lengths) == len(left) == len(right)
     return [
         [*range(token - left[token], token), *range(token + 1, token + right[token] + 1)] for token in range(len(left))
+    ]
+
+
+def contexts_within(sentence_lengths: list[int], radius: int) -> list[list[int]]:
+    """Return, for every token, the positions of those of its sentence that are no farther away than `radius`."""
+    sentence_of = [number for number, length in enumerate(sentence_lengths) for _ in range(length)]
+    places = range(len(sentence_of))
+    return [
+        [other for other in places if 0 < abs(other - token) <= radius and sentence_of[other] == sentence_of[token]]
+        for token in places
     ]

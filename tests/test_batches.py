@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, draw_windows, pair_with_contexts, subsample
+from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows, draw_windows, pair_with_contexts, subsample
 from gensim_tfw2v.segments import sort_into_segments
 from gensim_tfw2v.vocabulary import NegativeSampler
 
@@ -19,7 +19,9 @@ SHAPE = BatchShape(batch_tokens=16, run_tokens=4, shared_negatives=3)
 def maker(skip_gram: bool = True, window: int = 5, shape: BatchShape = SHAPE) -> BlockMaker:
     """Return a maker of blocks over a vocabulary of ten words."""
     cumulative = np.linspace(0, 2**31 - 1, 11)[1:].astype(np.uint32)
-    return BlockMaker(skip_gram, window, True, shape, keep=None, negatives=NegativeSampler(cumulative), tree=None)
+    return BlockMaker(
+        skip_gram, window, Windows.DRAWN, shape, keep=None, negatives=NegativeSampler(cumulative), tree=None
+    )
 
 
 def ids_for(lengths: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -94,7 +96,7 @@ def test_pairs_count_contexts_for_skip_gram_and_targets_for_cbow() -> None:
     ids, lengths = np.arange(6, dtype=np.int32), np.array([1, 2, 3], np.int32)
     full = [0, 1, 1, 2, 2, 2]
     for skip_gram, expected in ((True, sum(full)), (False, np.count_nonzero(full))):
-        fixed = BlockMaker(skip_gram, 5, False, SHAPE, None, maker().negatives, None)
+        fixed = BlockMaker(skip_gram, 5, Windows.FIXED, SHAPE, None, maker().negatives, None)
         assert fixed.make(ids, lengths, np.random.default_rng(0)).pairs.sum() == expected
 
 
@@ -112,7 +114,7 @@ def test_pairs_are_each_token_with_each_of_its_contexts(lengths: np.ndarray, win
 
 
 def test_subsampling_everything_away_gives_no_block() -> None:
-    nothing_kept = BlockMaker(True, 5, True, SHAPE, np.zeros(10, np.float32), maker().negatives, None)
+    nothing_kept = BlockMaker(True, 5, Windows.DRAWN, SHAPE, np.zeros(10, np.float32), maker().negatives, None)
     lengths = np.array([4], np.int32)
     assert nothing_kept.make(ids_for(lengths), lengths, np.random.default_rng(0)) is None
 

@@ -20,7 +20,7 @@ from contract import SENTENCES, assert_equal_models, assert_finite
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.corpus import CacheBudget, IterableSource
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.local import LocalPlacement
@@ -159,7 +159,7 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run(heeded_interr
             return super().train_chunk(work)
 
     cumulative = np.array([2**30, 2**31 - 1], np.uint32)
-    maker = BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
+    maker = BlockMaker(True, 2, Windows.DRAWN, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
     placement = Interrupting(StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0), maker, 1)
     placement.concurrency = 100  # so that most are still to be started when the interrupt comes
     plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from placements import PLACEMENTS, ROUNDING_PLACEMENTS, on_cluster, server_runs, shared_cluster
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.cluster.tables import ServerTables
 from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
 from gensim_tfw2v.placement.local import LocalPlacement
@@ -36,7 +36,7 @@ def maker_from(first_word: int) -> BlockMaker:
     """Return a maker that draws its negatives from the ten words from this one on."""
     cumulative = np.zeros(WORDS, np.uint32)
     cumulative[first_word:] = np.minimum(np.arange(1, WORDS - first_word + 1), 10) * 2**27
-    return BlockMaker(True, 2, True, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
+    return BlockMaker(True, 2, Windows.DRAWN, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
 
 
 @pytest.fixture(params=[*PLACEMENTS, *ROUNDING_PLACEMENTS])

@@ -10,7 +10,7 @@ import tensorflow as tf
 from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
 from test_tree import MIXED, gensim_path, model_of
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.cluster import rivalry
 from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, contested_rows, without_what_rivals_find
 from gensim_tfw2v.cluster.wire import WorkerModel, stage
@@ -124,7 +124,7 @@ def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.Mo
 def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:
     model = model_of(MIXED)
     tree = HuffmanTree.of(model.wv)
-    maker = BlockMaker(False, 2, True, BatchShape(16, 4, 1, RunShape(3, 2.0)), None, None, tree)
+    maker = BlockMaker(False, 2, Windows.DRAWN, BatchShape(16, 4, 1, RunShape(3, 2.0)), None, None, tree)
     prepared = prepare(maker, work_on(0))
     assert prepared is not None
     block = prepared.block

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from placements import PLACEMENTS
-from reference import ReferenceBatch, ReferenceModel, context_positions
+from reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
 from tensorflow.core.framework.graph_pb2 import GraphDef
 
-from gensim_tfw2v.batches import BatchShape, Block, BlockMaker
+from gensim_tfw2v.batches import BatchShape, Block, BlockMaker, Windows
 from gensim_tfw2v.graph_arguments import graph_definition
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tree import HuffmanTree
@@ -42,15 +42,19 @@ def corpora(draw: st.DrawFn) -> tuple[int, list[list[int]], int, BatchShape, int
 
 
 def as_reference_batches(
-    block: Block, sentences: list[list[int]], skip_gram: bool, negative: int
+    block: Block, sentences: list[list[int]], maker: BlockMaker, negative: int
 ) -> list[ReferenceBatch]:
     """Return what the block says each batch is to train, in the reference's terms."""
     words = [word for sentence in sentences for word in sentence]
     count = len(words)
-    left, right = block.left.reshape(-1)[:count].tolist(), block.right.reshape(-1)[:count].tolist()
-    contexts = context_positions([len(sentence) for sentence in sentences], left, right)
+    if maker.windows is Windows.MEAN:
+        lengths = [len(sentence) for sentence in sentences]
+        every = [contexts_within(lengths, radius) for radius in range(1, maker.window + 1)]
+    else:
+        left, right = block.left.reshape(-1)[:count].tolist(), block.right.reshape(-1)[:count].tolist()
+        every = [context_positions(left, right)]
     batches, runs, run_tokens = block.left.shape
-    targets = run_tokens + 2 * block.window if skip_gram else run_tokens
+    targets = run_tokens + 2 * block.window if maker.skip_gram else run_tokens
     found = []
     for batch in range(batches):
         first = batch * runs * run_tokens
@@ -59,7 +63,8 @@ def as_reference_batches(
             block.candidate_ids[batch, (place - first) // run_tokens, targets:].tolist() if negative else []
             for place in places
         ]
-        found.append(ReferenceBatch([words[p] for p in places], [contexts[p] for p in places], drawn))
+        windows = [[contexts[place] for contexts in every] for place in places]
+        found.append(ReferenceBatch([words[place] for place in places], windows, drawn))
     return found
 
 
@@ -79,6 +84,7 @@ MODES = [
     locked=st.booleans(),
     counted=st.booleans(),
     compute_dtype=st.sampled_from(list(TOLERANCES)),
+    windows=st.sampled_from(Windows),
 )
 @settings(max_examples=20, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
@@ -92,14 +98,16 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     locked: bool,
     counted: bool,
     compute_dtype: str,
+    windows: Windows,
 ) -> None:
     vocabulary, sentences, window, shape, seed = corpus
+    assume(not (tree and windows is Windows.MEAN))  # the tree's pairs are spelt out
     rng = np.random.default_rng(seed)
     gensim_model = small_vocabulary(vocabulary, rng)
     maker = BlockMaker(
         skip_gram=skip_gram,
         window=window,
-        shrink_windows=True,
+        windows=windows,
         shape=shape,
         keep=None,
         negatives=NegativeSampler(gensim_model.cum_table) if negative else None,
@@ -128,6 +136,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
             update_bound=bound,
             count_bounded=counted,
             compute_dtype=compute_dtype,
+            mean_windows=windows is Windows.MEAN,
         ),
         maker,
         1,
@@ -146,7 +155,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         bound=bound,
         locks=locks,
     )
-    batches = as_reference_batches(prepared.block, sentences, skip_gram, negative)
+    batches = as_reference_batches(prepared.block, sentences, maker, negative)
     expected_losses, bounded_rows = [], []
     for batch in batches:
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
@@ -157,6 +166,9 @@ def test_a_block_moves_every_row_as_plain_loops_do(
         np.testing.assert_allclose(trained.outputs, expected.outputs, atol=tolerance)
     if tree:
         np.testing.assert_allclose(trained.nodes, expected.nodes, atol=tolerance)
+    pairs = [sum(len(w) for word in batch.windows for w in word) / len(batch.windows[0]) for batch in batches]
+    targets = [sum(all(word) for word in batch.windows) for batch in batches]
+    np.testing.assert_allclose(found.pairs, pairs if skip_gram else targets, rtol=1e-6)
     np.testing.assert_allclose(found.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
         np.testing.assert_array_equal(found.bounded_rows, bounded_rows)

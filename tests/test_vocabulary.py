@@ -148,17 +148,17 @@ def test_tiles_double_batches_and_runs_of_cbow_through_the_tree_alone() -> None:
         assert shape(*others, tiled=True) == shape(*others, tiled=False)
 
 
-def test_runs_of_a_large_vocabulary_share_fewer_negatives_and_are_longer_in_cbow() -> None:
+def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> None:
     for skip_gram in (True, False):
         small, large = (choose_batch_shape(even_counts(words), 100, 5, 5, skip_gram, False) for words in (100, 10**6))
-        assert large.run_tokens == small.run_tokens if skip_gram else large.run_tokens > small.run_tokens
+        assert large.run_tokens > small.run_tokens
         assert large.shared_negatives * small.run_tokens < small.shared_negatives * large.run_tokens
 
 
-def test_runs_of_long_skip_gram_vectors_are_longer_with_as_many_negatives() -> None:
-    short, long = (choose_batch_shape(even_counts(10**6), size, 5, 5, True, False) for size in (100, 300))
-    assert (short.run_tokens, long.run_tokens) == (16, 32)
-    assert short.shared_negatives == long.shared_negatives == 22
+def test_runs_of_skip_gram_are_shorter_with_as_many_negatives_where_windows_are_drawn() -> None:
+    alone, beside_tree = (choose_batch_shape(even_counts(10**6), 100, 5, 5, True, tree) for tree in (False, True))
+    assert (alone.run_tokens, beside_tree.run_tokens) == (32, 16)
+    assert alone.shared_negatives == beside_tree.shared_negatives == 22
 
 
 def test_a_very_frequent_word_makes_batches_small() -> None:

@@ -223,6 +223,7 @@ def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[Figures
         block.run_tokens,
         block.rates.shared_negatives,
         block.rates.negative,
+        block.rates.radius_chance,
     )
     figures = train_block(Tables(own, own, own), block.block, block.rates, lookups)
     with tf.control_dependencies(list(figures)):

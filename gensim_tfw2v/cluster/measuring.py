@@ -42,7 +42,7 @@ class BlockReport:
             losses=losses.astype(np.float32),
             bounded_rows=bounded_rows.astype(np.float32),
             measured=measured.astype(bool),
-            pairs=pairs.astype(np.int64),
+            pairs=pairs,
             touched_rows=touched_rows.astype(np.int64),
             seconds_preparing=named["make_seconds"],
             seconds_stepping=sum(named[f"{stage}_seconds"] for stage in _STAGES if stage != "make"),

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker
+from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.cluster.rivalry import CONTESTED, Contested, contested_rows
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
@@ -61,7 +61,7 @@ STAGED_BLOCK = StagedBlock(
     run_tokens=tf.TensorSpec([], tf.int32),
     rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
     contested=CONTESTED,
-    pairs=tf.TensorSpec([None], tf.int64),
+    pairs=tf.TensorSpec([None], tf.float64),
     touched_rows=tf.TensorSpec([None], tf.int64),
     tokens=tf.TensorSpec([], tf.int64),
     figures=tf.TensorSpec([None], tf.float64),
@@ -83,7 +83,8 @@ class WorkerModel:
         maker = self.maker
         plain: dict[str, Any] = {
             "settings": asdict(self.settings),
-            "maker": {"skip_gram": maker.skip_gram, "window": maker.window, "shrink_windows": maker.shrink_windows},
+            "maker": {"skip_gram": maker.skip_gram, "window": maker.window},
+            "windows": maker.windows.value,
             "shape": asdict(maker.shape),
             "negative_pool": maker.negative_pool,
             "words": self.words,
@@ -114,6 +115,7 @@ class WorkerModel:
         tree_run = plain["shape"].pop("tree_run")
         maker = BlockMaker(
             **plain["maker"],
+            windows=Windows(plain["windows"]),
             shape=BatchShape(**plain["shape"], tree_run=RunShape(**tree_run) if tree_run else None),
             keep=arrays.get("keep"),
             negatives=NegativeSampler(arrays["cumulative"]) if "cumulative" in arrays else None,
@@ -252,6 +254,7 @@ def _empty(shards: int, figures: Any) -> StagedBlock:
     empty = tf.nest.map_structure(nothing, STAGED_BLOCK)
     rates_of_nothing = empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1))
     block: StagedBlock = empty._replace(
+        block=empty.block._replace(window=np.int32(1)),
         rates=rates_of_nothing,
         run_tokens=np.int32(1),
         rows=BlockRows(np.zeros(0, np.int32), np.zeros((shards, 3), np.int32)),

@@ -17,9 +17,9 @@ class Counts:
     seconds: float = 0.0
     raw_words: int = 0
     trained_words: int = 0
-    pairs: int = 0
+    pairs: float = 0.0
     loss: float = 0.0
-    measured_pairs: int = 0
+    measured_pairs: float = 0.0
     touched_rows: int = 0
     bounded_rows: int = 0
     seconds_waiting: float = 0.0

@@ -36,6 +36,7 @@ class StepSettings:
     bound_rates: float = 0.0  # or so many times the learning rate, where that is longer
     count_bounded: bool = False  # tell how many rows it shortened the step of
     compute_dtype: str = "float32"  # TensorFlow's name for the numbers that products are of
+    mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
 
 
 @dataclass(frozen=True)
