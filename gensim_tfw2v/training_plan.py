@@ -15,7 +15,13 @@ from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
 from gensim_tfw2v.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.training import EpochPlan
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tuning import choose_batch_shape, choose_compute_dtype, choose_update_bound, negatives_hit_targets
+from gensim_tfw2v.tuning import (
+    choose_batch_shape,
+    choose_compute_dtype,
+    choose_update_bound,
+    choose_windows,
+    negatives_hit_targets,
+)
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 logger = logging.getLogger(__name__)
@@ -52,7 +58,7 @@ class TrainingPlan(CorpusReading):
         keep = keep_probabilities(self.wv, self.sample)
         kept = kept_counts(word_counts(self.wv), keep)
         negatives = NegativeSampler(self.cum_table) if self.negative else None
-        windows = self._windows()
+        windows = choose_windows(bool(self.shrink_windows), bool(self.hs), len(self.wv))
         fast_bfloat16 = multiplies_bfloat16()
         shape = choose_batch_shape(
             kept,
@@ -95,14 +101,6 @@ class TrainingPlan(CorpusReading):
             negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
         )
         return settings, maker
-
-    def _windows(self) -> Windows:
-        """Return what the contexts of a token are."""
-        if not self.shrink_windows:
-            return Windows.FIXED
-        # Runs multiply all words within the window anyway: the mean of all draws costs no more than one of them. The
-        # tree's pairs are spelt out instead.
-        return Windows.DRAWN if self.hs else Windows.MEAN
 
     def _settings_in_use(self) -> dict[str, Any]:
         """Return the settings that a training goes on with once it has begun."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.batches import BatchShape
+from gensim_tfw2v.batches import BatchShape, Windows
 from gensim_tfw2v.tree_runs import RunShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
@@ -199,6 +199,17 @@ def choose_compute_dtype(batch_tokens: int, fast_bfloat16: bool) -> str:
 def _halves_pay(batch_tokens: int) -> bool:
     """Return whether batches are large enough for products of bfloat16."""
     return batch_tokens >= _LEAST_HALF_PRODUCT_TOKENS
+
+
+def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
+    """Return which words are a token's contexts, in a vocabulary of so many, if `shrink` asks for windows as gensim's.
+
+    Runs multiply all words within the window anyway, so that the mean of all draws costs no more than one of them. The
+    tree's pairs are spelt out instead. On small corpora CBOW finds neighbours less well by means.
+    """
+    if not shrink:
+        return Windows.FIXED
+    return Windows.DRAWN if tree or words < _SMALL_VOCABULARY else Windows.MEAN
 
 
 def choose_block_words(

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.batches import BatchShape
+from gensim_tfw2v.batches import BatchShape, Windows
 from gensim_tfw2v.tuning import (
     choose_batch_shape,
     choose_block_words,
     choose_compute_dtype,
     choose_update_bound,
+    choose_windows,
     negatives_hit_targets,
 )
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
@@ -153,6 +154,22 @@ def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> No
         small, large = (choose_batch_shape(even_counts(words), 100, 5, 5, skip_gram, False) for words in (100, 10**6))
         assert large.run_tokens > small.run_tokens
         assert large.shared_negatives * small.run_tokens < small.shared_negatives * large.run_tokens
+
+
+@pytest.mark.parametrize(
+    ("shrink", "tree", "words", "expected"),
+    [
+        (True, False, 10_000, Windows.MEAN),
+        (True, False, 9_999, Windows.DRAWN),
+        (True, True, 10**6, Windows.DRAWN),
+        (False, False, 10**6, Windows.FIXED),
+        (False, True, 100, Windows.FIXED),
+    ],
+)
+def test_windows_are_drawn_for_small_vocabularies_and_the_tree(
+    shrink: bool, tree: bool, words: int, expected: Windows
+) -> None:
+    assert choose_windows(shrink, tree, words) is expected
 
 
 def test_runs_of_skip_gram_are_shorter_with_as_many_negatives_where_windows_are_drawn() -> None:
