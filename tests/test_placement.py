@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from placements import PLACEMENTS, ROUNDING_PLACEMENTS, on_cluster, server_runs, shared_cluster
 
@@ -19,6 +22,7 @@ from gensim_tfw2v.vocabulary import NegativeSampler
 from gensim_tfw2v.work import ChunkWork, prepare
 
 WORDS, SIZE = 40, 6
+PEAK_RESET = Path("/proc/self/clear_refs")
 SETTINGS = StepSettings(
     skip_gram=True,
     mean_context=True,
@@ -76,11 +80,32 @@ def read(placement: Placement) -> ModelTables:
     return tables
 
 
+def peak_memory() -> int:
+    """Return the most bytes that this process had since its peak was forgotten."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024
+
+
 def test_what_is_loaded_is_read_back(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
     np.testing.assert_array_equal(read(placement).outputs, random_tables().outputs)
+
+
+@pytest.mark.skipif(not PEAK_RESET.exists(), reason="only Linux forgets a process's peak of memory")
+def test_reading_back_takes_no_copy_of_a_table() -> None:
+    inputs, outputs = (np.ones((2**16, 256), np.float32) for _ in range(2))
+    tables = ModelTables(inputs, outputs, None, np.ones(1, np.float32))
+    with closing(LocalPlacement(SETTINGS, maker_from(0), 1)) as placement:
+        placement.load(tables)
+        placement.train_chunk(work_on(0))
+        before = psutil.Process().memory_info().rss
+        PEAK_RESET.write_text("5")
+        placement.read_into(tables)
+        table_bytes = inputs.nbytes
+        assert peak_memory() - before < table_bytes / 2
 
 
 def test_loading_again_replaces_everything(make_placement: Callable[..., Placement]) -> None:

@@ -18,7 +18,7 @@ from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, PreparedBlock, Trained
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
 _LARGE_BATCH_TOKENS = 256
-_ROWS_AT_ONCE = 4096  # so that reading a table back takes no third copy of it
+_ROWS_AT_ONCE = 4096  # so that reading a table back takes no further copy of it
 
 
 class LocalPlacement:
@@ -91,8 +91,10 @@ class LocalPlacement:
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():
             for start in range(0, len(values), _ROWS_AT_ONCE):
-                rows = slice(start, start + _ROWS_AT_ONCE)
-                np.copyto(values[rows], self._variables[name][rows].numpy())
+                part = values[start : start + _ROWS_AT_ONCE]
+                rows = np.arange(start, start + len(part), dtype=np.int32)
+                # Slicing the variable would copy all of it first, as rows of it have been written.
+                np.copyto(part, self._tf.gather(self._variables[name], rows).numpy())
 
     def task_figures(self) -> Mapping[str, Mapping[str, float]]:
         return {}
