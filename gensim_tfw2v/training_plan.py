@@ -86,7 +86,8 @@ class TrainingPlan(CorpusReading):
             update_bound=self.alpha * bound_rates,
             bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
             count_bounded=count_bounded,
-            compute_dtype=self.compute_dtype or choose_compute_dtype(shape.batch_tokens, fast_bfloat16),
+            compute_dtype=self.compute_dtype
+            or choose_compute_dtype(shape.batch_tokens, self.vector_size, fast_bfloat16),
             mean_windows=windows is Windows.MEAN,
         )
         maker = BlockMaker(

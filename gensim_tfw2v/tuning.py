@@ -34,7 +34,9 @@ _REGISTER = 16  # float32: oneDNN's small products are a third slower when their
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 # Longest steps, in learning rates. Scores say so; without negatives all that words are told comes from the tree.
 _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
-_LEAST_HALF_PRODUCT_TOKENS = 512  # of a batch: converting numbers costs operations that small products do not earn back
+# Converting numbers costs operations that small products do not earn back: those of batches with fewer tokens, or with
+# fewer numbers than so many tokens have in vectors of the usual size.
+_LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
 _MOST_BLOCK_PAIRS = 800_000  # of which each takes some hundred bytes
@@ -52,6 +54,9 @@ class _Run(NamedTuple):
 _SKIP_GRAM_RUN, _CBOW_RUN = _Run(32, 11 / 16), _Run(32, 1 / 2)
 # With the tree as well, whose windows are drawn: longer ones are faster, and score a little less.
 _SKIP_GRAM_RUN_BESIDE_TREE = _Run(16, 11 / 8)
+# The longer the vectors, the more their rows cost beside what is done pair by pair: longer runs have fewer rows.
+_LONG_VECTOR = 300  # numbers
+_TILED_LONG_VECTOR_RUN = _Run(64, 11 / 32)
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
 # Where there are no negatives to share. CBOW mixes fewer rows in longer ones, and tiles make up for the arithmetic.
 _TREE_RUN_TOKENS, _TILED_TREE_RUN_TOKENS = 16, 32
@@ -94,6 +99,8 @@ def choose_batch_shape(
     """
     tiled_tree = tiled and half_products and tree and not (skip_gram or negative)
     run = _usual_run(skip_gram, tree, len(kept_counts) < _SMALL_VOCABULARY)
+    if run_tokens is None and run is _SKIP_GRAM_RUN and tiled and half_products and vector_size >= _LONG_VECTOR:
+        run = _TILED_LONG_VECTOR_RUN
     if run_tokens is None:
         tree_run_tokens = _TILED_TREE_RUN_TOKENS if tiled_tree else _TREE_RUN_TOKENS
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else tree_run_tokens
@@ -114,7 +121,7 @@ def choose_batch_shape(
         shared_negatives = _fill_registers(targets + max(wanted - _REGISTER / 2, 1)) - targets
     tree_run = None
     if tree:
-        cbow_tree_run = _TILED_TREE_RUN if tiled_tree and _halves_pay(batch_tokens) else _CBOW_TREE_RUN
+        cbow_tree_run = _TILED_TREE_RUN if tiled_tree and _halves_pay(batch_tokens, vector_size) else _CBOW_TREE_RUN
         tree_run = _SKIP_GRAM_TREE_RUN if skip_gram else cbow_tree_run
     return BatchShape(batch_tokens, run_tokens, shared_negatives, tree_run)
 
@@ -185,7 +192,7 @@ def choose_update_bound(negative: int) -> float:
     return _UPDATE_BOUND if negative else _TREE_UPDATE_BOUND
 
 
-def choose_compute_dtype(batch_tokens: int, fast_bfloat16: bool) -> str:
+def choose_compute_dtype(batch_tokens: int, vector_size: int, fast_bfloat16: bool) -> str:
     """Return which numbers products of a batch's vectors are to be of, by TensorFlow's name.
 
     Parameters
@@ -193,12 +200,12 @@ def choose_compute_dtype(batch_tokens: int, fast_bfloat16: bool) -> str:
     fast_bfloat16 : bool
         Whether the processor multiplies those faster.
     """
-    return "bfloat16" if fast_bfloat16 and _halves_pay(batch_tokens) else "float32"
+    return "bfloat16" if fast_bfloat16 and _halves_pay(batch_tokens, vector_size) else "float32"
 
 
-def _halves_pay(batch_tokens: int) -> bool:
+def _halves_pay(batch_tokens: int, vector_size: int) -> bool:
     """Return whether batches are large enough for products of bfloat16."""
-    return batch_tokens >= _LEAST_HALF_PRODUCT_TOKENS
+    return batch_tokens * max(vector_size, _USUAL_VECTOR_SIZE) >= _LEAST_HALF_PRODUCT_TOKENS * _USUAL_VECTOR_SIZE
 
 
 def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:

@@ -149,6 +149,20 @@ def test_tiles_double_batches_and_runs_of_cbow_through_the_tree_alone() -> None:
         assert shape(*others, tiled=True) == shape(*others, tiled=False)
 
 
+def test_tiles_give_long_vectors_longer_runs_in_skip_gram_alone() -> None:
+    def shape(size: int, skip_gram: bool = True, tree: bool = False, tiled: bool = True, **own: int) -> BatchShape:
+        counts = even_counts(10**6)
+        return choose_batch_shape(counts, size, 5, 5, skip_gram, tree, half_products=True, tiled=tiled, **own)
+
+    usual, long = shape(100), shape(300)
+    assert long.run_tokens == 2 * usual.run_tokens
+    assert long.shared_negatives == usual.shared_negatives
+    for others in ({"skip_gram": False}, {"tree": True}):
+        assert shape(300, **others) == shape(300, tiled=False, **others)
+    own = {"run_tokens": usual.run_tokens}
+    assert shape(300, **own) == shape(300, tiled=False, **own)  # with as many negatives
+
+
 def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> None:
     for skip_gram in (True, False):
         small, large = (choose_batch_shape(even_counts(words), 100, 5, 5, skip_gram, False) for words in (100, 10**6))
@@ -259,8 +273,17 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 
 
 @pytest.mark.parametrize(
-    ("batch_tokens", "fast", "expected"),
-    [(1024, True, "bfloat16"), (1024, False, "float32"), (64, True, "float32")],
+    ("batch_tokens", "vector_size", "fast", "expected"),
+    [
+        (1024, 100, True, "bfloat16"),
+        (1024, 100, False, "float32"),
+        (512, 32, True, "bfloat16"),
+        (256, 100, True, "float32"),
+        (256, 600, True, "bfloat16"),
+        (64, 300, True, "float32"),
+    ],
 )
-def test_products_are_of_half_the_numbers_where_that_is_faster(batch_tokens: int, fast: bool, expected: str) -> None:
-    assert choose_compute_dtype(batch_tokens, fast) == expected
+def test_products_are_of_half_the_numbers_where_that_is_faster(
+    batch_tokens: int, vector_size: int, fast: bool, expected: str
+) -> None:
+    assert choose_compute_dtype(batch_tokens, vector_size, fast) == expected
