@@ -34,8 +34,8 @@ _REGISTER = 16  # float32: oneDNN's small products are a third slower when their
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
 # Longest steps, in learning rates. Scores say so; without negatives all that words are told comes from the tree.
 _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
-# Converting numbers costs operations that small products do not earn back: those of batches with fewer tokens, or with
-# fewer numbers than so many tokens have in vectors of the usual size.
+# Converting numbers costs operations that small products do not earn back: those of batches with fewer tokens, unless
+# longer vectors make up for that.
 _LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
