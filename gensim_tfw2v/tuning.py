@@ -98,9 +98,9 @@ def choose_batch_shape(
         Whether the processor multiplies those in tiles.
     """
     tiled_tree = tiled and half_products and tree and not (skip_gram or negative)
-    run = _usual_run(skip_gram, tree, len(kept_counts) < _SMALL_VOCABULARY)
-    if run_tokens is None and run is _SKIP_GRAM_RUN and tiled and half_products and vector_size >= _LONG_VECTOR:
-        run = _TILED_LONG_VECTOR_RUN
+    # A user's own run has negatives in proportion to the usual one's.
+    long_in_tiles = tiled and half_products and vector_size >= _LONG_VECTOR and run_tokens is None
+    run = _usual_run(skip_gram, tree, len(kept_counts) < _SMALL_VOCABULARY, long_in_tiles)
     if run_tokens is None:
         tree_run_tokens = _TILED_TREE_RUN_TOKENS if tiled_tree else _TREE_RUN_TOKENS
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else tree_run_tokens
@@ -126,12 +126,15 @@ def choose_batch_shape(
     return BatchShape(batch_tokens, run_tokens, shared_negatives, tree_run)
 
 
-def _usual_run(skip_gram: bool, tree: bool, small: bool) -> _Run:
-    if small:
+def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> _Run:
+    """Return the run for a model, a vocabulary, and whether its products are of long vectors and made in tiles."""
+    if small_vocabulary:
         return _SMALL_SKIP_GRAM_RUN if skip_gram else _SMALL_CBOW_RUN
-    if skip_gram:
-        return _SKIP_GRAM_RUN_BESIDE_TREE if tree else _SKIP_GRAM_RUN
-    return _CBOW_RUN
+    if not skip_gram:
+        return _CBOW_RUN
+    if tree:
+        return _SKIP_GRAM_RUN_BESIDE_TREE
+    return _TILED_LONG_VECTOR_RUN if long_in_tiles else _SKIP_GRAM_RUN
 
 
 def _as_long_as_the_window(tokens: int, window: int) -> int:
