@@ -98,8 +98,9 @@ def choose_batch_shape(
         Whether the processor multiplies those in tiles.
     """
     tiled_tree = tiled and half_products and tree and not (skip_gram or negative)
-    # A user's own run has negatives in proportion to the usual one's.
-    long_in_tiles = tiled and half_products and vector_size >= _LONG_VECTOR and run_tokens is None
+    # A user's own run has negatives in proportion to the usual one's, as has one that a user's own batch cuts short.
+    has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= _TILED_LONG_VECTOR_RUN.tokens)
+    long_in_tiles = tiled and half_products and vector_size >= _LONG_VECTOR and has_room
     run = _usual_run(skip_gram, tree, len(kept_counts) < _SMALL_VOCABULARY, long_in_tiles)
     if run_tokens is None:
         tree_run_tokens = _TILED_TREE_RUN_TOKENS if tiled_tree else _TREE_RUN_TOKENS

@@ -159,8 +159,9 @@ def test_tiles_give_long_vectors_longer_runs_in_skip_gram_alone() -> None:
     assert long.shared_negatives == usual.shared_negatives
     for others in ({"skip_gram": False}, {"tree": True}):
         assert shape(300, **others) == shape(300, tiled=False, **others)
-    own = {"run_tokens": usual.run_tokens}
-    assert shape(300, **own) == shape(300, tiled=False, **own)  # with as many negatives
+    for own in ({"run_tokens": usual.run_tokens}, {"batch_tokens": long.run_tokens - 1}):
+        assert shape(300, **own) == shape(300, tiled=False, **own)  # with as many negatives
+    assert shape(300, batch_tokens=long.run_tokens).run_tokens == long.run_tokens
 
 
 def test_runs_of_a_large_vocabulary_are_longer_and_share_fewer_negatives() -> None:
