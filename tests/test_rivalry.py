@@ -69,6 +69,36 @@ def test_blocks_side_by_side_go_as_far_as_blocks_one_after_the_other(rivals: int
     assert np.abs(rivals * alone - in_turn).max() > 0.1, "there was nothing to take away"
 
 
+def test_one_mean_square_stands_for_shorter_directions_of_rows_that_are_trained_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    most, longest, size, rng = 15, 4, 20, np.random.default_rng(4)
+    monkeypatch.setattr(rivalry, "_MOST_TRAINED", most)
+    monkeypatch.setattr(rivalry, "_LONGEST", longest)
+    axes, _ = np.linalg.qr(rng.normal(size=(size, size)))
+    start = (rng.normal(size=(90, size)) * np.geomspace(3, 0.1, size) @ axes).astype(np.float32)
+    change = rng.normal(size=start.shape).astype(np.float32)
+    pulls = rng.uniform(0.1, 1, 90).astype(np.float32)
+    rows = Contested(np.arange(90, dtype=np.int32), pulls, np.array([50, 40, 0], np.int32), np.float32(16))
+    found = kept(change, start, rows)
+    for own, met in ((slice(0, 50), slice(50, 90)), (slice(50, 90), slice(0, 50))):
+        squares, directions = directions_met(start, rows, met)
+        settling = pulls[own, None] * squares
+        settling[most:, :-longest] = settling[most:, :-longest].mean(axis=1, keepdims=True)
+        shares = (1 - np.exp(-16 * settling)) / (16 * (1 - np.exp(-settling)))
+        expected = (change[own] @ directions * shares) @ directions.T
+        np.testing.assert_allclose(found[own], expected, atol=1e-3)
+        assert np.abs(change[own] - expected).max() > 0.5, "there was nothing to take away"
+
+
+def test_rows_that_meet_vectors_of_zeros_keep_all() -> None:
+    change, start = matrix(3), matrix(1)
+    start[OUTPUTS] = 0
+    found = kept(change, start, contested(16))
+    np.testing.assert_allclose(found[INPUTS], change[INPUTS], atol=1e-6)
+    assert np.isfinite(found).all()
+
+
 def test_rows_that_are_hardly_trained_keep_all() -> None:
     change = matrix(3)
     np.testing.assert_allclose(kept(change, matrix(1), contested(16, pull=1e-9)), change, atol=1e-5)
@@ -119,6 +149,14 @@ def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.Mo
     before = np.split(everything.pulls, [everything.counts[0]])
     for found, every in zip(np.split(few.pulls, [3]), before, strict=True):
         np.testing.assert_array_equal(np.sort(found), np.sort(every)[-3:])
+
+
+def test_of_contested_rows_those_with_most_pairs_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivalry, "_MOST_TRAINED", 2)
+    rows = staged(16).contested
+    for pulls in np.split(rows.pulls, [rows.counts[0]]):
+        assert len(pulls) > 2
+        assert pulls[:2].min() >= pulls[2:].max()
 
 
 def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:

@@ -6,7 +6,7 @@ which the vectors that a row meets have the mean square λ, p pairs at learning 
 blocks one after the other would take it 1 - exp(-n a) of the way; side by side they all start at the same place, and
 the sum of their changes is n (1 - exp(-a)). So each change is scaled by the quotient of the two, direction by
 direction. Rare words' rows keep nearly all of it; of what every block finds, 1 / n remains, above all along the
-direction that all vectors have in common.
+direction that all vectors have in common. Beyond the longest directions, one λ does for most rows.
 """
 
 from __future__ import annotations
@@ -28,13 +28,17 @@ SLOPES = (0.07, 0.05, 0.05)
 # Of a table: the others move too little to overshoot. All of these tell the directions; those of the thousand rows
 # trained most are others, and scores were half a point lower by them.
 _MOST_ROWS = 3072
+# Of these, rows whose changes are scaled along every direction. Those of others are along the longest alone, and by one
+# share along the rest, where so little of them is lost that it grows as the mean square does.
+_MOST_TRAINED = 256
+_LONGEST = 8
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
 class Contested(NamedTuple):
     """The rows that a block trains most, of all its tables one after the other."""
 
-    rows: Any  # [K], in the worker's matrix
+    rows: Any  # [K], in the worker's matrix; of a table those trained most come first
     pulls: Any  # [K], η s p of each
     counts: Any  # [3], how many are of inputs, outputs, nodes
     rivals: Any  # n, blocks that are trained at a time, this one included
@@ -96,8 +100,9 @@ def _shared_out(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
 def _most_trained(pairs: Float32Array, pull: float) -> tuple[Int32Array, Float32Array]:
     """Return the rows with most pairs, and the pull on each."""
     trained = np.flatnonzero(pairs)
-    if len(trained) > _MOST_ROWS:
-        trained = trained[np.argpartition(pairs[trained], -_MOST_ROWS)[-_MOST_ROWS:]]
+    limits = [limit for limit in (_MOST_TRAINED, _MOST_ROWS) if limit < len(trained)]
+    if limits:
+        trained = trained[np.argpartition(-pairs[trained], limits)[:_MOST_ROWS]]
     return trained.astype(np.int32), pairs[trained] * np.float32(pull)
 
 
@@ -118,25 +123,47 @@ def _with_rows_scaled(change: tf.Tensor, start: tf.Tensor, contested: Contested,
     used = [objective.negative_sampling, objective.hierarchical_softmax]
     meetings = [(0, [table for table, is_used in enumerate(used, 1) if is_used])]
     meetings += [(table, [0]) for table in meetings[0][1]]
-    scaled = []
+    places, scaled = [], []
     for table, met in meetings:
         vectors = tf.gather(start, tf.concat([rows[other] for other in met], 0))
-        weights = tf.concat([pulls[other] for other in met], 0)
-        moves = tf.gather(change, rows[table])
-        scaled.append(_scaled(moves, pulls[table], vectors, weights, contested.rivals))
-    places = tf.concat([rows[table] for table, _ in meetings], 0)
-    return tf.tensor_scatter_nd_update(change, places[:, None], tf.concat(scaled, 0))
+        directions = _directions(vectors, tf.concat([pulls[other] for other in met], 0))
+        most = tf.minimum(_MOST_TRAINED, tf.size(rows[table]))
+        for part, share_kept in ((slice(None, most), _along_each), (slice(most, None), _along_the_longest)):
+            places.append(rows[table][part])
+            moves = tf.gather(change, places[-1])
+            scaled.append(share_kept(moves, pulls[table][part, None], directions, contested.rivals))
+    return tf.tensor_scatter_nd_update(change, tf.concat(places, 0)[:, None], tf.concat(scaled, 0))
 
 
-def _scaled(moves: tf.Tensor, pulls: tf.Tensor, vectors: tf.Tensor, weights: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
-    """Return `moves` [K, D] of rows with these pulls, scaled along the directions that the vectors they meet have."""
+class _Directions(NamedTuple):
+    """Those in which vectors extend, the longest last."""
+
+    squares: tf.Tensor  # [D], mean squares along them
+    directions: tf.Tensor  # [D, D]
+
+
+def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
+    """Return the directions of vectors [K, D] that are met so often [K]."""
     shares = tf.math.divide_no_nan(weights, tf.reduce_sum(weights))
     moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
     # Vectors that are no longer finite have no directions, and are for the user to find.
-    moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
-    squares, directions = tf.linalg.eigh(moment)
-    kept = _kept(pulls[:, None] * squares, rivals)
-    return tf.matmul(tf.matmul(moves, directions) * kept, directions, transpose_b=True)
+    return _Directions(*tf.linalg.eigh(tf.where(tf.math.is_finite(moment), moment, 0.0)))
+
+
+def _along_each(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
+    """Return what is kept of `moves` [K, D] of rows with pulls [K, 1]."""
+    along = tf.matmul(moves, met.directions) * _kept(pulls * met.squares, rivals)
+    return tf.matmul(along, met.directions, transpose_b=True)
+
+
+def _along_the_longest(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
+    """Return about the same, with one share for all but the longest directions."""
+    shorter = tf.maximum(tf.size(met.squares) - _LONGEST, 0)
+    longest, directions = met.squares[shorter:], met.directions[:, shorter:]
+    mean_square = tf.math.divide_no_nan(tf.reduce_sum(met.squares[:shorter]), tf.cast(shorter, tf.float32))
+    along_shorter = _kept(pulls * mean_square, rivals)
+    along = tf.matmul(moves, directions) * (_kept(pulls * longest, rivals) - along_shorter)
+    return moves * along_shorter + tf.matmul(along, directions, transpose_b=True)
 
 
 def _kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
