@@ -73,7 +73,7 @@ def test_one_mean_square_stands_for_shorter_directions_of_rows_that_are_trained_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     most, longest, size, rng = 15, 4, 20, np.random.default_rng(4)
-    monkeypatch.setattr(rivalry, "_MOST_TRAINED", most)
+    monkeypatch.setattr(rivalry, "_SCALED_IN_FULL", most)
     monkeypatch.setattr(rivalry, "_LONGEST", longest)
     axes, _ = np.linalg.qr(rng.normal(size=(size, size)))
     start = (rng.normal(size=(90, size)) * np.geomspace(3, 0.1, size) @ axes).astype(np.float32)
@@ -152,7 +152,7 @@ def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.Mo
 
 
 def test_of_contested_rows_those_with_most_pairs_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivalry, "_MOST_TRAINED", 2)
+    monkeypatch.setattr(rivalry, "_SCALED_IN_FULL", 2)
     rows = staged(16).contested
     for pulls in np.split(rows.pulls, [rows.counts[0]]):
         assert len(pulls) > 2

@@ -30,7 +30,7 @@ SLOPES = (0.07, 0.05, 0.05)
 _MOST_ROWS = 3072
 # Of these, rows whose changes are scaled along every direction. Those of others are along the longest alone, and by one
 # share along the rest, where so little of them is lost that it grows as the mean square does.
-_MOST_TRAINED = 256
+_SCALED_IN_FULL = 256
 _LONGEST = 8
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
@@ -100,7 +100,7 @@ def _shared_out(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
 def _most_trained(pairs: Float32Array, pull: float) -> tuple[Int32Array, Float32Array]:
     """Return the rows with most pairs, and the pull on each."""
     trained = np.flatnonzero(pairs)
-    limits = [limit for limit in (_MOST_TRAINED, _MOST_ROWS) if limit < len(trained)]
+    limits = [limit for limit in (_SCALED_IN_FULL, _MOST_ROWS) if limit < len(trained)]
     if limits:
         trained = trained[np.argpartition(-pairs[trained], limits)[:_MOST_ROWS]]
     return trained.astype(np.int32), pairs[trained] * np.float32(pull)
@@ -127,8 +127,8 @@ def _with_rows_scaled(change: tf.Tensor, start: tf.Tensor, contested: Contested,
     for table, met in meetings:
         vectors = tf.gather(start, tf.concat([rows[other] for other in met], 0))
         directions = _directions(vectors, tf.concat([pulls[other] for other in met], 0))
-        most = tf.minimum(_MOST_TRAINED, tf.size(rows[table]))
-        for part, share_kept in ((slice(None, most), _along_each), (slice(most, None), _along_the_longest)):
+        first, others = slice(None, _SCALED_IN_FULL), slice(_SCALED_IN_FULL, None)
+        for part, share_kept in ((first, _along_each), (others, _along_the_longest)):
             places.append(rows[table][part])
             moves = tf.gather(change, places[-1])
             scaled.append(share_kept(moves, pulls[table][part, None], directions, contested.rivals))
@@ -158,9 +158,8 @@ def _along_each(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf
 
 def _along_the_longest(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
     """Return about the same, with one share for all but the longest directions."""
-    shorter = tf.maximum(tf.size(met.squares) - _LONGEST, 0)
-    longest, directions = met.squares[shorter:], met.directions[:, shorter:]
-    mean_square = tf.math.divide_no_nan(tf.reduce_sum(met.squares[:shorter]), tf.cast(shorter, tf.float32))
+    shorter, longest, directions = met.squares[:-_LONGEST], met.squares[-_LONGEST:], met.directions[:, -_LONGEST:]
+    mean_square = tf.math.divide_no_nan(tf.reduce_sum(shorter), tf.cast(tf.size(shorter), tf.float32))
     along_shorter = _kept(pulls * mean_square, rivals)
     along = tf.matmul(moves, directions) * (_kept(pulls * longest, rivals) - along_shorter)
     return moves * along_shorter + tf.matmul(along, directions, transpose_b=True)
