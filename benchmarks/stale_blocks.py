@@ -15,11 +15,13 @@ from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from,
 from one_run import is_finite, scores_of
 from reports import MISSING, add_output_arguments, say, start_report
 
-_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "fresh_rows",
+_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "parts", "common_rows",
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
     "all equally fast. One is at first, and more and more join it.",
+    "parts: of a block, after each of which blocks in flight share what they have changed of the common rows, those of "
+    "the most frequent words and the tree's first nodes.",
     "slopes: how steep the sigmoid is taken to be where rows of inputs, outputs and nodes are trained. The steeper, "
     "the less of what blocks in flight all find is kept.",
     "Scores: percent. Nothing runs side by side here, so that nothing is timed.",
@@ -36,7 +38,8 @@ class Pipeline:
     batch_words: int | None = None
     slopes: Sequence[float] | None = None
     start_share: float | None = None
-    fresh_rows: int = 0
+    parts: int | None = None
+    common_rows: int | None = None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -67,6 +70,8 @@ def measure(job: Job, pipeline: Pipeline) -> dict[str, Any]:
     return {
         "in_flight": pipeline.in_flight,
         "block_words": model.block_words,
+        "parts": model.sharing.parts,
+        "common_rows": model.sharing.rows,
         "slopes": None if alone else list(model.placement.slopes),
         "scores": scores_of(model.wv),
         "finite": is_finite(model.wv),
@@ -75,15 +80,16 @@ def measure(job: Job, pipeline: Pipeline) -> dict[str, Any]:
 
 
 def train(job: Job, pipeline: Pipeline) -> Any:
-    """Return the trained model, which also has its `placement` and its `block_words`."""
+    """Return the trained model, which also has its `placement`, `block_words` and `sharing`."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.placement.choice import Place, choose_negative_pool
     from gensim_tfw2v.tensorflow_runtime import load_tensorflow
-    from gensim_tfw2v.tuning import choose_block_words
+    from gensim_tfw2v.tuning import can_share_rows, choose_block_words, choose_sharing
 
     load_tensorflow()  # with its threads set, before others import it
     from stale_placement import StalePlacement
 
+    from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
     from gensim_tfw2v.cluster.rivalry import SLOPES
 
     class Stale(TFWord2Vec):
@@ -91,15 +97,23 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
         placement: Any = None
         block_words = 0
+        sharing = NOT_SHARED
 
         def _place(self, cluster: Any, total_words: int | None) -> Place:
             words, in_flight = total_words or 0, pipeline.in_flight
             pairs_a_word = job.window + 1 if job.skip_gram and job.hierarchical_softmax else 1
-            self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, pairs_a_word, in_flight)
+            share_rows = can_share_rows(in_flight, len(self.wv))
+            self.block_words = choose_block_words(
+                words, in_flight, pipeline.batch_words, pairs_a_word, in_flight, share_rows
+            )
+            parts, rows = choose_sharing(self.block_words, in_flight, share_rows)
+            self.sharing = Sharing(
+                pipeline.parts or parts, rows if pipeline.common_rows is None else pipeline.common_rows
+            )
 
             def make(*model: Any) -> Any:
-                start = _start(pipeline, job.epochs * words / self.block_words)
-                self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, pipeline.fresh_rows)
+                start = _start(pipeline, job.epochs * words / self.block_words, self.sharing.parts)
+                self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, self.sharing)
                 return self.placement
 
             return Place(self.block_words, choose_negative_pool(self.block_words), make)
@@ -115,25 +129,33 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     return model
 
 
-def _start(pipeline: Pipeline, blocks_in_all: float) -> Any:
+def _start(pipeline: Pipeline, blocks_in_all: float, block_parts: int) -> Any:
     """Return the rule by which blocks join those in flight."""
     from gensim_tfw2v.cluster.gradual_start import GradualStart
 
     joining = pipeline.in_flight - 1
-    if pipeline.start_share is None or not joining:
-        return GradualStart(pipeline.in_flight, blocks_in_all)
-    return GradualStart(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
+    share = {} if pipeline.start_share is None or not joining else {"parts": joining / pipeline.start_share}
+    return GradualStart(pipeline.in_flight, blocks_in_all, block_parts=block_parts, **share)
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
     names = list(runs[0]["scores"])
-    table = [["in flight", "block words", "slopes", *names, "finite", "ideal speed"]]
+    table = [["in flight", "block words", "parts", "common rows", "slopes", *names, "finite", "ideal speed"]]
     for run in runs:
         slopes = MISSING if run["slopes"] is None else ", ".join(f"{slope:g}" for slope in run["slopes"])
         scores = [MISSING if (score := run["scores"][name]) is None else f"{score:.2f}" for name in names]
         finite = "yes" if run["finite"] else "**NO**"
         table.append(
-            [str(run["in_flight"]), f"{run['block_words']:,}", slopes, *scores, finite, f"{run['ideal_speed']:.2f}"]
+            [
+                str(run["in_flight"]),
+                f"{run['block_words']:,}",
+                str(run["parts"]),
+                str(run["common_rows"]),
+                slopes,
+                *scores,
+                finite,
+                f"{run['ideal_speed']:.2f}",
+            ]
         )
     return table
 
@@ -152,8 +174,9 @@ def _parser() -> argparse.ArgumentParser:
     tables = ("INPUTS", "OUTPUTS", "NODES")
     slope_help = "how steep the sigmoid is taken to be: 0 keeps all of every block's changes (default: the package's)"
     add("--slopes", nargs=3, type=number_from(0, float), metavar=tables, help=slope_help)
-    fresh_help = "the rows of so many frequent words are pulled when a block is trained, and keep all (default 0)"
-    add("--fresh-rows", type=number_from(0), default=0, metavar="N", help=fresh_help)
+    parts_help = "of a block, after each of which blocks in flight share common rows (default: the package's)"
+    add("--parts", type=count, metavar="N", help=parts_help)
+    add("--common-rows", type=number_from(0), metavar="N", help="of each table (default: the package's)")
     start_help = "share of the training after which all are in flight, each after eight more blocks at the soonest"
     add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")

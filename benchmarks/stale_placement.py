@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.cluster import wire
+from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.cluster.gradual_start import GradualStart
-from gensim_tfw2v.cluster.rivalry import SLOPES, without_what_rivals_find
+from gensim_tfw2v.cluster.rivalry import SLOPES, Rivalry
 from gensim_tfw2v.graph_arguments import lookups_for, objective_of
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.steps import Tables, block_function
@@ -26,15 +28,19 @@ from gensim_tfw2v.work import ChunkWork, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"
 _TABLES = ("inputs", "outputs", "nodes")
-_TABLES_OF_WORDS = 2  # the first so many, whose rows are numbered by frequency
 
 
-class InFlight(NamedTuple):
+@dataclass
+class InFlight:
     """A block that has begun."""
 
     staged: wire.StagedBlock
     start: Any  # its rows [U, D] as they were then
+    own: Any  # the variable that holds them as they are trained
+    rivalry: Rivalry
     turn: ExitStack  # to be closed when its changes have been pushed
+    parts_done: int = 0
+    common: Any = None  # the common rows as they were when they were last shared
 
 
 class StalePlacement:
@@ -48,9 +54,8 @@ class StalePlacement:
         Says how many blocks may be in flight.
     slopes : sequence of float
         As `gensim_tfw2v.cluster.rivalry.SLOPES`, in whose place they stand.
-    fresh_rows : int
-        The rows of so many of the most frequent words are pulled when their block is trained, and keep all of
-        their changes.
+    sharing : Sharing
+        How often blocks share rows of frequent words while they are trained, and how many of them.
     """
 
     concurrency = 1
@@ -62,13 +67,13 @@ class StalePlacement:
         maker: BlockMaker,
         start: GradualStart,
         slopes: Sequence[float],
-        fresh_rows: int,
+        sharing: Sharing,
     ) -> None:
         self.slopes = slopes
         self._settings = settings
         self._maker = maker
         self._start = start
-        self._fresh_rows = fresh_rows
+        self._sharing = sharing
         self._train_block = block_function(objective_of(settings))
         self._lookups = lookups_for(settings)
         self._model: Any = None
@@ -93,15 +98,16 @@ class StalePlacement:
         self._model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
 
     def train_chunk(self, work: ChunkWork) -> TrainedChunk:
-        """Begin the chunk's block, after those that have to be pushed before it may; its loss is not measured."""
+        """Begin the chunk's block, after parts of others have made room for it; its loss is not measured."""
         while len(self._in_flight) >= self._start.limit():
-            self._finish_oldest()
+            self._advance_oldest()
         turn = ExitStack()
         rivals = turn.enter_context(self._start.block())
         self._words += len(work.ids)
         self._ideal_time += len(work.ids) / rivals
-        staged = wire.stage(self._model, prepare(self._maker, work), shards=1, rivals=rivals, figures=np.zeros(0))
-        self._in_flight.append(InFlight(staged, self._pull(staged), turn))
+        prepared = prepare(self._maker, work)
+        staged = wire.stage(self._model, prepared, 1, rivals, self._sharing, figures=np.zeros(0))
+        self._in_flight.append(self._begun(staged, turn))
         batches = len(staged.pairs)
         nothing = np.zeros(batches, np.float32)
         return TrainedChunk(
@@ -115,28 +121,54 @@ class StalePlacement:
             seconds_stepping=0.0,
         )
 
-    def _finish_oldest(self) -> None:
-        """Train the block that began first, and push."""
-        staged, start, turn = self._in_flight.popleft()
-        is_fresh = np.concatenate([self._is_fresh(table, rows) for table, rows in self._rows_of(staged)])
-        if is_fresh.any():
-            start = tf.where(is_fresh[:, None], self._pull(staged), start)
-        with tf.device(_DEVICE):
-            own = tf.Variable(start, trainable=False)
-            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups)
-            self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
+    def _begun(self, staged: wire.StagedBlock, turn: ExitStack) -> InFlight:
+        """Return a block with its rows as they are now."""
+        start = self._pull(staged)
         contested = staged.contested
         steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), contested.counts)
         contested = contested._replace(pulls=contested.pulls * steeper)
         contested = tf.nest.map_structure(tf.convert_to_tensor, contested)
-        scaled = without_what_rivals_find(own - start, start, contested, objective_of(self._settings))
-        change = tf.where(is_fresh[:, None], own - start, scaled)
+        rivalry = Rivalry(contested, objective_of(self._settings), self._sharing)
+        with tf.device(_DEVICE):
+            own = tf.Variable(start, trainable=False)
+        return InFlight(staged, start, own, rivalry, turn, common=tf.gather(start, rivalry.common_rows))
+
+    def _advance_oldest(self) -> None:
+        """Train a part of the block whose last part is longest ago, and push what it has changed."""
+        block = self._in_flight.popleft()
+        staged, own, rivalry = block.staged, block.own, block.rivalry
+        places = rivalry.common_rows
+        batches, parts = len(staged.pairs), self._sharing.parts
+        span = np.array([batches * (block.parts_done + number) // parts for number in (0, 1)], np.int32)
+        with tf.device(_DEVICE):
+            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
+            self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
+        block.parts_done += 1
+        common, vectors = tf.gather(own, places) - block.common, tf.gather(own, rivalry.rows)
+        if block.parts_done < parts:
+            self._push_common(staged, rivalry.of_part(common, vectors))
+            block.common = tf.gather(self._pull(staged), places)
+            own.scatter_update(tf.IndexedSlices(block.common, places))
+            self._in_flight.append(block)
+            return
+        change = tf.tensor_scatter_nd_update(own - block.start, places[:, None], common)
+        self._push(staged, rivalry.of_block(change, vectors))
+        block.turn.close()
+
+    def _push_common(self, staged: wire.StagedBlock, change: Any) -> None:
+        """Add to the tables what a block has changed its common rows by, by table."""
+        sizes = {table: variable.shape[0] for table, variable in self._tables.items()}
+        for (table, size), part in zip(sizes.items(), tf.split(change, len(sizes)), strict=True):
+            rows = self._sharing.ids(size, are_nodes=table == len(_TABLES) - 1)
+            tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=part)
+
+    def _push(self, staged: wire.StagedBlock, change: Any) -> None:
+        """Add to the tables what a block has changed its rows [U, D] by."""
         first = 0
         for table, rows in self._rows_of(staged):
             of_table = change[first : first + len(rows)]
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=of_table)
             first += len(rows)
-        turn.close()
 
     def _rows_of(self, staged: wire.StagedBlock) -> list[tuple[int, Any]]:
         """Return the rows that a block touches of each table, in the order in which the block has them."""
@@ -151,14 +183,10 @@ class StalePlacement:
         ]
         return tf.concat(found, 0)
 
-    def _is_fresh(self, table: int, rows: Any) -> Any:
-        """Return which of a table's rows are those of frequent words that are pulled late."""
-        return (rows < self._fresh_rows) & (table < _TABLES_OF_WORDS)
-
     def read_into(self, tables: ModelTables) -> None:
         """Finish what is in flight, and write the values into these arrays."""
         while self._in_flight:
-            self._finish_oldest()
+            self._advance_oldest()
         for table, variable in self._tables.items():
             np.copyto(getattr(tables, _TABLES[table]), variable.numpy())
 

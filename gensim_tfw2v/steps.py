@@ -192,15 +192,20 @@ SIGNATURE = (
     BlockTensors(_int(3), _int(3), _int(3), SEGMENTS, _int(3), SEGMENTS, TREE_RUNS, _int(0)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0)),
     Lookups(_float(2), _float(2), _float(2), _float(2)),
+    _int(1),
 )
 
 
 @functools.cache
 def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
-    """Return the graph function (tables, block, rates, lookups), all tensors → figures of each batch."""
+    """Return the graph function (tables, block, rates, lookups, span), all tensors → figures of each batch.
 
-    def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups) -> Figures:
-        batches = tf.shape(block.left)[0]
+    The span [2] says which batches of the block are trained: from the first to before the second.
+    """
+
+    def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor) -> Figures:
+        first, end = tf.unstack(span, num=2)
+        batches = end - first
         once = _OncePerBlock.of(objective, tables, block, rates, lookups)
         bounded_rows = [tf.TensorArray(tf.float32, size=batches, element_shape=[])] if objective.count_bounded else []
 
@@ -209,12 +214,13 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
             batch_loss = step.run()
             figures = [batch_loss, *([tf.add_n(step.bounded_rows)] if objective.count_bounded else [])]
             with tf.control_dependencies([batch_loss]):
-                return batch + 1, *(array.write(batch, figure) for array, figure in zip(arrays, figures, strict=True))
+                number = batch - first
+                return batch + 1, *(array.write(number, figure) for array, figure in zip(arrays, figures, strict=True))
 
         losses = tf.TensorArray(tf.float32, size=batches, element_shape=[])
-        state = [0, losses, *bounded_rows]
+        state = [first, losses, *bounded_rows]
         _, losses, *bounded_rows = tf.while_loop(
-            lambda batch, *_: batch < batches, train_batch, state, parallel_iterations=1
+            lambda batch, *_: batch < end, train_batch, state, parallel_iterations=1
         )
         return Figures(losses.stack(), bounded_rows[0].stack() if bounded_rows else tf.zeros([batches]))
 

@@ -51,7 +51,7 @@ class TrainingPlan(CorpusReading):
         words = int(total_words or self.corpus_total_words or 0)
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
-        return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, options)
+        return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, len(self.wv), options)
 
     def _step_and_blocks(self, place: Place, count_bounded: bool = False) -> tuple[StepSettings, BlockMaker]:
         """Return what steps are to do and how blocks are made; what both depend on is worked out once."""

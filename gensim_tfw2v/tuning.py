@@ -39,6 +39,8 @@ _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
+# Where blocks in flight share the changes of common rows, it is their parts that have together at most as many words.
+_MOST_SHARING_BLOCK_WORDS, _MOST_PARTS, _COMMON_ROWS = 65_536, 4, 512
 _MOST_BLOCK_PAIRS = 800_000  # of which each takes some hundred bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
@@ -224,7 +226,12 @@ def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
 
 
 def choose_block_words(
-    total_words: int, workers: int, batch_words: int | None, pairs_a_word: int = 1, in_flight: int = 1
+    total_words: int,
+    workers: int,
+    batch_words: int | None,
+    pairs_a_word: int = 1,
+    in_flight: int = 1,
+    share_rows: bool = False,
 ) -> int:
     """Return how many raw words a worker takes at a time.
 
@@ -238,12 +245,27 @@ def choose_block_words(
         Pairs that a block spells out for each of its words, about.
     in_flight : int
         Blocks that are trained without knowing of each other's changes: the more, the smaller.
+    share_rows : bool
+        Whether they know of each other's changes of common rows.
     """
     if batch_words is not None:
         return batch_words
     most = _MOST_BLOCK_WORDS // in_flight
+    if share_rows:
+        most = max(most, min(_MOST_SHARING_BLOCK_WORDS, _MOST_PARTS * most))
     words = min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most)
     return max(1, min(words, _MOST_BLOCK_PAIRS // pairs_a_word))
+
+
+def can_share_rows(in_flight: int, words: int) -> bool:
+    """Return whether blocks in flight can share the changes of common rows, in a vocabulary of so many words."""
+    return in_flight > 1 and words >= _SMALL_VOCABULARY
+
+
+def choose_sharing(block_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
+    """Return after how many parts of a block its changes of common rows are shared, and how many those are."""
+    parts = min(round(block_words * in_flight / _MOST_BLOCK_WORDS), _MOST_PARTS) if share_rows else 1
+    return (parts, _COMMON_ROWS) if parts > 1 else (1, 0)
 
 
 def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement import Placement, StepSettings
@@ -32,14 +33,22 @@ def server_runs(cluster: LocalCluster) -> set[str]:
     return {run for server in range(connection.servers) for run in connection.describe("ps", server)["runs"]}
 
 
-def on_cluster(settings: StepSettings, maker: BlockMaker, workers: int, row_type: str = "float32") -> Placement:
+def on_cluster(
+    settings: StepSettings,
+    maker: BlockMaker,
+    workers: int,
+    row_type: str = "float32",
+    sharing: Sharing = NOT_SHARED,
+) -> Placement:
     """Return a placement on two servers and two workers."""
-    return ClusterPlacement(settings, maker, connect(shared_cluster()), workers, timeout=60.0, row_type=row_type)
+    connection = connect(shared_cluster())
+    return ClusterPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
 
 
 PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
     "local": LocalPlacement,
     "cluster": on_cluster,
+    "cluster with shared rows": functools.partial(on_cluster, sharing=Sharing(parts=3, rows=5)),
 }
 # Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
 ROUNDING_PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {

@@ -12,7 +12,8 @@ from test_tree import MIXED, gensim_path, model_of
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.cluster import rivalry
-from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, contested_rows, without_what_rivals_find
+from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, Rivalry, contested_rows
 from gensim_tfw2v.cluster.wire import WorkerModel, stage
 from gensim_tfw2v.steps import Objective
 from gensim_tfw2v.tree import HuffmanTree
@@ -40,8 +41,12 @@ def contested(rivals: int, pull: float = 1.0) -> Contested:
 
 def kept(change: np.ndarray, start: np.ndarray, rows: Contested) -> np.ndarray:
     """Return what may be added, as the graph has it."""
-    tensors = tf.nest.map_structure(tf.convert_to_tensor, (change, start, rows))
-    return np.asarray(without_what_rivals_find(*tensors, OBJECTIVE))
+    return np.asarray(rivalry_of(rows).of_block(tf.constant(change), tf.constant(start[rows.rows])))
+
+
+def rivalry_of(rows: Contested, sharing: Sharing = NOT_SHARED) -> Rivalry:
+    """Return what scales a block's changes."""
+    return Rivalry(tf.nest.map_structure(tf.convert_to_tensor, rows), OBJECTIVE, sharing)
 
 
 def directions_met(start: np.ndarray, rows: Contested, met: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -117,11 +122,11 @@ def test_vectors_that_are_no_longer_finite_end_no_training() -> None:
     assert np.isfinite(kept(matrix(3), start, contested(16))[OUTPUTS]).all()
 
 
-def staged(rivals: int) -> Any:
+def staged(rivals: int, sharing: Sharing = NOT_SHARED) -> Any:
     """Return a block as a worker has it, its rows all on one server."""
     maker = maker_from(0)
     model = WorkerModel(SETTINGS, maker, WORDS, 0, np.ones(1, np.float32))
-    return stage(model, prepare(maker, work_on(0, rate=RATE)), 1, rivals, np.zeros(0))
+    return stage(model, prepare(maker, work_on(0, rate=RATE)), 1, rivals, sharing, np.zeros(0))
 
 
 def test_a_block_alone_contests_no_rows() -> None:
@@ -151,6 +156,38 @@ def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.Mo
         np.testing.assert_array_equal(np.sort(found), np.sort(every)[-3:])
 
 
+def test_rows_below_the_limit_are_all_contested_though_some_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = staged(16).contested
+    monkeypatch.setattr(rivalry, "_SCALED_IN_FULL", 2)
+    found = staged(16).contested
+    np.testing.assert_array_equal(found.counts, everything.counts)
+    np.testing.assert_array_equal(np.sort(found.rows), np.sort(everything.rows))
+
+
+@pytest.mark.parametrize("rivals", [1, 16])
+def test_common_rows_come_first_in_the_order_of_their_words(rivals: int) -> None:
+    block = staged(rivals, Sharing(parts=3, rows=30))
+    inputs, outputs, _ = np.split(block.contested.rows, np.cumsum(block.contested.counts)[:-1])
+    np.testing.assert_array_equal(inputs, np.arange(30))
+    counts = block.rows.counts[0]
+    np.testing.assert_array_equal(outputs, counts[0] + np.arange(30))
+    np.testing.assert_array_equal(block.rows.numbers, np.tile(np.arange(30), 2))
+
+
+def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
+    parts, common = 4, 3
+    start, change, rows = matrix(1), matrix(3), contested(16)
+    places = np.r_[0:common, 7 : 7 + common]
+    shared, vectors = rivalry_of(rows, Sharing(parts, common)), tf.constant(start)
+    part = np.asarray(shared.of_part(tf.constant(change[places]), vectors))
+    smaller = rows._replace(pulls=rows.pulls / np.float32(parts))
+    np.testing.assert_allclose(part, kept(change, start, smaller)[places], atol=1e-5)
+    last = np.asarray(shared.of_block(tf.constant(change), vectors))
+    np.testing.assert_allclose(last[places], part, atol=1e-5)
+    others = np.setdiff1d(np.arange(12), places)
+    np.testing.assert_allclose(last[others], kept(change, start, rows)[others], atol=1e-5)
+
+
 def test_of_contested_rows_those_with_most_pairs_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivalry, "_SCALED_IN_FULL", 2)
     rows = staged(16).contested
@@ -171,7 +208,7 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:
     for word in predicted.tolist():
         for node, _ in gensim_path(model, word):
             passes[node] += 1
-    rows = contested_rows(block, WORDS, SETTINGS, RATE, 16)
+    rows = contested_rows(block, WORDS, SETTINGS, RATE, 16, [np.zeros(0, np.int32)] * 3)
     found = np.zeros(WORDS)
     nodes = slice(rows.counts[0], None)
     found[rows.rows[nodes]] = rows.pulls[nodes] / (RATE * SLOPES[2])

@@ -47,8 +47,11 @@ def test_one_block_in_flight_leaves_the_vectors_of_training_here(job: Job, mode:
     assert_same_vectors(train(job, Pipeline(1, BLOCK_WORDS)), trained_here(job))
 
 
-def test_blocks_in_flight_whose_rows_are_all_fresh_leave_the_vectors_of_training_here(job: Job) -> None:
-    assert_same_vectors(train(job, Pipeline(4, BLOCK_WORDS, fresh_rows=1000)), trained_here(job))
+@pytest.mark.parametrize("mode", ["sg-neg", "sg-hs"])
+def test_rows_that_one_block_shares_with_itself_leave_the_vectors_of_training_here(job: Job, mode: str) -> None:
+    job = dataclasses.replace(job, mode=mode)
+    shared = Pipeline(1, BLOCK_WORDS, parts=3, common_rows=4)
+    assert_same_vectors(train(job, shared), trained_here(job))
 
 
 def test_blocks_in_flight_do_not_know_what_others_have_changed(job: Job) -> None:

@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 from contract import SENTENCES
 from test_placement import SETTINGS, WORDS, maker_from, work_on
+from test_tree import model_of
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.batches import BatchShape
+from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
 from gensim_tfw2v.cluster.wire import Assignment, WorkerModel, stage
 from gensim_tfw2v.placement.choice import choose_negative_pool
 from gensim_tfw2v.shards import Span
+from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.tree_runs import RunShape
 from gensim_tfw2v.work import ChunkWork, prepare
 
 NONE = np.zeros(0, np.int32)
@@ -28,8 +33,8 @@ NONE = np.zeros(0, np.int32)
     ids=["ids", "span of an encoded corpus"],
 )
 def test_an_assignment_is_read_as_it_was_written(work: ChunkWork) -> None:
-    found = Assignment.from_array(Assignment(7, 3, 16, work).to_array())
-    assert found[:3] == (7, 3, 16)
+    found = Assignment.from_array(Assignment(7, 3, 16, Sharing(4, 512), work).to_array())
+    assert found[:4] == (7, 3, 16, Sharing(4, 512))
     np.testing.assert_array_equal(found.work.ids, work.ids)
     np.testing.assert_array_equal(found.work.sentence_lengths, work.sentence_lengths)
     for name in ("entropy", "first_rate", "last_rate", "exact_loss", "span"):
@@ -66,7 +71,7 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(shards: int) -> 
     prepared = prepare(maker, work_on(2))
     assert prepared is not None
     locks = np.linspace(0, 1, 5, dtype=np.float32)  # of word w: locks[w % 5]
-    staged = stage(WorkerModel(SETTINGS, maker, WORDS, 0, locks), prepared, shards, 1, np.zeros(0))
+    staged = stage(WorkerModel(SETTINGS, maker, WORDS, 0, locks), prepared, shards, 1, NOT_SHARED, np.zeros(0))
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
     matrix = sent_by_shards(staged.rows, tables, shards)
     block = prepared.block
@@ -77,6 +82,31 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(shards: int) -> 
     np.testing.assert_array_equal(matrix[candidates], tables[1][block.candidate_ids])
     assert len(matrix) == len(np.unique(block.input_ids)) + len(np.unique(block.candidate_ids))
     np.testing.assert_array_equal(staged.rates.lock_factors[inputs], locks[block.input_ids % 5])
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_common_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int) -> None:
+    tree = HuffmanTree.of(model_of(list(range(1, WORDS + 1))).wv)
+    shape = BatchShape(16, 4, 4, RunShape(3, 2.0))
+    maker = replace(maker_from(0), tree=tree, shape=shape)
+    settings = replace(SETTINGS, hierarchical_softmax=True)
+    sizes = {"inputs": WORDS, "outputs": WORDS, "nodes": WORDS - 1}
+    sharing = Sharing(parts=2, rows=6)
+    prepared = prepare(maker, work_on(20))  # which are not common
+    worker = WorkerModel(settings, maker, WORDS, sizes["nodes"], np.ones(1, np.float32))
+    staged = stage(worker, prepared, shards, 16, sharing, np.zeros(0))
+    tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
+    matrix = sent_by_shards(staged.rows, tables, shards)
+    of_tables = np.split(staged.contested.rows, np.cumsum(staged.contested.counts)[:-1])
+    common = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
+    first_nodes = tables[2][::-1][: sharing.rows]
+    np.testing.assert_array_equal(common, [*tables[0][:6], *tables[1][:6], *first_nodes])
+    sent = common[staged.common_order].reshape(shards, len(tables), -1)
+    for shard in range(shards):
+        for table, rows in zip(tables, sent[shard], strict=True):
+            own = table[shard::shards]
+            expected = own[-len(rows) :] if table is tables[2] else own[: len(rows)]
+            np.testing.assert_array_equal(rows, expected)
 
 
 def rows_at(numbers: np.ndarray, segments: Any) -> np.ndarray:

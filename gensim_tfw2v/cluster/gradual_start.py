@@ -9,7 +9,7 @@ from collections.abc import Iterator
 # One more block may be in flight after each such part of the training: sixteen after a twentieth of it, which leaves
 # them at most 14.3 times the speed of one. A longer start scores a little better: four times as long leaves 11.2 times.
 _PARTS = 300
-_LEAST_BLOCKS = 8  # of such a part
+_LEAST_BLOCKS = 8  # of such a part, if they share nothing while they are trained
 
 
 class GradualStart:
@@ -26,11 +26,13 @@ class GradualStart:
         Blocks of the whole training, about; 0 if not known.
     parts : float
         One more block may be in flight after each such part of the training.
+    block_parts : int
+        Parts of a block, after each of which it shares what it has changed of common rows.
     """
 
-    def __init__(self, most: int, blocks_in_all: float = 0.0, parts: float = _PARTS) -> None:
+    def __init__(self, most: int, blocks_in_all: float = 0.0, parts: float = _PARTS, block_parts: int = 1) -> None:
         self._most = most
-        self._blocks_before_another = max(_LEAST_BLOCKS, blocks_in_all / parts)
+        self._blocks_before_another = max(_LEAST_BLOCKS / block_parts, blocks_in_all / parts)
         self._done = 0
         self._in_flight = 0
         self._changed = threading.Condition()

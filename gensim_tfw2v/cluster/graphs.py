@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster import python_ops
+from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.cluster.connection import check_for_new_graphs, device
-from gensim_tfw2v.cluster.rivalry import without_what_rivals_find
+from gensim_tfw2v.cluster.rivalry import Rivalry
 from gensim_tfw2v.cluster.task_figures import NAMES
 from gensim_tfw2v.cluster.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, BlockRows, StagedBlock
@@ -37,6 +38,7 @@ class GraphShape:
     connection: int  # its number: a new one knows none of the old one's functions
     overlap: bool  # workers stage their next block while they finish one
     row_type: str  # of numbers on their way between tasks, as TensorFlow names it
+    sharing: Sharing
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
@@ -77,7 +79,7 @@ def _spec(shape: list[int | None], dtype: Any) -> tf.TensorSpec:
 
 
 REQUEST = Request(_spec([], tf.string), _spec([None], tf.int32))
-_TABLES = 3
+_TABLES, _NODES = 3, 2
 # A finished block's report begins with these numbers, then figures of each server, and of each batch
 # its loss, bounded rows, whether it was measured, pairs and touched rows.
 REPORT_HEAD = (
@@ -190,10 +192,7 @@ def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) ->
             if shard == 0:
                 with tf.control_dependencies(wanted):
                     version = tf.cast(tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64), tf.float64)
-            found = [
-                tf.raw_ops.ResourceGather(resource=table[shard], indices=numbers, dtype=tf.float32)
-                for table, numbers in zip(handles.tables, wanted, strict=True)
-            ]
+            found = [_gather(table[shard], numbers) for table, numbers in zip(handles.tables, wanted, strict=True)]
             pulled.append(tf.cast(tf.concat(found, 0), shape.row_type))
     return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
@@ -203,8 +202,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        figures, end = _train(shape, train_block, staged)
-    change = without_what_rivals_find(end - staged.start, staged.start, staged.block.contested, shape.objective)
+        figures, change = _train(shape, train_block, handles, staged)
     with tf.control_dependencies([*figures, change]):
         trained = tf.timestamp()
     servers = _push(shape, handles, rows, staged.messages, change)
@@ -213,9 +211,10 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
     return _report(staged, figures, servers, tf.stack([trained - began, pushed - trained]))
 
 
-def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[Figures, tf.Tensor]:
-    """Return the figures of a block's batches and the rows as they are after them."""
-    block = staged.block
+def _train(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tuple[Figures, tf.Tensor]:
+    """Return the figures of a block's batches, and the changes [U, D] that are still to be pushed after them."""
+    block, sharing = staged.block, shape.sharing
+    rivalry = Rivalry(block.contested, shape.objective, sharing)
     own = _private_variable(staged.start)
     lookups = pair_lookups(
         shape.objective,
@@ -225,13 +224,62 @@ def _train(shape: GraphShape, train_block: Any, staged: Staged) -> tuple[Figures
         block.rates.negative,
         block.rates.radius_chance,
     )
-    figures = train_block(Tables(own, own, own), block.block, block.rates, lookups)
-    with tf.control_dependencies(list(figures)):
+    places = rivalry.common_rows
+    common = tf.gather(staged.start, places)
+    batches = tf.size(block.pairs)
+    figures: list[Figures] = []
+    done: list[tf.Tensor] = []
+    for part in range(sharing.parts):
+        with tf.control_dependencies(done):
+            span = tf.stack([batches * part // sharing.parts, batches * (part + 1) // sharing.parts])
+            figures.append(train_block(Tables(own, own, own), block.block, block.rates, lookups, span))
+        if part < sharing.parts - 1:
+            with tf.control_dependencies(list(figures[-1])):
+                moved, vectors = _gather(own, places) - common, _gather(own, rivalry.rows)
+            order = block.common_order
+            shared = _share(shape, handles, tf.gather(rivalry.of_part(moved, vectors), order))
+            with tf.control_dependencies([moved, vectors]):
+                written = tf.raw_ops.ResourceScatterUpdate(
+                    resource=own, indices=tf.gather(places, order), updates=shared
+                )
+            with tf.control_dependencies([written]):
+                common = _gather(own, places)
+            done = [common]
+    with tf.control_dependencies(list(figures[-1])):
         end = tf.raw_ops.ReadVariableOp(resource=own, dtype=tf.float32)
     with tf.control_dependencies([end]):
         freed = tf.raw_ops.DestroyResourceOp(resource=own)
+    change = end - staged.start
+    if sharing.parts > 1:
+        change = tf.tensor_scatter_nd_update(change, places[:, None], tf.gather(end, places) - common)
     with tf.control_dependencies([freed]):
-        return Figures(*map(tf.identity, figures)), tf.identity(end)
+        of_batches = Figures(*(tf.concat(values, 0) for values in zip(*figures, strict=True)))
+        return of_batches, rivalry.of_block(change, tf.gather(end, rivalry.rows))
+
+
+def _gather(matrix: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """Return rows of a matrix [..., D] given by its handle."""
+    return tf.raw_ops.ResourceGather(resource=matrix, indices=rows, dtype=tf.float32)
+
+
+def _share(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf.Tensor:
+    """Add the changes [T * H, D] of common rows, by shard, to what the servers have, and return what that comes to."""
+    tables = shape.tables()
+    shared = []
+    for shard, moves in enumerate(tf.split(tf.cast(change, shape.row_type), shape.shards)):
+        with tf.device(shape.device_of(shard)):
+            of_tables = tf.split(tf.cast(moves, tf.float32), len(tables))
+            found = []
+            for number, shards, updates in zip(tables, handles.tables, of_tables, strict=True):
+                table = shards[shard]
+                rows = tf.range(tf.shape(updates)[0])
+                if number == _NODES:  # the tree's first are its table's last
+                    rows += tf.raw_ops.VariableShape(input=table)[0] - tf.size(rows)
+                added = tf.raw_ops.ResourceScatterAdd(resource=table, indices=rows, updates=updates)
+                with tf.control_dependencies([added]):
+                    found.append(_gather(table, rows))
+            shared.append(tf.cast(tf.concat(found, 0), shape.row_type))
+    return tf.cast(tf.concat(shared, 0), tf.float32)
 
 
 def _private_variable(value: tf.Tensor) -> tf.Tensor:

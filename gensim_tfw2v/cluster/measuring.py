@@ -18,7 +18,7 @@ from gensim_tfw2v.work import TrainedChunk
 _STAGES = ("make", "pull", "compute", "push")
 _TABLES = ("input", "output", "node")
 _INDEX_BYTES = 4
-_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes
+_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes, beside those that share common rows
 _CPU = NAMES.index("cpu_seconds")  # grows as long as a process lives
 
 
@@ -108,12 +108,18 @@ class RunMeasurement:
         Tasks of the cluster.
     vector_bytes : int
         What a row takes on its way.
+    times_shared, shared_rows : int
+        How often a block shares common rows, and how many of all tables together.
     """
 
-    def __init__(self, workers: int, servers: int, vector_bytes: int) -> None:
+    def __init__(
+        self, workers: int, servers: int, vector_bytes: int, times_shared: int = 0, shared_rows: int = 0
+    ) -> None:
         self._workers = [_Task() for _ in range(workers)]
         self._servers = [_Task() for _ in range(servers)]
         self._row_bytes = vector_bytes + _INDEX_BYTES
+        self._shared_bytes = times_shared * shared_rows * vector_bytes
+        self._messages_to_a_server = _MESSAGES_TO_A_SERVER + times_shared
         self._seconds = dict.fromkeys(_STAGES, 0.0)
         self._staleness: list[int] = []
         self._bytes = 0
@@ -123,13 +129,13 @@ class RunMeasurement:
 
     def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
         """Count one block, for which the coordinator sent `sent_bytes` after the worker had `waited` seconds."""
-        row_bytes = block.rows() * self._row_bytes
+        row_bytes = block.rows() * self._row_bytes + (self._shared_bytes if block.rows() else 0)
         with self._lock:
             task = self._workers[worker]
             task.blocks += 1
             task.received_bytes += row_bytes + sent_bytes
             task.sent_bytes += row_bytes
-            task.messages += _MESSAGES_TO_A_SERVER * len(self._servers) + 1
+            task.messages += self._messages_to_a_server * len(self._servers) + 1
             task.waited_seconds += waited
             task.staleness += int(block.head["staleness"])
             task.see(np.array([block.head[name] for name in NAMES]))
@@ -138,7 +144,7 @@ class RunMeasurement:
                 server.blocks += 1
                 server.received_bytes += row_bytes // len(self._servers)
                 server.sent_bytes += row_bytes // len(self._servers)
-                server.messages += _MESSAGES_TO_A_SERVER
+                server.messages += self._messages_to_a_server
             for stage in _STAGES:
                 self._seconds[stage] += block.head[f"{stage}_seconds"]
             self._staleness.append(int(block.head["staleness"]))

@@ -11,12 +11,14 @@ direction that all vectors have in common. Beyond the longest directions, one λ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.batches import Block
+from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import Objective
 from gensim_tfw2v.tree_paths import Passing
@@ -52,8 +54,10 @@ CONTESTED = Contested(
 )
 
 
-def contested_rows(block: Block, rows: int, settings: StepSettings, rate: float, rivals: int) -> Contested:
-    """Return which of a worker's rows the block trains most; none if nobody else is at work.
+def contested_rows(
+    block: Block, rows: int, settings: StepSettings, rate: float, rivals: int, common: Sequence[Int32Array]
+) -> Contested:
+    """Return which of a worker's rows the block trains most; none if nobody else is at work and none is common.
 
     Parameters
     ----------
@@ -63,12 +67,14 @@ def contested_rows(block: Block, rows: int, settings: StepSettings, rate: float,
         In that matrix.
     rate : float
         The block's mean learning rate.
+    common : sequence of ndarray
+        Of inputs, outputs and nodes the common rows, which come first whatever they are trained.
     """
-    if rivals == 1:
+    if rivals == 1 and not any(map(len, common)):
         return Contested(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1))
     found = [
-        _most_trained(pairs, rate * slope)
-        for pairs, slope in zip(_pairs_by_row(block, rows, settings), SLOPES, strict=True)
+        _most_trained(pairs, rate * slope, first)
+        for pairs, slope, first in zip(_pairs_by_row(block, rows, settings), SLOPES, common, strict=True)
     ]
     numbers, pulls = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return Contested(numbers, pulls, np.array([len(kept) for kept, _ in found], np.int32), np.float32(rivals))
@@ -97,42 +103,85 @@ def _shared_out(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
     return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
 
 
-def _most_trained(pairs: Float32Array, pull: float) -> tuple[Int32Array, Float32Array]:
-    """Return the rows with most pairs, and the pull on each."""
-    trained = np.flatnonzero(pairs)
-    limits = [limit for limit in (_SCALED_IN_FULL, _MOST_ROWS) if limit < len(trained)]
+def _most_trained(pairs: Float32Array, pull: float, first: Int32Array) -> tuple[Int32Array, Float32Array]:
+    """Return the rows with most pairs, after those that are to come first, and the pull on each."""
+    is_other = pairs > 0
+    is_other[first] = False
+    others = np.flatnonzero(is_other).astype(np.int32)
+    limits = [limit - len(first) for limit in (_SCALED_IN_FULL, _MOST_ROWS)]
+    limits = [limit for limit in limits if 0 < limit < len(others)]
     if limits:
-        trained = trained[np.argpartition(-pairs[trained], limits)[:_MOST_ROWS]]
-    return trained.astype(np.int32), pairs[trained] * np.float32(pull)
+        others = others[np.argpartition(-pairs[others], limits)[: _MOST_ROWS - len(first)]]
+    trained = np.concatenate([first, others])
+    return trained, pairs[trained] * np.float32(pull)
 
 
-def without_what_rivals_find(
-    change: tf.Tensor, start: tf.Tensor, contested: Contested, objective: Objective
-) -> tf.Tensor:
-    """Return the changes [U, D] of rows that were `start` [U, D] as they may be added to what others add."""
-    # Looking for directions takes milliseconds, which a block alone need not spend.
-    return tf.cond(
-        tf.size(contested.rows) > 0, lambda: _with_rows_scaled(change, start, contested, objective), lambda: change
-    )
+class Rivalry:
+    """What a block may add, in the graph that trains it.
 
+    Vectors [K, D] are given as the block has them when its changes are to be pushed: while they are young they grow
+    many times over within a block, and with them what every other block finds as well.
 
-def _with_rows_scaled(change: tf.Tensor, start: tf.Tensor, contested: Contested, objective: Objective) -> tf.Tensor:
-    """Return the changes with those of contested rows scaled."""
-    rows = tf.split(contested.rows, contested.counts, num=3)
-    pulls = tf.split(contested.pulls, contested.counts, num=3)
-    used = [objective.negative_sampling, objective.hierarchical_softmax]
-    meetings = [(0, [table for table, is_used in enumerate(used, 1) if is_used])]
-    meetings += [(table, [0]) for table in meetings[0][1]]
-    places, scaled = [], []
-    for table, met in meetings:
-        vectors = tf.gather(start, tf.concat([rows[other] for other in met], 0))
-        directions = _directions(vectors, tf.concat([pulls[other] for other in met], 0))
+    Parameters
+    ----------
+    sharing : Sharing
+        The first rows of each table are pushed after every part of the block.
+    """
+
+    def __init__(self, contested: Contested, objective: Objective, sharing: Sharing) -> None:
+        used = [True, objective.negative_sampling, objective.hierarchical_softmax]
+        self._tables = [table for table, is_used in enumerate(used) if is_used]
+        self._sharing = sharing
+        self._rivals = contested.rivals
+        self._counts = contested.counts
+        self._pulls = tf.split(contested.pulls, contested.counts, num=3)
+        rows = tf.split(contested.rows, contested.counts, num=3)
+        self.rows = contested.rows
+        self.common_rows = tf.concat([rows[table][: sharing.rows] for table in self._tables], 0)  # [T * H]
+
+    def of_part(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        """Return the changes [T * H, D] of common rows in a part of the block as they may be added."""
+        return self._unless_alone(lambda: self._common_scaled(change, vectors), change)
+
+    def of_block(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        """Return the changes [U, D] as they may be added; those of common rows are the last part's."""
+        return self._unless_alone(lambda: self._all_scaled(change, vectors), change)
+
+    def _unless_alone(self, scaled: Callable[[], tf.Tensor], change: tf.Tensor) -> tf.Tensor:
+        # Looking for directions takes milliseconds, which a block alone need not spend.
+        return tf.cond(self._rivals > 1, scaled, lambda: change)
+
+    def _common_scaled(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        scaled = []
+        moves_of_tables = tf.split(change, len(self._tables))
+        for table, moves, met in zip(self._tables, moves_of_tables, self._met(vectors), strict=True):
+            pulls = self._pulls[table][: self._sharing.rows] / self._sharing.parts
+            scaled += self._scaled(moves, pulls, met)
+        return tf.concat(scaled, 0)
+
+    def _all_scaled(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        scaled = []
+        moves_of_tables = tf.split(tf.gather(change, self.rows), self._counts, num=3)
+        for table, met in zip(self._tables, self._met(vectors), strict=True):
+            common, others = self._pulls[table][: self._sharing.rows], self._pulls[table][self._sharing.rows :]
+            pulls = tf.concat([common / self._sharing.parts, others], 0)
+            scaled += self._scaled(moves_of_tables[table], pulls, met)
+        return tf.tensor_scatter_nd_update(change, self.rows[:, None], tf.concat(scaled, 0))
+
+    def _scaled(self, moves: tf.Tensor, pulls: tf.Tensor, met: _Directions) -> list[tf.Tensor]:
+        """Return what is kept of the moves [K, D] of a table's rows with pulls [K]: of the first, and of the others."""
         first, others = slice(None, _SCALED_IN_FULL), slice(_SCALED_IN_FULL, None)
-        for part, share_kept in ((first, _along_each), (others, _along_the_longest)):
-            places.append(rows[table][part])
-            moves = tf.gather(change, places[-1])
-            scaled.append(share_kept(moves, pulls[table][part, None], directions, contested.rivals))
-    return tf.tensor_scatter_nd_update(change, tf.concat(places, 0)[:, None], tf.concat(scaled, 0))
+        return [
+            share_kept(moves[part], pulls[part, None], met, self._rivals)
+            for part, share_kept in ((first, _along_each), (others, _along_the_longest))
+        ]
+
+    def _met(self, vectors: tf.Tensor) -> list[_Directions]:
+        """Return for each table in use the directions of the vectors that its rows meet."""
+        of_tables = tf.split(vectors, self._counts, num=3)
+        outputs = self._tables[1:]
+        of_outputs = _directions(*(tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._pulls)))
+        return [of_outputs] + [_directions(of_tables[0], self._pulls[0])] * len(outputs)
 
 
 class _Directions(NamedTuple):

@@ -89,12 +89,12 @@ class Task:
             known = self._models.get(_text(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        _, shards, rivals, work = wire.Assignment.from_array(assignment)
+        _, shards, rivals, sharing, work = wire.Assignment.from_array(assignment)
         try:
             prepared = prepare(known.maker, work)
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
-        staged = wire.stage(known, prepared, shards, rivals, own_figures())
+        staged = wire.stage(known, prepared, shards, rivals, sharing, own_figures())
         self._blocks += 1
         return load_tensorflow().nest.flatten(staged)
 

@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.cluster.rivalry import CONTESTED, Contested, contested_rows
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
@@ -31,7 +32,7 @@ from gensim_tfw2v.tree_runs import RunShape, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
 from gensim_tfw2v.work import ChunkWork, PreparedBlock
 
-_HEAD = 7  # numbers at the beginning of an assignment
+_HEAD = 9  # numbers at the beginning of an assignment
 
 
 class BlockRows(NamedTuple):
@@ -49,6 +50,7 @@ class StagedBlock(NamedTuple):
     run_tokens: Any
     rows: BlockRows
     contested: Contested
+    common_order: Any  # [T * H], the common rows by shard, as places among those by table
     pairs: Any  # [S]
     touched_rows: Any  # [S]
     tokens: Any
@@ -61,6 +63,7 @@ STAGED_BLOCK = StagedBlock(
     run_tokens=tf.TensorSpec([], tf.int32),
     rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
     contested=CONTESTED,
+    common_order=tf.TensorSpec([None], tf.int32),
     pairs=tf.TensorSpec([None], tf.float64),
     touched_rows=tf.TensorSpec([None], tf.int64),
     tokens=tf.TensorSpec([], tf.int64),
@@ -133,6 +136,7 @@ class Assignment(NamedTuple):
     run: int  # whose tables it is for
     shards: int
     rivals: int
+    sharing: Sharing
     work: ChunkWork
 
     def to_array(self) -> Int32Array:
@@ -141,7 +145,8 @@ class Assignment(NamedTuple):
         span = np.array(work.span or (), np.int64)
         entropy = np.array(work.entropy, np.int64)
         sizes = [len(span), len(entropy), len(work.sentence_lengths)]
-        head = [self.run, self.shards, self.rivals, work.exact_loss, *sizes]
+        sharing = [self.sharing.parts, self.sharing.rows]
+        head = [self.run, self.shards, self.rivals, *sharing, work.exact_loss, *sizes]
         rates = np.array([work.first_rate, work.last_rate])
         wide = [numbers.view(np.int32) for numbers in (rates, span, entropy)]
         parts = [np.array(head, np.int32), *wide, work.sentence_lengths, work.ids]
@@ -150,7 +155,7 @@ class Assignment(NamedTuple):
     @classmethod
     def from_array(cls, numbers: Int32Array) -> Assignment:
         """Return what `to_array` wrote down."""
-        run, shards, rivals, exact_loss, spans, entropies, sentences = numbers[:_HEAD].tolist()
+        run, shards, rivals, parts, common, exact_loss, spans, entropies, sentences = numbers[:_HEAD].tolist()
         sizes = [_HEAD, 2 * 2, 2 * spans, 2 * entropies, sentences]
         _, rates, span, entropy, lengths, ids = np.split(numbers, np.cumsum(sizes))
         first_rate, last_rate = rates.view(np.float64).tolist()
@@ -163,7 +168,7 @@ class Assignment(NamedTuple):
             exact_loss=bool(exact_loss),
             span=Span(*span.view(np.int64).tolist()) if spans else None,
         )
-        return cls(run, shards, rivals, work)
+        return cls(run, shards, rivals, Sharing(parts, common), work)
 
 
 def name_of(data: bytes) -> str:
@@ -171,15 +176,20 @@ def name_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rivals: int, figures: Any) -> StagedBlock:
+def stage(
+    model: WorkerModel, prepared: PreparedBlock | None, shards: int, rivals: int, sharing: Sharing, figures: Any
+) -> StagedBlock:
     """Return the prepared block with rows numbered anew, or one without batches if there is nothing to train."""
     if prepared is None:
         return _empty(shards, figures)
     block = prepared.block
     tree_nodes = None if block.tree_runs is None else block.tree_runs.nodes
-    (inputs, outputs, nodes), rows = _number(
-        [(block.input_ids, model.words), (block.candidate_ids, model.words), (tree_nodes, model.nodes)], shards
-    )
+    tables = [
+        _Wanted(block.input_ids, model.words, sharing.ids(model.words, are_nodes=False)),
+        _Wanted(block.candidate_ids, model.words, sharing.ids(model.words, are_nodes=False)),
+        _Wanted(tree_nodes, model.nodes, sharing.ids(model.nodes, are_nodes=True)),
+    ]
+    (inputs, outputs, nodes), rows = _number(tables, shards)
     own = replace(
         block,
         input_ids=inputs[block.input_ids],
@@ -193,12 +203,18 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
         words = np.unique(block.input_ids)
         locks = np.ones(len(rows.numbers), np.float32)
         locks[inputs[words]] = model.lock_factors[words % len(model.lock_factors)]
+    rate = float(prepared.learning_rates.mean())
+    common = [
+        place[table.common] if table.is_used() else np.zeros(0, np.int32)
+        for place, table in zip((inputs, outputs, nodes), tables, strict=True)
+    ]
     return StagedBlock(
         block=block_tensors(own),
         rates=rates(model.settings, prepared, locks),
         run_tokens=np.int32(model.settings.run_tokens),
         rows=rows,
-        contested=contested_rows(own, len(rows.numbers), model.settings, float(prepared.learning_rates.mean()), rivals),
+        contested=contested_rows(own, len(rows.numbers), model.settings, rate, rivals, common),
+        common_order=np.argsort(np.concatenate(common)).astype(np.int32),  # the matrix is in the shards' order
         pairs=block.pairs,
         touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
@@ -206,35 +222,41 @@ def stage(model: WorkerModel, prepared: PreparedBlock | None, shards: int, rival
     )
 
 
-def _number(tables: Sequence[tuple[Int32Array | None, int]], shards: int) -> tuple[list[Int32Array], BlockRows]:
-    """Return for each table where its rows are in the worker's matrix, 0 for those not wanted, and what is in that.
+class _Wanted(NamedTuple):
+    """What a block wants of a table."""
 
-    Parameters
-    ----------
-    tables : sequence of (ndarray, int)
-        The ids that a block has of each table, None if it uses none, and the table's rows.
-    """
-    wanted = [_in_shards(ids, size, shards) for ids, size in tables]
+    ids: Int32Array | None  # None if it does not use the table
+    size: int
+    common: Int32Array  # ids of rows that it wants whether it trains them or not
+
+    def is_used(self) -> bool:
+        """Return whether it wants anything."""
+        return self.ids is not None
+
+    def in_shards(self, shards: int) -> list[Int32Array]:
+        """Return the distinct ids as numbers within their shards, for each shard."""
+        if self.ids is None:
+            return [np.zeros(0, np.int32)] * shards
+        is_wanted = np.zeros(self.size, bool)
+        is_wanted[self.ids.reshape(-1)] = True
+        is_wanted[self.common] = True
+        return [np.flatnonzero(is_wanted[shard::shards]).astype(np.int32) for shard in range(shards)]
+
+
+def _number(tables: Sequence[_Wanted], shards: int) -> tuple[list[Int32Array], BlockRows]:
+    """Return for each table where its rows are in the worker's matrix, 0 for those not wanted, and what is in that."""
+    wanted = [table.in_shards(shards) for table in tables]
     counts = np.array([[len(of_shards[shard]) for of_shards in wanted] for shard in range(shards)], np.int32)
     starts = (np.cumsum(counts) - counts.reshape(-1)).reshape(counts.shape)
     places = []
-    for table, (of_shards, (_, size)) in enumerate(zip(wanted, tables, strict=True)):
-        place = np.zeros(size, np.int32)
+    for number, (of_shards, table) in enumerate(zip(wanted, tables, strict=True)):
+        place = np.zeros(table.size, np.int32)
         for shard, numbers in enumerate(of_shards):
-            first = starts[shard, table]
+            first = starts[shard, number]
             place[shard::shards][numbers] = np.arange(first, first + len(numbers), dtype=np.int32)
         places.append(place)
     numbers = np.concatenate([of_shards[shard] for shard in range(shards) for of_shards in wanted])
     return places, BlockRows(numbers, counts)
-
-
-def _in_shards(ids: Int32Array | None, size: int, shards: int) -> list[Int32Array]:
-    """Return the distinct ids as numbers within their shards, for each shard."""
-    if ids is None:
-        return [np.zeros(0, np.int32)] * shards
-    is_wanted = np.zeros(size, bool)
-    is_wanted[ids.reshape(-1)] = True
-    return [np.flatnonzero(is_wanted[shard::shards]).astype(np.int32) for shard in range(shards)]
 
 
 def _renumbered(segments: Segments | None, numbers: Int32Array) -> Any:

@@ -83,6 +83,7 @@ class LocalPlacement:
                     self._arguments.block_tensors(prepared.block),
                     self._arguments.rates(self._settings, prepared, self._lock_factors),
                     self._lookups,
+                    np.array([0, len(prepared.measured)], np.int32),
                 ),
             )
             figures = self._train_block(*arguments)

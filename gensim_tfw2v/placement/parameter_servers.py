@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gensim_tfw2v.batches import BlockMaker
+from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.gradual_start import GradualStart
 from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
@@ -38,6 +39,8 @@ class ClusterPlacement:
         Blocks of the whole training, about; 0 if not known.
     row_type : str
         TensorFlow's name of the numbers that rows and their changes travel as.
+    sharing : Sharing
+        How blocks in flight share the rows that all of them train.
     """
 
     can_fail = True
@@ -51,6 +54,7 @@ class ClusterPlacement:
         timeout: float,
         blocks_in_all: float = 0.0,
         row_type: str = "float32",
+        sharing: Sharing = NOT_SHARED,
     ) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.cluster.dispatch import Dispatcher
@@ -67,7 +71,8 @@ class ClusterPlacement:
         self._remote: Any = None
         self._vector_size = 0
         self._row_type = row_type
-        self._start = GradualStart(concurrency, blocks_in_all)
+        self._sharing = sharing
+        self._start = GradualStart(concurrency, blocks_in_all, block_parts=sharing.parts)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
         connection.trainings.add(self)
@@ -123,16 +128,23 @@ class ClusterPlacement:
         from gensim_tfw2v.cluster.task_functions import key_of
         from gensim_tfw2v.graph_arguments import objective_of
 
-        servers = self._connection.servers
-        objective = objective_of(self._settings)
+        servers, shards = self._connection.servers, self._tables.shards
+        self._sharing = self._sharing.over(shards)
         shape = GraphShape(
-            objective, self._tables.shards, servers, self._connection.number, self._overlap, self._row_type
+            objective_of(self._settings),
+            shards,
+            servers,
+            self._connection.number,
+            self._overlap,
+            self._row_type,
+            self._sharing,
         )
         tables = tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables())
         run = Run(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
         if self.measurement is None:
             vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
-            self.measurement = RunMeasurement(self._connection.workers, servers, vector_bytes)
+            times, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
+            self.measurement = RunMeasurement(self._connection.workers, servers, vector_bytes, times, rows)
         self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
         self._remote = (key_of(self._tables.name), model_name)
 
@@ -146,7 +158,7 @@ class ClusterPlacement:
         from gensim_tfw2v.cluster.wire import Assignment
 
         run, model = self._remote
-        return Request(model, Assignment(run, self._tables.shards, in_flight, work).to_array())
+        return Request(model, Assignment(run, self._tables.shards, in_flight, self._sharing, work).to_array())
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:

@@ -1,0 +1,34 @@
+"""The rows that every block trains: which they are, and how often blocks in flight tell each other what they changed.
+
+Two blocks hardly ever train the same rare word, and nearly every one trains the frequent ones. So a block may be large,
+which makes its words cheap, if it shares its changes of the rows of frequent words, and of the first nodes of the tree,
+with the others after every part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gensim_tfw2v.vocabulary import Int32Array
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How blocks in flight share rows while they are trained."""
+
+    parts: int = 1  # of a block, after each of which but the last the common rows are shared
+    rows: int = 0  # of each table
+
+    def over(self, shards: int) -> Sharing:
+        """Return the same with as many common rows in each of so many shards."""
+        return replace(self, rows=-(-self.rows // shards) * shards)
+
+    def ids(self, size: int, are_nodes: bool) -> Int32Array:
+        """Return the common rows of a table of `size` rows: the most frequent words, or the tree's first nodes."""
+        numbers = np.arange(self.rows, dtype=np.int32)
+        return np.int32(size - 1) - numbers if are_nodes else numbers
+
+
+NOT_SHARED = Sharing()
