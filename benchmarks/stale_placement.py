@@ -138,13 +138,14 @@ class StalePlacement:
         block = self._in_flight.popleft()
         staged, own, rivalry = block.staged, block.own, block.rivalry
         places = rivalry.common_rows
+        vectors = tf.gather(own, rivalry.rows)
         batches, parts = len(staged.pairs), self._sharing.parts
         span = np.array([batches * (block.parts_done + number) // parts for number in (0, 1)], np.int32)
         with tf.device(_DEVICE):
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
-        common, vectors = tf.gather(own, places) - block.common, tf.gather(own, rivalry.rows)
+        common = tf.gather(own, places) - block.common
         if block.parts_done < parts:
             self._push_common(staged, rivalry.of_part(common, vectors))
             block.common = tf.gather(self._pull(staged), places)

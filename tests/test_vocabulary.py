@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.batches import BatchShape, Windows
 from gensim_tfw2v.tuning import (
+    can_share_rows,
     choose_batch_shape,
     choose_block_words,
     choose_compute_dtype,
+    choose_sharing,
     choose_update_bound,
     choose_windows,
     negatives_hit_targets,
@@ -271,6 +273,32 @@ def test_skip_gram_through_the_tree_spells_out_pairs_and_so_limits_blocks_and_ba
 )
 def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | None, expected: int) -> None:
     assert choose_block_words(words, 2, chosen) == expected
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "block_words", "parts"),
+    [(2, 65_536, 1), (4, 65_536, 2), (8, 65_536, 4), (16, 32_768, 4), (99, 5292, 4)],
+)
+def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
+    in_flight: int, block_words: int, parts: int
+) -> None:
+    assert can_share_rows(in_flight, 10_000)
+    assert choose_block_words(10**9, in_flight, None, 1, in_flight, share_rows=True) == block_words
+    found, rows = choose_sharing(block_words, in_flight, share_rows=True)
+    assert found == parts
+    assert (rows > 0) == (parts > 1)
+    assert block_words // parts <= choose_block_words(10**9, in_flight, None, 1, in_flight)
+
+
+@pytest.mark.parametrize(("in_flight", "words"), [(1, 10**6), (16, 9_999)])
+def test_no_rows_are_shared_by_a_block_alone_or_where_most_rows_would_be_common(in_flight: int, words: int) -> None:
+    assert not can_share_rows(in_flight, words)
+    assert choose_sharing(131_072, in_flight, share_rows=False) == (1, 0)
+
+
+def test_small_blocks_have_few_parts() -> None:
+    assert choose_sharing(8_192, 16, share_rows=True) == (1, 0)
+    assert choose_sharing(16_384, 16, share_rows=True)[0] == 2
 
 
 @pytest.mark.parametrize(

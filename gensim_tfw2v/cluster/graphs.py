@@ -224,37 +224,35 @@ def _train(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged
         block.rates.negative,
         block.rates.radius_chance,
     )
-    places = rivalry.common_rows
-    common = tf.gather(staged.start, places)
+    order = block.common_order
+    common, vectors = (tf.gather(staged.start, rows) for rows in (rivalry.common_rows, rivalry.rows))
     batches = tf.size(block.pairs)
     figures: list[Figures] = []
-    done: list[tf.Tensor] = []
     for part in range(sharing.parts):
-        with tf.control_dependencies(done):
-            span = tf.stack([batches * part // sharing.parts, batches * (part + 1) // sharing.parts])
+        with tf.control_dependencies([common, vectors]):
+            span = tf.stack([batches * number // sharing.parts for number in (part, part + 1)])
             figures.append(train_block(Tables(own, own, own), block.block, block.rates, lookups, span))
         if part < sharing.parts - 1:
             with tf.control_dependencies(list(figures[-1])):
-                moved, vectors = _gather(own, places) - common, _gather(own, rivalry.rows)
-            order = block.common_order
+                moved = _gather(own, rivalry.common_rows) - common
             shared = _share(shape, handles, tf.gather(rivalry.of_part(moved, vectors), order))
-            with tf.control_dependencies([moved, vectors]):
+            with tf.control_dependencies([moved]):
                 written = tf.raw_ops.ResourceScatterUpdate(
-                    resource=own, indices=tf.gather(places, order), updates=shared
+                    resource=own, indices=tf.gather(rivalry.common_rows, order), updates=shared
                 )
             with tf.control_dependencies([written]):
-                common = _gather(own, places)
-            done = [common]
+                common, vectors = _gather(own, rivalry.common_rows), _gather(own, rivalry.rows)
     with tf.control_dependencies(list(figures[-1])):
         end = tf.raw_ops.ReadVariableOp(resource=own, dtype=tf.float32)
     with tf.control_dependencies([end]):
         freed = tf.raw_ops.DestroyResourceOp(resource=own)
     change = end - staged.start
     if sharing.parts > 1:
-        change = tf.tensor_scatter_nd_update(change, places[:, None], tf.gather(end, places) - common)
+        moved = tf.gather(end, rivalry.common_rows) - common
+        change = tf.tensor_scatter_nd_update(change, rivalry.common_rows[:, None], moved)
     with tf.control_dependencies([freed]):
         of_batches = Figures(*(tf.concat(values, 0) for values in zip(*figures, strict=True)))
-        return of_batches, rivalry.of_block(change, tf.gather(end, rivalry.rows))
+        return of_batches, rivalry.of_block(change, vectors)
 
 
 def _gather(matrix: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

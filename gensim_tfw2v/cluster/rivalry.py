@@ -119,8 +119,8 @@ def _most_trained(pairs: Float32Array, pull: float, first: Int32Array) -> tuple[
 class Rivalry:
     """What a block may add, in the graph that trains it.
 
-    Vectors [K, D] are given as the block has them when its changes are to be pushed: while they are young they grow
-    many times over within a block, and with them what every other block finds as well.
+    Vectors [K, D] are the contested rows as they were when the part of the block began that is to be pushed: while they
+    are young they grow many times over within a block, and with them what every other block finds as well.
 
     Parameters
     ----------
