@@ -16,7 +16,6 @@ from jobs import Job
 from one_run import is_finite, scores_of
 
 _WARM_UP_BLOCKS = 4  # for each worker
-_WARM_UP_WORDS = 2000  # of a block
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
@@ -61,13 +60,13 @@ def warm_up(model: Any, corpus: str, workers: int) -> None:
 
     trial = copy.deepcopy(model)
     trial.cluster = model.cluster
-    trial.batch_words = _WARM_UP_WORDS
-    wanted = _WARM_UP_BLOCKS * _WARM_UP_WORDS * workers
+    # Blocks are as large as they are going to be, so that they have as many parts.
+    wanted = _WARM_UP_BLOCKS * workers * trial._place(trial.cluster, model.corpus_total_words).block_words
     lengths = itertools.accumulate(len(sentence) for sentence in LineSentence(corpus))
     sentences = list(
         itertools.islice(LineSentence(corpus), sum(1 for _ in itertools.takewhile(wanted.__gt__, lengths)))
     )
-    trial.train(sentences, total_examples=len(sentences), epochs=1)
+    trial.train(sentences, total_examples=len(sentences), total_words=model.corpus_total_words, epochs=1)
 
 
 def _say_and_wait(stage: str) -> None:

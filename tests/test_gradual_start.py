@@ -29,6 +29,10 @@ def test_the_start_may_have_other_parts() -> None:
     assert allowed_one_by_one(GradualStart(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
 
 
+def test_blocks_of_several_parts_join_as_many_words_are_done() -> None:
+    assert allowed_one_by_one(GradualStart(3, block_parts=4), 6) == [1, 1, 2, 2, 3, 3]
+
+
 def test_a_block_in_flight_changes_nothing_about_how_many_may_be() -> None:
     start = GradualStart(2)
     with start.block():

@@ -29,7 +29,7 @@ LAYERS = [
     ["file_formats", "shards"],
     ["vector_files"],
     ["cluster", "cluster.errors", "cluster.task_figures"],
-    ["cluster.specification", "cluster.python_ops"],
+    ["cluster.specification", "cluster.python_ops", "cluster.common_rows"],
     ["cluster.health", "cluster.turns", "cluster.initial_rows", "cluster.gradual_start", "cluster.signs_of_life"],
     ["cluster.run_names"],
     ["cluster.local"],
