@@ -29,7 +29,7 @@ _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "c
              "alpha")  # fmt: skip
 _NOTES = (
     "train s: the coordinator's call of `train()`, tables sent and vectors fetched included. Before it the tasks have "
-    "trained a few small blocks, so that imports and the making of graphs are not in it.",
+    "trained a few blocks, so that imports and the making of graphs are not in it.",
     "speed-up and efficiency: against the fewest workers in the table. Published: an attempt with MPI, whose accuracy "
     "was .757 on one node and .523 on sixteen.",
     "loss: mean loss per pair of the last epoch. Scores: percent, mean ± standard deviation over runs.",

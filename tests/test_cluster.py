@@ -18,6 +18,7 @@ from placements import server_runs, shared_cluster
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.tables import ServerTables
+from gensim_tfw2v.placement import choice
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
 from gensim_tfw2v.progress import TrainingLog
 
@@ -27,6 +28,20 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     local, remote = (
         TFWord2Vec(two_topics(), **SMALL | {"epochs": 2}, **mode, workers=1, cluster=cluster)
         for cluster in (None, shared_cluster(1, 1))
+    )
+    for name, array in learnt_arrays(local).items():
+        np.testing.assert_allclose(learnt_arrays(remote)[name], array, atol=1e-5, err_msg=name)
+    np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
+    mode: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "choose_sharing", lambda *_: (3, 5))
+    local, remote = (
+        TFWord2Vec(two_topics(), **SMALL | {"epochs": 2}, **mode, workers=1, cluster=cluster)
+        for cluster in (None, shared_cluster())
     )
     for name, array in learnt_arrays(local).items():
         np.testing.assert_allclose(learnt_arrays(remote)[name], array, atol=1e-5, err_msg=name)

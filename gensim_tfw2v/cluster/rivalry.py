@@ -38,9 +38,9 @@ _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks 
 
 
 class Contested(NamedTuple):
-    """The rows that a block trains most, of all its tables one after the other."""
+    """The rows that a block trains most, and common ones, of all its tables one after the other."""
 
-    rows: Any  # [K], in the worker's matrix; of a table those trained most come first
+    rows: Any  # [K], in the worker's matrix; of a table common rows come first, and then those trained most
     pulls: Any  # [K], η s p of each
     counts: Any  # [3], how many are of inputs, outputs, nodes
     rivals: Any  # n, blocks that are trained at a time, this one included
