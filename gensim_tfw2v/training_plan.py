@@ -16,6 +16,7 @@ from gensim_tfw2v.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.training import EpochPlan
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.tuning import (
+    can_share_rows,
     choose_batch_shape,
     choose_compute_dtype,
     choose_update_bound,
@@ -51,7 +52,8 @@ class TrainingPlan(CorpusReading):
         words = int(total_words or self.corpus_total_words or 0)
         pairs_a_word = self.window + 1 if self.sg and self.hs else 1
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
-        return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, len(self.wv), options)
+        share_rows = can_share_rows(len(self.wv), bool(self.sg), bool(self.hs))
+        return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, share_rows, options)
 
     def _step_and_blocks(self, place: Place, count_bounded: bool = False) -> tuple[StepSettings, BlockMaker]:
         """Return what steps are to do and how blocks are made; what both depend on is worked out once."""

@@ -246,26 +246,29 @@ def choose_block_words(
     in_flight : int
         Blocks that are trained without knowing of each other's changes: the more, the smaller.
     share_rows : bool
-        Whether they know of each other's changes of common rows.
+        Whether several in flight are to know of each other's changes of common rows.
     """
     if batch_words is not None:
         return batch_words
     most = _MOST_BLOCK_WORDS // in_flight
-    if share_rows:
+    if share_rows and in_flight > 1:
         most = max(most, min(_MOST_SHARING_BLOCK_WORDS, _MOST_PARTS * most))
     words = min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most)
     return max(1, min(words, _MOST_BLOCK_PAIRS // pairs_a_word))
 
 
-def can_share_rows(in_flight: int, words: int) -> bool:
-    """Return whether blocks in flight can share the changes of common rows, in a vocabulary of so many words."""
-    return in_flight > 1 and words >= _SMALL_VOCABULARY
+def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
+    """Return whether blocks in flight can share the changes of common rows, in a vocabulary of so many words.
+
+    CBOW through the tree scores less by it.
+    """
+    return words >= _SMALL_VOCABULARY and (skip_gram or not tree)
 
 
 def choose_sharing(block_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
     """Return after how many parts of a block its changes of common rows are shared, and how many those are."""
-    parts = min(round(block_words * in_flight / _MOST_BLOCK_WORDS), _MOST_PARTS) if share_rows else 1
-    return (parts, _COMMON_ROWS) if parts > 1 else (1, 0)
+    parts = min(round(block_words * in_flight / _MOST_BLOCK_WORDS), _MOST_PARTS)
+    return (parts, _COMMON_ROWS) if share_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 
 def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:

@@ -53,7 +53,7 @@ def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
     workers: int, overlap: bool | None, words: int
 ) -> None:
     options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
-    assert choose_place(shared_cluster(), workers, 10**6, 1, None, 1, 100, options).block_words == words
+    assert choose_place(shared_cluster(), workers, 10**6, 1, None, 1, False, options).block_words == words
 
 
 def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:
@@ -122,12 +122,28 @@ def test_the_report_tells_what_went_over_the_wire(chosen: dict[str, Any], number
     report = model.training_report
     assert report is not None
     # One chunk an epoch: rows of both tables there and back with their numbers, ids, a length a sentence, and a head
-    # of 7 numbers, 2 rates and 7 seeds.
+    # of 9 numbers, 2 rates and 7 seeds.
     rows = 2 * len(model.wv) * 2 * (number_bytes * 8 + 4)
-    assert report["bytes"] == 3 * (rows + 4 * 600 + 4 * 150 + 4 * 7 + 8 * 2 + 8 * 7)
+    assert report["bytes"] == 3 * (rows + 4 * 600 + 4 * 150 + 4 * 9 + 8 * 2 + 8 * 7)
     assert report["raw_words"] == 1800
     assert report["staleness"]["max"] == 0
     assert report["tasks"]["ps 1"]["memory_bytes"] > 0
+
+
+def test_the_report_tells_what_shared_rows_came_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, rows, number_bytes = 3, 6, 4
+    reports = []
+    for sharing in ((1, 0), (parts, rows)):
+        monkeypatch.setattr(choice, "choose_sharing", lambda *_, found=sharing: found)
+        reports.append(TFWord2Vec(SENTENCES, **SMALL, workers=1, cluster=shared_cluster()).training_report)
+    alone, shared = reports
+    assert shared["bytes"] - alone["bytes"] == 3 * 2 * (parts - 1) * 2 * rows * 8 * number_bytes
+    for task, one_more in (("worker", 2), ("ps 0", 1), ("ps 1", 1)):
+        messages, before = (
+            sum(figures["messages"] for name, figures in report["tasks"].items() if name.startswith(task))
+            for report in (shared, alone)
+        )
+        assert messages - before == 3 * (parts - 1) * one_more
 
 
 def test_a_worker_that_has_forgotten_a_model_is_told_of_it_again() -> None:

@@ -282,7 +282,6 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
     in_flight: int, block_words: int, parts: int
 ) -> None:
-    assert can_share_rows(in_flight, 10_000)
     assert choose_block_words(10**9, in_flight, None, 1, in_flight, share_rows=True) == block_words
     found, rows = choose_sharing(block_words, in_flight, share_rows=True)
     assert found == parts
@@ -290,10 +289,25 @@ def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_bl
     assert block_words // parts <= choose_block_words(10**9, in_flight, None, 1, in_flight)
 
 
-@pytest.mark.parametrize(("in_flight", "words"), [(1, 10**6), (16, 9_999)])
-def test_no_rows_are_shared_by_a_block_alone_or_where_most_rows_would_be_common(in_flight: int, words: int) -> None:
-    assert not can_share_rows(in_flight, words)
-    assert choose_sharing(131_072, in_flight, share_rows=False) == (1, 0)
+@pytest.mark.parametrize(
+    ("words", "skip_gram", "tree", "expected"),
+    [
+        (10_000, True, True, True),
+        (10_000, False, False, True),
+        (10_000, False, True, False),
+        (9_999, True, False, False),
+    ],
+)
+def test_small_vocabularies_and_cbow_through_the_tree_share_no_rows(
+    words: int, skip_gram: bool, tree: bool, expected: bool
+) -> None:
+    assert can_share_rows(words, skip_gram, tree) is expected
+
+
+@pytest.mark.parametrize(("in_flight", "share_rows"), [(1, True), (16, False)])
+def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(in_flight: int, share_rows: bool) -> None:
+    assert choose_sharing(131_072, in_flight, share_rows) == (1, 0)
+    assert choose_block_words(10**9, in_flight, None, 1, in_flight, share_rows) == 131_072 // in_flight
 
 
 def test_small_blocks_have_few_parts() -> None:

@@ -11,7 +11,7 @@ from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.placement import Placement, StepSettings
 from gensim_tfw2v.tensorflow_runtime import usable_cores
-from gensim_tfw2v.tuning import blocks_overlap, can_share_rows, choose_block_words, choose_sharing
+from gensim_tfw2v.tuning import blocks_overlap, choose_block_words, choose_sharing
 
 # Where each row that is touched has to travel, a block's negatives come from a pool of draws: one for so many words,
 # but not fewer than these, without which small blocks learn badly.
@@ -44,7 +44,7 @@ def choose_place(
     epochs: int,
     batch_words: int | None,
     pairs_a_word: int,
-    vocabulary: int,
+    share_rows: bool,
     options: ClusterOptions,
 ) -> Place:
     """Return this process for `cluster` None, or else the cluster, to which it connects.
@@ -62,8 +62,8 @@ def choose_place(
         The user's own block size.
     pairs_a_word : int
         Pairs that a block spells out for each of its words, about.
-    vocabulary : int
-        Different words.
+    share_rows : bool
+        Whether blocks in flight on a cluster are to share rows while they are trained.
     """
     if cluster is None:
         threads = min(workers, usable_cores())
@@ -73,7 +73,6 @@ def choose_place(
     connection = connect(cluster)
 
     def block_words_of(in_flight: int) -> int:
-        share_rows = can_share_rows(in_flight, vocabulary)
         return choose_block_words(total_words, in_flight, batch_words, pairs_a_word, in_flight, share_rows)
 
     in_turn = workers == 1
@@ -84,7 +83,7 @@ def choose_place(
     if overlap and not in_turn:  # a block that is pulled while another is trained lacks that one's changes
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
-    sharing = Sharing(*choose_sharing(block_words, concurrency, can_share_rows(concurrency, vocabulary)))
+    sharing = Sharing(*choose_sharing(block_words, concurrency, share_rows))
     # What blocks in flight do not know of each other is far more than rounding; one after the other, they can be exact.
     row_type = options.dtype or ("float32" if in_turn else "bfloat16")
 
