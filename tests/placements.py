@@ -45,12 +45,16 @@ def on_cluster(
     return ClusterPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
 
 
-PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
+MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]
+PLACEMENTS: dict[str, MakePlacement] = {
     "local": LocalPlacement,
     "cluster": on_cluster,
+}
+SHARING_PLACEMENTS: dict[str, MakePlacement] = {
     "cluster with shared rows": functools.partial(on_cluster, sharing=Sharing(parts=3, rows=5)),
 }
 # Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
-ROUNDING_PLACEMENTS: dict[str, Callable[[StepSettings, BlockMaker, int], Placement]] = {
+ROUNDING_MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]
+PLACEMENTS: dict[str, MakePlacement] = {
     "cluster with bfloat16": functools.partial(on_cluster, row_type="bfloat16"),
 }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from placements import PLACEMENTS, ROUNDING_PLACEMENTS, on_cluster, server_runs, shared_cluster
+from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, on_cluster, server_runs, shared_cluster
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.cluster.tables import ServerTables
@@ -43,13 +43,16 @@ def maker_from(first_word: int) -> BlockMaker:
     return BlockMaker(True, 2, Windows.DRAWN, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
 
 
-@pytest.fixture(params=[*PLACEMENTS, *ROUNDING_PLACEMENTS])
+EVERY_PLACEMENT = PLACEMENTS | SHARING_PLACEMENTS | ROUNDING_PLACEMENTS
+
+
+@pytest.fixture(params=list(EVERY_PLACEMENT))
 def make_placement(request: pytest.FixtureRequest) -> Iterator[Callable[..., Placement]]:
     """Return a function (workers, first negative word) → placement; all are closed in the end."""
     made: list[Placement] = []
 
     def make(workers: int = 1, first_negative: int = 0) -> Placement:
-        made.append((PLACEMENTS | ROUNDING_PLACEMENTS)[request.param](SETTINGS, maker_from(first_negative), workers))
+        made.append(EVERY_PLACEMENT[request.param](SETTINGS, maker_from(first_negative), workers))
         return made[-1]
 
     yield make

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from placements import PLACEMENTS
+from placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
 from reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
 from tensorflow.core.framework.graph_pb2 import GraphDef
 
@@ -75,20 +77,39 @@ MODES = [
 ]
 
 
+ANY_TRAINING: dict[str, Any] = {
+    "corpus": corpora(),
+    "mean": st.booleans(),
+    "bound": st.sampled_from([0.02, 0.25, 1.0]),
+    "locked": st.booleans(),
+    "counted": st.booleans(),
+    "compute_dtype": st.sampled_from(list(TOLERANCES)),
+    "windows": st.sampled_from(Windows),
+}
+
+
 @pytest.mark.parametrize("where", PLACEMENTS)
 @pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
-@given(
-    corpus=corpora(),
-    mean=st.booleans(),
-    bound=st.sampled_from([0.02, 0.25, 1.0]),
-    locked=st.booleans(),
-    counted=st.booleans(),
-    compute_dtype=st.sampled_from(list(TOLERANCES)),
-    windows=st.sampled_from(Windows),
-)
+@given(**ANY_TRAINING)
 @settings(max_examples=20, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(
-    where: str,
+    where: str, skip_gram: bool, negative: int, tree: bool, **training: Any
+) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS[where], skip_gram, negative, tree, **training)
+
+
+@pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
+@given(**ANY_TRAINING)
+@settings(max_examples=4, deadline=None)
+def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
+    skip_gram: bool, negative: int, tree: bool, **training: Any
+) -> None:
+    for placement in SHARING_PLACEMENTS.values():
+        assert_moves_rows_as_plain_loops_do(placement, skip_gram, negative, tree, **training)
+
+
+def assert_moves_rows_as_plain_loops_do(
+    make_placement: MakePlacement,
     skip_gram: bool,
     negative: int,
     tree: bool,
@@ -123,7 +144,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(
     trained = ModelTables(
         tables[0].copy(), tables[1].copy() if negative else None, tables[2].copy() if tree else None, locks
     )
-    placement = PLACEMENTS[where](
+    placement = make_placement(
         StepSettings(
             skip_gram=skip_gram,
             mean_context=mean,

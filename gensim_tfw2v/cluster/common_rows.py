@@ -21,9 +21,10 @@ class Sharing:
     parts: int = 1  # of a block, after each of which but the last the common rows are shared
     rows: int = 0  # of each table
 
-    def over(self, shards: int) -> Sharing:
-        """Return the same with as many common rows in each of so many shards."""
-        return replace(self, rows=-(-self.rows // shards) * shards)
+    def over(self, shards: int, size: int) -> Sharing:
+        """Return about the same with as many common rows in each shard of tables of `size` rows or more."""
+        in_a_shard = min(-(-self.rows // shards), size // shards)
+        return replace(self, rows=in_a_shard * shards)
 
     def ids(self, size: int, are_nodes: bool) -> Int32Array:
         """Return the common rows of a table of `size` rows: the most frequent words, or the tree's first nodes."""

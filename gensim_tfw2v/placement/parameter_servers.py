@@ -69,7 +69,7 @@ class ClusterPlacement:
         self._signs: SignsOfLife | None = None  # of other tables
         self._is_loading = self._is_closed = False
         self._remote: Any = None
-        self._vector_size = 0
+        self._vector_size = self._fewest_rows = 0
         self._row_type = row_type
         self._sharing = sharing
         self._start = GradualStart(concurrency, blocks_in_all, block_parts=sharing.parts)
@@ -84,6 +84,7 @@ class ClusterPlacement:
 
     def load(self, tables: ModelTables) -> None:
         self._vector_size = tables.inputs.shape[1]
+        self._fewest_rows = min(len(table) for name in _TABLES if (table := getattr(tables, name)) is not None)
         self._is_loading = True  # also after an interrupt, which leaves the thread behind that does it
         prepared = self._dispatcher.servers.ask(lambda: self._fill_servers(tables))
         self._is_loading = False
@@ -129,7 +130,7 @@ class ClusterPlacement:
         from gensim_tfw2v.graph_arguments import objective_of
 
         servers, shards = self._connection.servers, self._tables.shards
-        self._sharing = self._sharing.over(shards)
+        self._sharing = self._sharing.over(shards, self._fewest_rows)
         shape = GraphShape(
             objective_of(self._settings),
             shards,
