@@ -54,7 +54,6 @@ SHARING_PLACEMENTS: dict[str, MakePlacement] = {
     "cluster with shared rows": functools.partial(on_cluster, sharing=Sharing(parts=3, rows=5)),
 }
 # Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
-ROUNDING_MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]
-PLACEMENTS: dict[str, MakePlacement] = {
+ROUNDING_PLACEMENTS: dict[str, MakePlacement] = {
     "cluster with bfloat16": functools.partial(on_cluster, row_type="bfloat16"),
 }
