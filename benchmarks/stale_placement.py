@@ -39,8 +39,8 @@ class InFlight:
     own: Any  # the variable that holds them as they are trained
     rivalry: Rivalry
     turn: ExitStack  # to be closed when its changes have been pushed
+    common: Any  # rows as they were when they were last shared
     parts_done: int = 0
-    common: Any = None  # the common rows as they were when they were last shared
 
 
 class StalePlacement:
@@ -147,7 +147,7 @@ class StalePlacement:
         block.parts_done += 1
         common = tf.gather(own, places) - block.common
         if block.parts_done < parts:
-            self._push_common(staged, rivalry.of_part(common, vectors))
+            self._push_common(rivalry.of_part(common, vectors))
             block.common = tf.gather(self._pull(staged), places)
             own.scatter_update(tf.IndexedSlices(block.common, places))
             self._in_flight.append(block)
@@ -156,7 +156,7 @@ class StalePlacement:
         self._push(staged, rivalry.of_block(change, vectors))
         block.turn.close()
 
-    def _push_common(self, staged: wire.StagedBlock, change: Any) -> None:
+    def _push_common(self, change: Any) -> None:
         """Add to the tables what a block has changed its common rows by, by table."""
         sizes = {table: variable.shape[0] for table, variable in self._tables.items()}
         for (table, size), part in zip(sizes.items(), tf.split(change, len(sizes)), strict=True):
