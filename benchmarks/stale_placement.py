@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.gradual_start import GradualStart
 from gensim_tfw2v.cluster.rivalry import SLOPES, Rivalry
 from gensim_tfw2v.graph_arguments import lookups_for, objective_of
 from gensim_tfw2v.placement import ModelTables, StepSettings
-from gensim_tfw2v.steps import Tables, block_function
+from gensim_tfw2v.steps import Tables, block_function, gather_rows
 from gensim_tfw2v.work import ChunkWork, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"
@@ -138,22 +138,24 @@ class StalePlacement:
         block = self._in_flight.popleft()
         staged, own, rivalry = block.staged, block.own, block.rivalry
         places = rivalry.common_rows
-        vectors = tf.gather(own, rivalry.rows)
-        batches, parts = len(staged.pairs), self._sharing.parts
-        span = np.array([batches * (block.parts_done + number) // parts for number in (0, 1)], np.int32)
+        vectors = tf.gather(own, rivalry.telling_rows)
+        span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
         with tf.device(_DEVICE):
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
         common = tf.gather(own, places) - block.common
-        if block.parts_done < parts:
+        if block.parts_done < self._sharing.parts:
             self._push_common(rivalry.of_part(common, vectors))
             block.common = tf.gather(self._pull(staged), places)
             own.scatter_update(tf.IndexedSlices(block.common, places))
             self._in_flight.append(block)
             return
-        change = tf.tensor_scatter_nd_update(own - block.start, places[:, None], common)
-        self._push(staged, rivalry.of_block(change, vectors))
+        change = own - block.start
+        moves = [tf.gather(change, rows) for rows in rivalry.rows]
+        for rows, kept in zip(rivalry.rows, rivalry.of_block(moves, common, vectors), strict=True):
+            change = tf.tensor_scatter_nd_update(change, rows[:, None], kept)
+        self._push(staged, change)
         block.turn.close()
 
     def _push_common(self, change: Any) -> None:
@@ -178,10 +180,7 @@ class StalePlacement:
 
     def _pull(self, staged: wire.StagedBlock) -> Any:
         """Return a block's rows [U, D] as they are now."""
-        found = [
-            tf.raw_ops.ResourceGather(resource=self._tables[table].handle, indices=rows, dtype=tf.float32)
-            for table, rows in self._rows_of(staged)
-        ]
+        found = [gather_rows(self._tables[table].handle, rows) for table, rows in self._rows_of(staged)]
         return tf.concat(found, 0)
 
     def read_into(self, tables: ModelTables) -> None:

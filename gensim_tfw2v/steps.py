@@ -337,7 +337,7 @@ class _Step:
         # Writing back old - step copies whole rows: over twice as fast as adding in place. What other threads write to
         # the same rows between the reading and the writing is lost: hence they are read as late as can be.
         with tf.control_dependencies([steps]):
-            old = _gather(table, rows)
+            old = gather_rows(table, rows)
         return tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=old - steps)
 
     def _rows(self, table: tf.Tensor, segments: Segments, numbers: tf.Tensor) -> tf.Tensor:
@@ -346,7 +346,7 @@ class _Step:
         Each is fetched from the table, and converted, once; from there to all its places the way is short.
         """
         (ids,) = self.batch.slice(segments.unique_splits, segments.unique)
-        return tf.gather(self._operand(_gather(table, ids)), numbers)
+        return tf.gather(self._operand(gather_rows(table, ids)), numbers)
 
     def _operand(self, values: tf.Tensor) -> tf.Tensor:
         """Return values as the numbers that products are of."""
@@ -387,6 +387,6 @@ def _mixing_weights(objective: Objective, mask: tf.Tensor, shares: tf.Tensor) ->
     return [_operand(objective, weights) for weights in maths.mixing_weights(mask, shares, objective.mean_context)]
 
 
-def _gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-    """Return rows of a table [..., D]."""
+def gather_rows(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+    """Return rows of a table [..., D] given by its handle."""
     return tf.raw_ops.ResourceGather(resource=table, indices=ids, dtype=tf.float32)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from jobs import Job
+from placements import on_cluster
 from stale_blocks import Pipeline, train
+from stale_placement import StalePlacement
 from test_benchmarks import corpus_in, run_command
+from test_placement import SETTINGS, maker_from, random_tables, read, work_on
+
+from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.cluster.gradual_start import GradualStart
+from gensim_tfw2v.cluster.rivalry import SLOPES
 
 BLOCK_WORDS = 50
 
@@ -58,6 +67,33 @@ def test_blocks_in_flight_do_not_know_what_others_have_changed(job: Job) -> None
     unscaled = Pipeline(4, BLOCK_WORDS, slopes=[0.0] * 3)
     difference = train(job, unscaled).wv.vectors - trained_here(job).wv.vectors
     assert np.abs(difference).max() > 1e-2
+
+
+class OneOfMany(GradualStart):
+    """Tells every block that it is one of four in flight, though it is alone."""
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[int]:
+        with super().block():
+            yield 4
+
+
+@pytest.mark.parametrize("sharing", [NOT_SHARED, Sharing(parts=3, rows=6)])
+def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: Sharing) -> None:
+    remote = on_cluster(SETTINGS, maker_from(0), 1, sharing=sharing)
+    remote._start = OneOfMany(1)
+    found = []
+    for placement in (remote, StalePlacement(SETTINGS, maker_from(0), OneOfMany(1), SLOPES, sharing)):
+        with contextlib.closing(placement):
+            placement.load(random_tables())
+            for seed in range(3):
+                placement.train_chunk(work_on(0, seed, rate=0.5))
+            found.append(read(placement))
+    on_servers, here = found
+    moved = np.abs(here.inputs - random_tables().inputs).max()
+    assert moved > 0.5, "hardly anything was trained"
+    np.testing.assert_allclose(on_servers.inputs, here.inputs, atol=1e-4)
+    np.testing.assert_allclose(on_servers.outputs, here.outputs, atol=1e-4)
 
 
 def test_the_share_of_the_start_decides_how_fast_training_could_be(job: Job) -> None:

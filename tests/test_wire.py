@@ -99,7 +99,7 @@ def test_common_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
     matrix = sent_by_shards(staged.rows, tables, shards)
     of_tables = np.split(staged.contested.rows, np.cumsum(staged.contested.counts)[:-1])
     common = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
-    first_nodes = tables[2][::-1][: sharing.rows]
+    first_nodes = tables[2][-sharing.rows :]
     np.testing.assert_array_equal(common, [*tables[0][:6], *tables[1][:6], *first_nodes])
     sent = common[staged.common_order].reshape(shards, len(tables), -1)
     for shard in range(shards):

@@ -8,6 +8,7 @@ with the others after every part of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,17 @@ class Sharing:
 
     def ids(self, size: int, are_nodes: bool) -> Int32Array:
         """Return the common rows of a table of `size` rows: the most frequent words, or the tree's first nodes."""
-        numbers = np.arange(self.rows, dtype=np.int32)
-        return np.int32(size - 1) - numbers if are_nodes else numbers
+        lowest = lowest_common_row(size, self.rows, are_nodes)
+        return np.arange(lowest, lowest + self.rows, dtype=np.int32)
+
+    def span(self, part: int, batches: Any) -> list[Any]:
+        """Return the first batch of a part of a block that has so many, and the one after its last."""
+        return [batches * number // self.parts for number in (part, part + 1)]
+
+
+def lowest_common_row(size: Any, rows: Any, are_nodes: bool) -> Any:
+    """Return where so many common rows begin in a table, or a shard, of `size` rows: the tree's first nodes end it."""
+    return size - rows if are_nodes else 0
 
 
 NOT_SHARED = Sharing()

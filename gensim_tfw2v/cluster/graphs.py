@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster import python_ops
-from gensim_tfw2v.cluster.common_rows import Sharing
+from gensim_tfw2v.cluster.common_rows import Sharing, lowest_common_row
 from gensim_tfw2v.cluster.connection import check_for_new_graphs, device
 from gensim_tfw2v.cluster.rivalry import Rivalry
 from gensim_tfw2v.cluster.task_figures import NAMES
 from gensim_tfw2v.cluster.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, BlockRows, StagedBlock
 from gensim_tfw2v.graph_arguments import pair_lookups
-from gensim_tfw2v.steps import Figures, Objective, Tables, block_function
+from gensim_tfw2v.steps import Figures, Objective, Tables, block_function, gather_rows
 
 
 @dataclass(frozen=True)
@@ -192,75 +192,110 @@ def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) ->
             if shard == 0:
                 with tf.control_dependencies(wanted):
                     version = tf.cast(tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64), tf.float64)
-            found = [_gather(table[shard], numbers) for table, numbers in zip(handles.tables, wanted, strict=True)]
+            found = [gather_rows(table[shard], numbers) for table, numbers in zip(handles.tables, wanted, strict=True)]
             pulled.append(tf.cast(tf.concat(found, 0), shape.row_type))
     return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
 
 def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
-    rows = staged.block.rows
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        figures, change = _train(shape, train_block, handles, staged)
+        figures, change = _Training(shape, train_block, handles, staged).run()
     with tf.control_dependencies([*figures, change]):
         trained = tf.timestamp()
-    servers = _push(shape, handles, rows, staged.messages, change)
+    servers = _push(shape, handles, staged.block.rows, staged.messages, change)
     with tf.control_dependencies([servers]):
         pushed = tf.timestamp()
     return _report(staged, figures, servers, tf.stack([trained - began, pushed - trained]))
 
 
-def _train(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tuple[Figures, tf.Tensor]:
-    """Return the figures of a block's batches, and the changes [U, D] that are still to be pushed after them."""
-    block, sharing = staged.block, shape.sharing
-    rivalry = Rivalry(block.contested, shape.objective, sharing)
-    own = _private_variable(staged.start)
-    lookups = pair_lookups(
-        shape.objective,
-        block.block.window,
-        block.run_tokens,
-        block.rates.shared_negatives,
-        block.rates.negative,
-        block.rates.radius_chance,
-    )
-    order = block.common_order
-    common, vectors = (tf.gather(staged.start, rows) for rows in (rivalry.common_rows, rivalry.rows))
-    batches = tf.size(block.pairs)
-    figures: list[Figures] = []
-    for part in range(sharing.parts):
-        with tf.control_dependencies([common, vectors]):
-            span = tf.stack([batches * number // sharing.parts for number in (part, part + 1)])
-            figures.append(train_block(Tables(own, own, own), block.block, block.rates, lookups, span))
-        if part < sharing.parts - 1:
-            with tf.control_dependencies(list(figures[-1])):
-                moved = _gather(own, rivalry.common_rows) - common
-            shared = _share(shape, handles, tf.gather(rivalry.of_part(moved, vectors), order))
-            with tf.control_dependencies([moved]):
-                written = tf.raw_ops.ResourceScatterUpdate(
-                    resource=own, indices=tf.gather(rivalry.common_rows, order), updates=shared
-                )
-            with tf.control_dependencies([written]):
-                common, vectors = _gather(own, rivalry.common_rows), _gather(own, rivalry.rows)
-    with tf.control_dependencies(list(figures[-1])):
-        end = tf.raw_ops.ReadVariableOp(resource=own, dtype=tf.float32)
-    with tf.control_dependencies([end]):
-        freed = tf.raw_ops.DestroyResourceOp(resource=own)
-    change = end - staged.start
-    if sharing.parts > 1:
-        moved = tf.gather(end, rivalry.common_rows) - common
-        change = tf.tensor_scatter_nd_update(change, rivalry.common_rows[:, None], moved)
-    with tf.control_dependencies([freed]):
-        of_batches = Figures(*(tf.concat(values, 0) for values in zip(*figures, strict=True)))
-        return of_batches, rivalry.of_block(change, vectors)
+class _Training:
+    """A block's steps on a worker's own copy of its rows, part by part.
+
+    Parameters
+    ----------
+    train_block : callable
+        The steps of a span of batches, with a trace of its own.
+    """
+
+    def __init__(self, shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> None:
+        block = staged.block
+        self._shape, self._train_block, self._handles, self._staged = shape, train_block, handles, staged
+        self._rivalry = Rivalry(block.contested, shape.objective, shape.sharing)
+        self._lookups = pair_lookups(
+            shape.objective,
+            block.block.window,
+            block.run_tokens,
+            block.rates.shared_negatives,
+            block.rates.negative,
+            block.rates.radius_chance,
+        )
+        self._own = _private_variable(staged.start)
+        rivalry = self._rivalry
+        # As they were when the part began: common rows [T * H, D], and those that tell directions.
+        self._common, self._telling = (
+            tf.gather(staged.start, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+        )
+
+    def run(self) -> tuple[Figures, tf.Tensor]:
+        """Return the figures of the block's batches, and the changes [U, D] that are still to be pushed after them."""
+        *others, last = range(self._shape.sharing.parts)
+        figures = []
+        for part in others:
+            figures.append(self._train_part(part))
+            self._share(figures[-1])
+        figures.append(self._train_part(last))
+        of_block = Figures(*(tf.concat(values, 0) for values in zip(*figures, strict=True)))
+        return of_block, self._end_after(figures[-1]) - self._staged.start
+
+    def _train_part(self, part: int) -> Figures:
+        """Return the figures of a part's batches."""
+        block = self._staged.block
+        span = tf.stack(self._shape.sharing.span(part, tf.size(block.pairs)))
+        tables = Tables(self._own, self._own, self._own)
+        with tf.control_dependencies([self._common, self._telling]):
+            figures: Figures = self._train_block(tables, block.block, block.rates, self._lookups, span)
+        return figures
+
+    def _share(self, trained: Figures) -> None:
+        """Push what a part has changed common rows by, and go on with what they have become."""
+        rivalry, order = self._rivalry, self._staged.block.common_order
+        with tf.control_dependencies(list(trained)):
+            moved = gather_rows(self._own, rivalry.common_rows) - self._common
+        kept = rivalry.of_part(moved, self._telling)
+        shared = _add_to_common(self._shape, self._handles, tf.gather(kept, order))
+        with tf.control_dependencies([moved]):
+            written = tf.raw_ops.ResourceScatterUpdate(
+                resource=self._own, indices=tf.gather(rivalry.common_rows, order), updates=shared
+            )
+        with tf.control_dependencies([written]):
+            self._common, self._telling = (
+                gather_rows(self._own, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+            )
+
+    def _end_after(self, trained: Figures) -> tf.Tensor:
+        """Return the rows [U, D] as they may have become after the last part, and leave nothing else of them."""
+        rivalry, start = self._rivalry, self._staged.start
+        with tf.control_dependencies(list(trained)):
+            common = gather_rows(self._own, rivalry.common_rows) - self._common
+            ends = [gather_rows(self._own, rows) for rows in rivalry.rows]
+        starts = [tf.gather(start, rows) for rows in rivalry.rows]
+        moves = [after - before for after, before in zip(ends, starts, strict=True)]
+        kept = rivalry.of_block(moves, common, self._telling)
+        written = [
+            tf.raw_ops.ResourceScatterUpdate(resource=self._own, indices=rows, updates=before + may_move)
+            for rows, before, may_move in zip(rivalry.rows, starts, kept, strict=True)
+        ]
+        with tf.control_dependencies(written):
+            end = tf.raw_ops.ReadVariableOp(resource=self._own, dtype=tf.float32)
+        with tf.control_dependencies([end]):
+            freed = tf.raw_ops.DestroyResourceOp(resource=self._own)
+        with tf.control_dependencies([freed]):
+            return tf.identity(end)
 
 
-def _gather(matrix: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """Return rows of a matrix [..., D] given by its handle."""
-    return tf.raw_ops.ResourceGather(resource=matrix, indices=rows, dtype=tf.float32)
-
-
-def _share(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf.Tensor:
+def _add_to_common(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf.Tensor:
     """Add the changes [T * H, D] of common rows, by shard, to what the servers have, and return what that comes to."""
     tables = shape.tables()
     shared = []
@@ -270,12 +305,11 @@ def _share(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf.Tensor:
             found = []
             for number, shards, updates in zip(tables, handles.tables, of_tables, strict=True):
                 table = shards[shard]
-                rows = tf.range(tf.shape(updates)[0])
-                if number == _NODES:  # the tree's first are its table's last
-                    rows += tf.raw_ops.VariableShape(input=table)[0] - tf.size(rows)
+                size, count = tf.raw_ops.VariableShape(input=table)[0], tf.shape(updates)[0]
+                rows = tf.range(count) + lowest_common_row(size, count, are_nodes=number == _NODES)
                 added = tf.raw_ops.ResourceScatterAdd(resource=table, indices=rows, updates=updates)
                 with tf.control_dependencies([added]):
-                    found.append(_gather(table, rows))
+                    found.append(gather_rows(table, rows))
             shared.append(tf.cast(tf.concat(found, 0), shape.row_type))
     return tf.cast(tf.concat(shared, 0), tf.float32)
 

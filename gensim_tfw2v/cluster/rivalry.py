@@ -11,7 +11,7 @@ direction that all vectors have in common. Beyond the longest directions, one λ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,13 +27,13 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 # s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as
 # the second.
 SLOPES = (0.07, 0.05, 0.05)
-# Of a table: the others move too little to overshoot. All of these tell the directions; those of the thousand rows
-# trained most are others, and scores were half a point lower by them.
+# Of a table: the others move too little to overshoot. Directions are told by the rows trained most and by a sample of
+# the others; those of the thousand rows trained most are others, and scores were half a point lower by them.
 _MOST_ROWS = 3072
-# Of these, rows whose changes are scaled along every direction. Those of others are along the longest alone, and by one
-# share along the rest, where so little of them is lost that it grows as the mean square does.
-_SCALED_IN_FULL = 256
-_LONGEST = 8
+_TELLING_ALL, _TELLING_EVERY = 512, 4
+# Directions along which changes are scaled; by one share along all others, where hardly anything is lost.
+_DIRECTIONS = 24
+_POWERS = 2  # of the moment, by which its longest directions are found
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
@@ -108,7 +108,7 @@ def _most_trained(pairs: Float32Array, pull: float, first: Int32Array) -> tuple[
     is_other = pairs > 0
     is_other[first] = False
     others = np.flatnonzero(is_other).astype(np.int32)
-    limits = [limit - len(first) for limit in (_SCALED_IN_FULL, _MOST_ROWS)]
+    limits = [limit - len(first) for limit in (_TELLING_ALL, _MOST_ROWS)]
     limits = [limit for limit in limits if 0 < limit < len(others)]
     if limits:
         others = others[np.argpartition(-pairs[others], limits)[: _MOST_ROWS - len(first)]]
@@ -119,8 +119,8 @@ def _most_trained(pairs: Float32Array, pull: float, first: Int32Array) -> tuple[
 class Rivalry:
     """What a block may add, in the graph that trains it.
 
-    Vectors [K, D] are the contested rows as they were when the part of the block began that is to be pushed: while they
-    are young they grow many times over within a block, and with them what every other block finds as well.
+    It is told by vectors, those of the telling rows as they were when the part of the block began that is to be pushed:
+    while they are young they grow many times over within a block, and with them what every other block finds as well.
 
     Parameters
     ----------
@@ -133,88 +133,94 @@ class Rivalry:
         self._tables = [table for table, is_used in enumerate(used) if is_used]
         self._sharing = sharing
         self._rivals = contested.rivals
-        self._counts = contested.counts
         self._pulls = tf.split(contested.pulls, contested.counts, num=3)
         rows = tf.split(contested.rows, contested.counts, num=3)
-        self.rows = contested.rows
-        self.common_rows = tf.concat([rows[table][: sharing.rows] for table in self._tables], 0)  # [T * H]
+        self.rows = [rows[table] for table in self._tables]  # [K] of each table in use
+        self.common_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
+        telling = [tf.concat(_telling(of_table), 0) for of_table in rows]
+        self.telling_rows = tf.concat(telling, 0)  # [S]
+        self._telling_counts = tf.stack([tf.size(of_table) for of_table in telling])
 
-    def of_part(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
-        """Return the changes [T * H, D] of common rows in a part of the block as they may be added."""
-        return self._unless_alone(lambda: self._common_scaled(change, vectors), change)
+    def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
+        """Return the moves [T * H, D] of common rows in a part of the block as they may be added."""
+        of_tables = tf.split(moves, len(self._tables))
+        pulls = [self._pulls[table][: self._sharing.rows] / self._sharing.parts for table in self._tables]
+        return tf.concat(self._scaled(of_tables, pulls, vectors), 0)
 
-    def of_block(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
-        """Return the changes [U, D] as they may be added; those of common rows are the last part's."""
-        return self._unless_alone(lambda: self._all_scaled(change, vectors), change)
+    def of_block(self, moves: Sequence[tf.Tensor], common: tf.Tensor, vectors: tf.Tensor) -> list[tf.Tensor]:
+        """Return each table's moves [K, D] as they may be added; those of `common` rows [T * H, D] are a part's."""
+        first, others = slice(None, self._sharing.rows), slice(self._sharing.rows, None)
+        of_tables = zip(tf.split(common, len(self._tables)), moves, strict=True)
+        both = [tf.concat([of_part, of_block[others]], 0) for of_part, of_block in of_tables]
+        pulls = [self._pulls[table] for table in self._tables]
+        pulls = [tf.concat([of_table[first] / self._sharing.parts, of_table[others]], 0) for of_table in pulls]
+        return self._scaled(both, pulls, vectors)
 
-    def _unless_alone(self, scaled: Callable[[], tf.Tensor], change: tf.Tensor) -> tf.Tensor:
-        # Looking for directions takes milliseconds, which a block alone need not spend.
-        return tf.cond(self._rivals > 1, scaled, lambda: change)
+    def _scaled(self, moves: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor], vectors: tf.Tensor) -> list[tf.Tensor]:
+        """Return what is kept of each table's moves of rows with these pulls."""
 
-    def _common_scaled(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
-        scaled = []
-        moves_of_tables = tf.split(change, len(self._tables))
-        for table, moves, met in zip(self._tables, moves_of_tables, self._met(vectors), strict=True):
-            pulls = self._pulls[table][: self._sharing.rows] / self._sharing.parts
-            scaled += self._scaled(moves, pulls, met)
-        return tf.concat(scaled, 0)
+        def kept() -> list[tf.Tensor]:
+            of_tables = zip(moves, pulls, self._met(vectors), strict=True)
+            return [_kept_of(*arguments, self._rivals) for arguments in of_tables]
 
-    def _all_scaled(self, change: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
-        scaled = []
-        moves_of_tables = tf.split(tf.gather(change, self.rows), self._counts, num=3)
-        for table, met in zip(self._tables, self._met(vectors), strict=True):
-            common, others = self._pulls[table][: self._sharing.rows], self._pulls[table][self._sharing.rows :]
-            pulls = tf.concat([common / self._sharing.parts, others], 0)
-            scaled += self._scaled(moves_of_tables[table], pulls, met)
-        return tf.tensor_scatter_nd_update(change, self.rows[:, None], tf.concat(scaled, 0))
-
-    def _scaled(self, moves: tf.Tensor, pulls: tf.Tensor, met: _Directions) -> list[tf.Tensor]:
-        """Return what is kept of the moves [K, D] of a table's rows with pulls [K]: of the first, and of the others."""
-        first, others = slice(None, _SCALED_IN_FULL), slice(_SCALED_IN_FULL, None)
-        return [
-            share_kept(moves[part], pulls[part, None], met, self._rivals)
-            for part, share_kept in ((first, _along_each), (others, _along_the_longest))
-        ]
+        # Looking for directions takes time, which a block alone need not spend.
+        found: list[tf.Tensor] = tf.cond(self._rivals > 1, kept, lambda: list(moves))
+        return found
 
     def _met(self, vectors: tf.Tensor) -> list[_Directions]:
         """Return for each table in use the directions of the vectors that its rows meet."""
-        of_tables = tf.split(vectors, self._counts, num=3)
+        of_tables = tf.split(vectors, self._telling_counts, num=3)
+        weights = [tf.concat(_weighted(*_telling(pulls)), 0) for pulls in self._pulls]
         outputs = self._tables[1:]
-        of_outputs = _directions(*(tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._pulls)))
-        return [of_outputs] + [_directions(of_tables[0], self._pulls[0])] * len(outputs)
+        of_outputs = _directions(*(tf.concat([found[t] for t in outputs], 0) for found in (of_tables, weights)))
+        return [of_outputs] + [_directions(of_tables[0], weights[0])] * len(outputs)
+
+
+def _telling(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return what belongs to the rows of a table that tell directions: of the first all, of the others a sample."""
+    return of_table[:_TELLING_ALL], of_table[_TELLING_ALL::_TELLING_EVERY]
+
+
+def _weighted(first: tf.Tensor, sample: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return first, sample * _TELLING_EVERY
 
 
 class _Directions(NamedTuple):
-    """Those in which vectors extend, the longest last."""
+    """The longest of those in which vectors extend."""
 
-    squares: tf.Tensor  # [D], mean squares along them
-    directions: tf.Tensor  # [D, D]
+    squares: tf.Tensor  # [L], mean squares along them
+    directions: tf.Tensor  # [D, L]
+    other_square: tf.Tensor  # mean square along any other
 
 
 def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
-    """Return the directions of vectors [K, D] that are met so often [K]."""
+    """Return the longest directions of vectors [K, D] that are met so often [K]."""
     shares = tf.math.divide_no_nan(weights, tf.reduce_sum(weights))
     moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
     # Vectors that are no longer finite have no directions, and are for the user to find.
-    return _Directions(*tf.linalg.eigh(tf.where(tf.math.is_finite(moment), moment, 0.0)))
+    moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
+    size = tf.shape(moment)[0]
+    found = tf.minimum(size, _DIRECTIONS)
+    basis = tf.random.stateless_normal(tf.stack([size, found]), seed=(0, 0))
+    for _ in range(_POWERS):
+        basis = tf.linalg.qr(tf.matmul(moment, basis)).q
+    within = tf.matmul(basis, tf.matmul(moment, basis), transpose_a=True)
+    squares, turned = tf.linalg.eigh(within)
+    others = tf.maximum(tf.linalg.trace(moment) - tf.reduce_sum(squares), 0.0)
+    return _Directions(
+        squares, tf.matmul(basis, turned), tf.math.divide_no_nan(others, tf.cast(size - found, tf.float32))
+    )
 
 
-def _along_each(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
-    """Return what is kept of `moves` [K, D] of rows with pulls [K, 1]."""
-    along = tf.matmul(moves, met.directions) * _kept(pulls * met.squares, rivals)
-    return tf.matmul(along, met.directions, transpose_b=True)
+def _kept_of(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
+    """Return what is kept of the moves [K, D] of rows with pulls [K]."""
+    along_others = _share_kept(pulls[:, None] * met.other_square, rivals)
+    shares = _share_kept(pulls[:, None] * met.squares, rivals) - along_others
+    along = tf.matmul(moves, met.directions) * shares
+    return moves * along_others + tf.matmul(along, met.directions, transpose_b=True)
 
 
-def _along_the_longest(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
-    """Return about the same, with one share for all but the longest directions."""
-    shorter, longest, directions = met.squares[:-_LONGEST], met.squares[-_LONGEST:], met.directions[:, -_LONGEST:]
-    mean_square = tf.math.divide_no_nan(tf.reduce_sum(shorter), tf.cast(tf.size(shorter), tf.float32))
-    along_shorter = _kept(pulls * mean_square, rivals)
-    along = tf.matmul(moves, directions) * (_kept(pulls * longest, rivals) - along_shorter)
-    return moves * along_shorter + tf.matmul(along, directions, transpose_b=True)
-
-
-def _kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
+def _share_kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
     """Return the share of a change that is kept, for each `a`."""
     kept = (1.0 - tf.exp(-rivals * settling)) / (rivals * (1.0 - tf.exp(-tf.maximum(settling, _NEGLIGIBLE))))
     return tf.where(settling > _NEGLIGIBLE, kept, 1.0)
