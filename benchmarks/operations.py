@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from gensim_tfw2v.segments import sort_into_segments
 
 from gensim_tfw2v.processor import multiplies_bfloat16
-from gensim_tfw2v.segments import sort_into_segments
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
 tf = load_tensorflow()

@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gensim_tfw2v.segments import Segments, sort_into_segments
 from gensim_tfw2v.shards import ShardReader
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_runs import RunShape, TreeRuns, arrange_pairs
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
+from gensim_tfw2v.ways import Ways, ways_down_the_tree, ways_to_themselves
 
-Int64Array = npt.NDArray[np.int64]
 Float64Array = npt.NDArray[np.float64]
 
 LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
@@ -41,7 +39,6 @@ class BatchShape:
     batch_tokens: int  # tokens whose gradients are computed from the same version of the tables
     run_tokens: int  # B, consecutive tokens that share contexts and negatives
     shared_negatives: int  # K, negatives that a run is trained with
-    tree_run: RunShape | None = None  # how pairs on the tree are cut; a maker with a tree needs it
 
     def cut(self, tokens: int) -> tuple[int, int]:
         """Return the number of batches and of runs a batch that hold `tokens` with the least padding."""
@@ -56,20 +53,12 @@ class Block:
     left: Int32Array  # [S, R, B], contexts each token has before it
     right: Int32Array  # [S, R, B], contexts each token has after it
     input_ids: Int32Array  # skip-gram [S, R, B], the run; CBOW [S, R, P], the widened run
-    input_segments: Segments
-    candidate_ids: Int32Array | None  # output rows: skip-gram [S, R, P + K], CBOW [S, R, B + K]
-    candidate_segments: Segments | None
-    tree_runs: TreeRuns | None
+    candidate_ids: Int32Array | None  # output rows that are multiplied with: skip-gram [S, R, P + K], CBOW [S, R, K]
+    targets: Ways | None  # CBOW with negative sampling: to the output rows of the words [S, R, P] of the widened run
+    tree: Ways | None  # hierarchical softmax: down the tree to those words
     window: int  # widest reach in this block
     tokens: int  # kept tokens
     pairs: Float64Array  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
-
-    def touched_rows(self) -> npt.NDArray[np.int64]:
-        """Return how many rows of all tables each batch writes [S]."""
-        nodes = None if self.tree_runs is None else self.tree_runs.node_segments
-        every = (self.input_segments, self.candidate_segments, nodes)
-        written = [np.diff(segments.unique_splits) for segments in every if segments is not None]
-        return np.asarray(np.sum(written, axis=0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -97,28 +86,23 @@ class BlockMaker:
         window = self._reach(left, right)
         batches, runs = self.shape.cut(len(kept))
         grid = (batches, runs, self.shape.run_tokens)
-        tree_runs = None
-        if self.tree is not None:
-            hidden, words = self._predicted(kept, left, right)
-            assert self.shape.tree_run is not None
-            batch_tokens = runs * self.shape.run_tokens
-            one_each = not self.skip_gram
-            tree_runs = arrange_pairs(hidden, words, batches, batch_tokens, self.tree, self.shape.tree_run, one_each)
         run_ids, left, right = (_pad_to(array, grid) for array in (kept, left, right))
         wide_ids = _widen(kept, grid, window)
-        inputs, targets = (run_ids, wide_ids) if self.skip_gram else (wide_ids, run_ids)
-        candidates = None
+        candidates = targets = None
         if self.negatives is not None:
             drawn = self._draw(self.negatives, rng, batches * runs * self.shape.shared_negatives)
-            candidates = np.concatenate([targets, drawn.reshape(batches, runs, -1)], axis=2)
+            candidates = drawn.reshape(batches, runs, -1)
+            if self.skip_gram:
+                candidates = np.concatenate([wide_ids, candidates], axis=2)
+            else:
+                targets = ways_to_themselves(wide_ids)
         return Block(
             left=left,
             right=right,
-            input_ids=inputs,
-            input_segments=sort_into_segments(inputs.reshape(batches, -1)),
+            input_ids=run_ids if self.skip_gram else wide_ids,
             candidate_ids=candidates,
-            candidate_segments=None if candidates is None else sort_into_segments(candidates.reshape(batches, -1)),
-            tree_runs=tree_runs,
+            targets=targets,
+            tree=None if self.tree is None else ways_down_the_tree(wide_ids, self.tree),
             window=window,
             tokens=len(kept),
             pairs=self._pairs(left, right, window).reshape(batches, -1).sum(axis=1, dtype=np.float64),
@@ -129,14 +113,6 @@ class BlockMaker:
             return negatives.draw(rng, size)
         pool = negatives.draw(rng, self.negative_pool)
         return pool[rng.integers(0, len(pool), size, dtype=np.int32)]
-
-    def _predicted(self, kept: Int32Array, left: Int32Array, right: Int32Array) -> tuple[Int64Array, Int32Array]:
-        """Return the pairs to train: positions of tokens, whose hidden vectors predict, and the words they predict."""
-        if self.skip_gram:
-            tokens, contexts = pair_with_contexts(left, right)
-            return tokens, kept[contexts]
-        tokens = np.flatnonzero(left + right)
-        return tokens, kept[tokens]
 
     def _pairs(self, left: Int32Array, right: Int32Array, reach: int) -> Int32Array | Float32Array:
         """Return how many pairs each token is trained with, none of them wider than `reach`."""
@@ -179,16 +155,6 @@ def draw_windows(
     after = np.repeat(lengths.astype(np.int32), lengths) - before - 1
     radius = rng.integers(1, window + 1, total, dtype=np.int32) if shrink else np.int32(window)
     return np.minimum(radius, before), np.minimum(radius, after)
-
-
-def pair_with_contexts(left: Int32Array, right: Int32Array) -> tuple[Int64Array, Int64Array]:
-    """Return the positions of tokens, each as often as it has contexts, and of those contexts."""
-    reach = left + right
-    tokens = np.repeat(np.arange(len(left)), reach)
-    number = np.arange(len(tokens)) - np.repeat(np.cumsum(reach, dtype=np.int64) - reach, reach)
-    contexts = tokens - left[tokens] + number
-    contexts += contexts >= tokens  # a token is not its own context
-    return tokens, contexts
 
 
 def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.segments import starts_of
 from gensim_tfw2v.vocabulary import Counts
 
 Int64Array = npt.NDArray[np.int64]
@@ -43,7 +42,7 @@ def huffman_codes(counts: Counts) -> HuffmanCodes:
     lengths = np.zeros(len(counts), dtype=np.int64)
     for words, _, _ in levels:
         lengths[words] += 1
-    offsets = starts_of(lengths)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     codes, points = np.empty(offsets[-1], np.uint8), np.empty(offsets[-1], np.uint32)
     for level, (words, above, taken) in enumerate(levels):
         places = offsets[words + 1] - 1 - level

@@ -1,8 +1,7 @@
 """The model: gathered rows and pair weights → gradients and loss. Pure TensorFlow, no state, no randomness.
 
-All four modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: mixtures of context rows)
-meet candidate rows Z (negative sampling: target words and shared negatives; hierarchical softmax: tree nodes).
-Every pair of a hidden vector and a candidate has
+All modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: mixtures of context rows) meet
+candidate rows Z, each pair of which has
 
     labels  L   what it is to be told: 1 "yes", 0 "no"
     weights N   how often it is told so
@@ -11,12 +10,9 @@ so that with S = H Zt the loss and its gradients are
 
     loss = sum(N * (softplus(S) - L * S))        G = N * (sigmoid(S) - L)        dH = G Z        dZ = Gt H
 
-The tree tells each pair at most one thing, once, for which one number does: T = N * (1 - 2 * L), -1 for "yes", 1 for
-"no" and 0 for nothing, so that
-
-    loss = sum(|T| * softplus(T * S))            G = T * sigmoid(T * S)
-
-There S, T and G are transposed, [R, C, B], because T is looked up node by node.
+Here are the pairs that come in rectangles: those with negatives, which whole runs share, and with skip-gram's contexts,
+which neighbours share. Words that are predicted by way of rows of their own (CBOW's targets, the tree's nodes) have
+the same formula with N = 1, in `gensim_tfw2v/operations/predictions.c`.
 
 Operands of products may be bfloat16 where labels and weights are float32: what stands between them converts.
 
@@ -53,16 +49,6 @@ def sampling_gradient(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -
 def sampling_loss(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return the negative log likelihood of each hidden vector [R, B]."""
     return tf.reduce_sum(weights * (tf.nn.softplus(score) - labels * score), axis=-1)
-
-
-def tree_gradient(score: tf.Tensor, turns: tf.Tensor) -> tf.Tensor:
-    """Return G [R, C, B]."""
-    return turns * tf.sigmoid(turns * score)
-
-
-def tree_loss(score: tf.Tensor, turns: tf.Tensor) -> tf.Tensor:
-    """Return the negative log likelihood of each node's turns [R, C]."""
-    return tf.reduce_sum(tf.abs(turns) * tf.nn.softplus(turns * score), axis=-1)
 
 
 def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
@@ -114,43 +100,41 @@ def _radius_number(distance: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
     return tf.clip_by_value(tf.abs(distance), 1, window) - 1
 
 
-def sampling_labels(candidates: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-    """Return L [P + K or B + K]: "yes" for the run's targets, "no" for its `shared` = K negatives, the last."""
+def skip_gram_labels(candidates: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+    """Return L [P + K]: "yes" for the widened run's words, "no" for its `shared` = K negatives, the last."""
     return tf.cast(tf.range(candidates) < candidates - shared, tf.float32)
 
 
-def skip_gram_sampling_weights(mask: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
-    """Return N [..., B, P + K] of skip-gram with M = `mask` and `shared` = K negatives a run.
+def negative_weight(shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+    """Return N of one of K = `shared` negatives and one pair, which is owed `negative` draws."""
+    return negative / tf.cast(shared, tf.float32)
 
-    Each pair is owed `negative` draws; the K shared ones stand for them with equal weights.
-    """
-    weight = negative / tf.cast(shared, tf.float32) * tf.reduce_sum(mask, axis=-1, keepdims=True)
+
+def skip_gram_weights(mask: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+    """Return N [..., B, P + K] of skip-gram with M = `mask` and `shared` = K negatives a run."""
+    weight = negative_weight(shared, negative) * tf.reduce_sum(mask, axis=-1, keepdims=True)
     return tf.concat([mask, tf.repeat(weight, shared, axis=-1)], -1)
 
 
-def cbow_sampling_weights(run_tokens: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
-    """Return N [B, B + K] of CBOW: the run's words as each other's candidates, only one's own counting."""
-    return tf.concat([tf.eye(run_tokens), tf.fill([run_tokens, shared], negative / tf.cast(shared, tf.float32))], -1)
+def spare_contexts(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+    """Return skip-gram's N without the draws that hit the very word they are drawn against, as gensim skips them.
 
-
-def spare_targets(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
-    """Return N without the draws that hit the very word they are drawn against, as gensim skips them.
-
-    `candidates` [R, C] are numbers of any kind, the same for the same word.
+    `candidates` [R, P + K] are numbers of any kind, the same for the same word.
     """
     targets = tf.shape(candidates)[-1] - shared
     target_ids, drawn_ids = candidates[..., :targets], candidates[..., targets:]
-    same = tf.cast(tf.equal(target_ids[..., :, None], drawn_ids[..., None, :]), tf.float32)
-    hits = tf.matmul(weights[..., :targets], same) * (negative / tf.cast(shared, tf.float32))
+    hits = tf.matmul(weights[..., :targets], _same(target_ids, drawn_ids)) * negative_weight(shared, negative)
     return weights - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
 
 
-def tree_turns(first: tf.Tensor, middle: tf.Tensor, end: tf.Tensor, places: int) -> tf.Tensor:
-    """Return T [N, B] of nodes in runs of B places: those from `first` [N] on turn left, from `middle` on right."""
-    place = tf.range(places)
-    left = tf.logical_and(first[:, None] <= place, place < middle[:, None])
-    right = tf.logical_and(middle[:, None] <= place, place < end[:, None])
-    return tf.cast(right, tf.float32) - tf.cast(left, tf.float32)
+def spare_words(weight: tf.Tensor, words: tf.Tensor, drawn: tf.Tensor) -> tf.Tensor:
+    """Return CBOW's N [R, B, K] likewise, for words [R, B] and draws [R, K] that each have this weight."""
+    return weight * (1.0 - _same(words, drawn))
+
+
+def _same(words: tf.Tensor, others: tf.Tensor) -> tf.Tensor:
+    """Return 1 [R, T, K] where one of `words` [R, T] is one of `others` [R, K], 0 elsewhere."""
+    return tf.cast(tf.equal(words[..., :, None], others[..., None, :]), tf.float32)
 
 
 def mixing_weights(mask: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
@@ -160,13 +144,3 @@ def mixing_weights(mask: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.T
     error is shared out.
     """
     return (shares, mask) if mean else (mask, shares)
-
-
-def mix_contexts(weights: tf.Tensor, wide: tf.Tensor) -> tf.Tensor:
-    """Return CBOW's hidden vectors [R, B, D]: mixtures of the widened run's rows [R, P, D]."""
-    return tf.matmul(weights, wide)
-
-
-def back_to_contexts(backward: tf.Tensor, hidden_gradient: tf.Tensor) -> tf.Tensor:
-    """Return the gradient [R, P, D] of the widened run's rows."""
-    return tf.matmul(backward, hidden_gradient, transpose_a=True)

@@ -8,6 +8,11 @@ from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")  # of Linux; elsewhere nothing is known of the processor
 _TILE_INSTRUCTIONS = "amx_bf16"
+# What the levels x86-64-v3 and x86-64-v4 have beyond those before them, by Linux' names for it.
+_LEVEL_INSTRUCTIONS = {
+    "v3": frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}),
+    "v4": frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
+}
 _BFLOAT16_INSTRUCTIONS = frozenset({"avx512_bf16", _TILE_INSTRUCTIONS})
 
 
@@ -25,6 +30,16 @@ def multiplies_tiles() -> bool:
     The cores measured that have them have two megabytes of second-level cache, twice those of the ones without.
     """
     return _uses_onednn() and _TILE_INSTRUCTIONS in _flags()
+
+
+def instruction_level() -> str:
+    """Return the highest level of instructions, of those that operations are compiled for, that the processor has."""
+    level = "baseline"
+    for higher, needed in _LEVEL_INSTRUCTIONS.items():
+        if not needed <= _flags():
+            break
+        level = higher
+    return level
 
 
 def _uses_onednn() -> bool:

@@ -33,8 +33,8 @@ class EpochProgress:
     loss: float = 0.0  # sum over the measured pairs
     measured_pairs: float = 0.0
     pairs: float = 0.0  # all of them, measured or not
-    touched_rows: int = 0  # rows written by measured batches
-    bounded_rows: int = 0  # those of them whose step was shortened, if these are counted
+    touched_rows: int = 0  # rows that took a bounded step
+    bounded_rows: int = 0  # those whose step was shortened
     workers: int = 1
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over the workers
     seconds_preparing: float = 0.0

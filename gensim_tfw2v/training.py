@@ -46,8 +46,8 @@ class EpochTally:
     loss: float = 0.0  # sum over measured batches
     measured_pairs: float = 0.0
     pairs: float = 0.0
-    touched_rows: int = 0  # rows written by measured batches
-    bounded_rows: int = 0  # those of them whose step was shortened
+    touched_rows: int = 0  # rows that took a bounded step
+    bounded_rows: int = 0  # those whose step was shortened
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over workers
     seconds_preparing: float = 0.0
     seconds_stepping: float = 0.0
@@ -133,8 +133,8 @@ class _Epoch:
             self.tally.pairs += float(trained.pairs.sum())
             self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
             self.tally.measured_pairs += float(trained.pairs[measured].sum())
-            self.tally.touched_rows += int(trained.touched_rows[measured].sum())
-            self.tally.bounded_rows += int(trained.bounded_rows[measured].sum())
+            self.tally.touched_rows += int(trained.touched_rows.sum(dtype="int64"))
+            self.tally.bounded_rows += int(trained.bounded_rows.sum(dtype="int64"))
             self.tally.seconds_preparing += trained.seconds_preparing
             self.tally.seconds_stepping += trained.seconds_stepping
 

@@ -55,7 +55,7 @@ class TrainingPlan(CorpusReading):
         share_rows = can_share_rows(len(self.wv), bool(self.sg), bool(self.hs))
         return choose_place(cluster, self.workers, words, self.epochs, chosen, pairs_a_word, share_rows, options)
 
-    def _step_and_blocks(self, place: Place, count_bounded: bool = False) -> tuple[StepSettings, BlockMaker]:
+    def _step_and_blocks(self, place: Place) -> tuple[StepSettings, BlockMaker]:
         """Return what steps are to do and how blocks are made; what both depend on is worked out once."""
         keep = keep_probabilities(self.wv, self.sample)
         kept = kept_counts(word_counts(self.wv), keep)
@@ -87,7 +87,6 @@ class TrainingPlan(CorpusReading):
             spare_targets=negatives is not None and negatives_hit_targets(kept, negatives.shares()),
             update_bound=self.alpha * bound_rates,
             bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
-            count_bounded=count_bounded,
             compute_dtype=self.compute_dtype
             or choose_compute_dtype(shape.batch_tokens, self.vector_size, fast_bfloat16),
             mean_windows=windows is Windows.MEAN,

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.batches import BatchShape, Windows
-from gensim_tfw2v.tree_runs import RunShape
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
@@ -62,8 +61,6 @@ _TILED_LONG_VECTOR_RUN = _Run(64, 11 / 32)
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
 # Where there are no negatives to share. CBOW mixes fewer rows in longer ones, and tiles make up for the arithmetic.
 _TREE_RUN_TOKENS, _TILED_TREE_RUN_TOKENS = 16, 32
-# Of pairs on the tree: larger ones meet a node fewer times, and more of their products is of no use.
-_SKIP_GRAM_TREE_RUN, _CBOW_TREE_RUN, _TILED_TREE_RUN = RunShape(32, 2.4), RunShape(16, 3.4), RunShape(32, 4.0)
 
 
 def choose_batch_shape(
@@ -122,11 +119,7 @@ def choose_batch_shape(
         wanted = run_tokens * run.negatives * max(1.0, negative / _USUAL_NEGATIVE)
         # Filling up rounds to the nearest number of registers.
         shared_negatives = _fill_registers(targets + max(wanted - _REGISTER / 2, 1)) - targets
-    tree_run = None
-    if tree:
-        cbow_tree_run = _TILED_TREE_RUN if tiled_tree and _halves_pay(batch_tokens, vector_size) else _CBOW_TREE_RUN
-        tree_run = _SKIP_GRAM_TREE_RUN if skip_gram else cbow_tree_run
-    return BatchShape(batch_tokens, run_tokens, shared_negatives, tree_run)
+    return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
 def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> _Run:

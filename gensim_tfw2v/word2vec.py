@@ -311,7 +311,7 @@ class TFWord2Vec(TrainingPlan):
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
-        settings, maker = self._step_and_blocks(place, count_bounded=log is not None)
+        settings, maker = self._step_and_blocks(place)
         in_use = self._settings_in_use()
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
         with ExitStack() as cleanup:

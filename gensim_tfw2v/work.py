@@ -47,16 +47,16 @@ class TrainedChunk:
 
     tokens: int  # kept tokens
     losses: Float32Array  # [S], summed over each batch; 0 where it was not measured
-    bounded_rows: Float32Array  # [S], rows whose step was shortened; 0 where it was not measured or is not counted
+    touched_rows: Float32Array  # [S], rows that took a bounded step
+    bounded_rows: Float32Array  # [S], those whose step was shortened
     measured: BoolArray  # [S]
     pairs: Float64Array  # [S]
-    touched_rows: npt.NDArray[np.int64]  # [S], rows of all tables that each batch writes
     seconds_preparing: float
     seconds_stepping: float
 
 
-_NO_FLOATS, _NO_COUNTS = np.zeros(0, np.float32), np.zeros(0, np.int64)
-NOTHING_TRAINED = TrainedChunk(0, _NO_FLOATS, _NO_FLOATS, np.zeros(0, bool), np.zeros(0), _NO_COUNTS, 0.0, 0.0)
+_NONE = np.zeros(0, np.float32)
+NOTHING_TRAINED = TrainedChunk(0, _NONE, _NONE, _NONE, np.zeros(0, bool), np.zeros(0), 0.0, 0.0)
 
 
 def prepare(maker: BlockMaker, work: ChunkWork) -> PreparedBlock | None:

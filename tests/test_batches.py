@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from gensim_tfw2v.segments import sort_into_segments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows, draw_windows, pair_with_contexts, subsample
-from gensim_tfw2v.segments import sort_into_segments
 from gensim_tfw2v.vocabulary import NegativeSampler
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))

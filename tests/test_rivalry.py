@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from gensim_tfw2v.tree_runs import RunShape
 from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
 from test_tree import MIXED, gensim_path, model_of
 
@@ -17,7 +18,6 @@ from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, Rivalry, contested_r
 from gensim_tfw2v.cluster.wire import WorkerModel, stage
 from gensim_tfw2v.steps import Objective
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_runs import RunShape
 from gensim_tfw2v.work import prepare
 
 RATE = 0.05

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
+from gensim_tfw2v.tree_runs import RunShape
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
@@ -17,7 +18,6 @@ from gensim_tfw2v.batches import BatchShape, Block, BlockMaker, Windows
 from gensim_tfw2v.graph_arguments import graph_definition
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_runs import RunShape
 from gensim_tfw2v.vocabulary import NegativeSampler
 from gensim_tfw2v.work import ChunkWork, prepare
 

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
+from gensim_tfw2v.tree_paths import Passing, every_passing
+from gensim_tfw2v.tree_runs import RunShape, TreeRuns, _sort, arrange_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_paths import Passing, every_passing
-from gensim_tfw2v.tree_runs import RunShape, TreeRuns, _sort, arrange_pairs
 
 Path = set[tuple[int, int]]  # of (node, code)
 

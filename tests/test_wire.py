@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES
+from gensim_tfw2v.tree_runs import RunShape
 from test_placement import SETTINGS, WORDS, maker_from, work_on
 from test_tree import model_of
 
@@ -18,7 +19,6 @@ from gensim_tfw2v.cluster.wire import Assignment, WorkerModel, stage
 from gensim_tfw2v.placement.choice import choose_negative_pool
 from gensim_tfw2v.shards import Span
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_runs import RunShape
 from gensim_tfw2v.work import ChunkWork, prepare
 
 NONE = np.zeros(0, np.int32)

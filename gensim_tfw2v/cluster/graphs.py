@@ -25,7 +25,7 @@ from gensim_tfw2v.cluster.task_figures import NAMES
 from gensim_tfw2v.cluster.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, BlockRows, StagedBlock
 from gensim_tfw2v.graph_arguments import pair_lookups
-from gensim_tfw2v.steps import Figures, Objective, Tables, block_function, gather_rows
+from gensim_tfw2v.steps import Figures, Objective, Tables, block_function, private_copy, read_rows, write_rows
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) ->
             if shard == 0:
                 with tf.control_dependencies(wanted):
                     version = tf.cast(tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64), tf.float64)
-            found = [gather_rows(table[shard], numbers) for table, numbers in zip(handles.tables, wanted, strict=True)]
+            found = [_gather(table[shard], numbers) for table, numbers in zip(handles.tables, wanted, strict=True)]
             pulled.append(tf.cast(tf.concat(found, 0), shape.row_type))
     return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
@@ -262,29 +262,27 @@ class _Training:
         """Push what a part has changed common rows by, and go on with what they have become."""
         rivalry, order = self._rivalry, self._staged.block.common_order
         with tf.control_dependencies(list(trained)):
-            moved = gather_rows(self._own, rivalry.common_rows) - self._common
+            moved = read_rows(self._own, rivalry.common_rows) - self._common
         kept = rivalry.of_part(moved, self._telling)
         shared = _add_to_common(self._shape, self._handles, tf.gather(kept, order))
         with tf.control_dependencies([moved]):
-            written = tf.raw_ops.ResourceScatterUpdate(
-                resource=self._own, indices=tf.gather(rivalry.common_rows, order), updates=shared
-            )
+            written = write_rows(self._own, tf.gather(rivalry.common_rows, order), shared)
         with tf.control_dependencies([written]):
             self._common, self._telling = (
-                gather_rows(self._own, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+                read_rows(self._own, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
             )
 
     def _end_after(self, trained: Figures) -> tf.Tensor:
         """Return the rows [U, D] as they may have become after the last part, and leave nothing else of them."""
         rivalry, start = self._rivalry, self._staged.start
         with tf.control_dependencies(list(trained)):
-            common = gather_rows(self._own, rivalry.common_rows) - self._common
-            ends = [gather_rows(self._own, rows) for rows in rivalry.rows]
+            common = read_rows(self._own, rivalry.common_rows) - self._common
+            ends = [read_rows(self._own, rows) for rows in rivalry.rows]
         starts = [tf.gather(start, rows) for rows in rivalry.rows]
         moves = [after - before for after, before in zip(ends, starts, strict=True)]
         kept = rivalry.of_block(moves, common, self._telling)
         written = [
-            tf.raw_ops.ResourceScatterUpdate(resource=self._own, indices=rows, updates=before + may_move)
+            write_rows(self._own, rows, before + may_move)
             for rows, before, may_move in zip(rivalry.rows, starts, kept, strict=True)
         ]
         with tf.control_dependencies(written):
@@ -309,9 +307,14 @@ def _add_to_common(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf
                 rows = tf.range(count) + lowest_common_row(size, count, are_nodes=number == _NODES)
                 added = tf.raw_ops.ResourceScatterAdd(resource=table, indices=rows, updates=updates)
                 with tf.control_dependencies([added]):
-                    found.append(gather_rows(table, rows))
+                    found.append(_gather(table, rows))
             shared.append(tf.cast(tf.concat(found, 0), shape.row_type))
     return tf.cast(tf.concat(shared, 0), tf.float32)
+
+
+def _gather(table: tf.Tensor, numbers: tf.Tensor) -> tf.Tensor:
+    """Return rows of a server's table, given by its handle."""
+    return tf.raw_ops.ResourceGather(resource=table, indices=numbers, dtype=tf.float32)
 
 
 def _private_variable(value: tf.Tensor) -> tf.Tensor:
@@ -319,7 +322,7 @@ def _private_variable(value: tf.Tensor) -> tf.Tensor:
     from tensorflow.python.eager import context
 
     handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[None, None], shared_name=context.anonymous_name())
-    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=value)]):
+    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=private_copy(value))]):
         return tf.identity(handle)
 
 
@@ -370,6 +373,6 @@ def _report(staged: Staged, figures: Figures, servers: tf.Tensor, seconds: tf.Te
         tf.cast(tf.reduce_sum(block.rows.counts, 0), tf.float64),
         block.figures,
         tf.reshape(servers[:, 1:], [-1]),
-        *(tf.cast(values, tf.float64) for values in (*figures, block.rates.measured, block.pairs, block.touched_rows)),
+        *(tf.cast(values, tf.float64) for values in (*figures, block.rates.measured, block.pairs)),
     ]
     return tf.concat(parts, 0)

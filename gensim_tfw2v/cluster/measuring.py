@@ -35,7 +35,7 @@ class BlockReport:
         """Return the report that a worker's graph packed into one tensor."""
         head, rest = numbers[: len(REPORT_HEAD)], numbers[len(REPORT_HEAD) :]
         figures, rest = rest[: servers * len(NAMES)], rest[servers * len(NAMES) :]
-        losses, bounded_rows, measured, pairs, touched_rows = rest.reshape(5, -1)
+        losses, touched_rows, bounded_rows, measured, pairs = rest.reshape(5, -1)
         named = dict(zip(REPORT_HEAD, head.tolist(), strict=True))
         trained = TrainedChunk(
             tokens=int(named["tokens"]),
@@ -43,7 +43,7 @@ class BlockReport:
             bounded_rows=bounded_rows.astype(np.float32),
             measured=measured.astype(bool),
             pairs=pairs,
-            touched_rows=touched_rows.astype(np.int64),
+            touched_rows=touched_rows.astype(np.float32),
             seconds_preparing=named["make_seconds"],
             seconds_stepping=sum(named[f"{stage}_seconds"] for stage in _STAGES if stage != "make"),
         )

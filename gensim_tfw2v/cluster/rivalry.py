@@ -21,7 +21,6 @@ from gensim_tfw2v.batches import Block
 from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import Objective
-from gensim_tfw2v.tree_paths import Passing
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 # s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as
@@ -86,14 +85,16 @@ def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Floa
     partners = 0.0  # of an input row in a pair
     outputs = nodes = np.zeros(rows, np.float32)
     if block.candidate_ids is not None:
-        targets, drawn = np.split(block.candidate_ids, [-settings.shared_negatives], axis=2)
+        context_targets, drawn = np.split(block.candidate_ids, [-settings.shared_negatives], axis=2)
+        targets = context_targets if block.targets is None else block.targets.rows[block.targets.words]
         outputs = _shared_out(targets, pairs, rows) + _shared_out(drawn, pairs * settings.negative, rows)
         partners += 1 + settings.negative
-    if block.tree_runs is not None:
-        runs = block.tree_runs
-        passing = Passing.of(runs.passed, runs.hidden.shape[1])
-        passes = (passing.end - passing.first).reshape(-1)
-        nodes = np.bincount(runs.nodes.reshape(-1), passes, minlength=rows).astype(np.float32)
+    if block.tree is not None:
+        tree = block.tree
+        lengths = np.diff(tree.offsets)
+        # Every place of the widened runs counts the same, as with the other rows.
+        passes = np.repeat(_shared_out(tree.words, pairs, len(lengths)), lengths)
+        nodes = np.bincount(tree.rows, passes, minlength=rows).astype(np.float32)
         partners += float(nodes.sum()) / max(pairs, 1.0)
     return _shared_out(block.input_ids, pairs * partners, rows), outputs, nodes
 

@@ -24,12 +24,11 @@ from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.cluster.rivalry import CONTESTED, Contested, contested_rows
 from gensim_tfw2v.graph_arguments import block_tensors, rates
 from gensim_tfw2v.placement import StepSettings
-from gensim_tfw2v.segments import Segments
 from gensim_tfw2v.shards import ShardReader, Span
 from gensim_tfw2v.steps import SIGNATURE, BlockTensors, Rates
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.tree_runs import RunShape, TreeRuns
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
+from gensim_tfw2v.ways import Ways
 from gensim_tfw2v.work import ChunkWork, PreparedBlock
 
 _HEAD = 9  # numbers at the beginning of an assignment
@@ -52,7 +51,6 @@ class StagedBlock(NamedTuple):
     contested: Contested
     common_order: Any  # [T * H], the common rows by shard, as places among those by table
     pairs: Any  # [S]
-    touched_rows: Any  # [S]
     tokens: Any
     figures: Any  # of the worker
 
@@ -65,7 +63,6 @@ STAGED_BLOCK = StagedBlock(
     contested=CONTESTED,
     common_order=tf.TensorSpec([None], tf.int32),
     pairs=tf.TensorSpec([None], tf.float64),
-    touched_rows=tf.TensorSpec([None], tf.int64),
     tokens=tf.TensorSpec([], tf.int64),
     figures=tf.TensorSpec([None], tf.float64),
 )
@@ -115,11 +112,10 @@ class WorkerModel:
             arrays = dict(file)
         plain = json.loads(arrays["plain"].tobytes())
         tree = {name.removeprefix("tree_"): value for name, value in arrays.items() if name.startswith("tree_")}
-        tree_run = plain["shape"].pop("tree_run")
         maker = BlockMaker(
             **plain["maker"],
             windows=Windows(plain["windows"]),
-            shape=BatchShape(**plain["shape"], tree_run=RunShape(**tree_run) if tree_run else None),
+            shape=BatchShape(**plain["shape"]),
             keep=arrays.get("keep"),
             negatives=NegativeSampler(arrays["cumulative"]) if "cumulative" in arrays else None,
             tree=HuffmanTree(**tree) if tree else None,
@@ -183,20 +179,21 @@ def stage(
     if prepared is None:
         return _empty(shards, figures)
     block = prepared.block
-    tree_nodes = None if block.tree_runs is None else block.tree_runs.nodes
+    outputs_wanted = [] if block.candidate_ids is None else [block.candidate_ids]
+    if block.targets is not None:
+        outputs_wanted.append(block.targets.rows)
     tables = [
-        _Wanted(block.input_ids, model.words, sharing.ids(model.words, are_nodes=False)),
-        _Wanted(block.candidate_ids, model.words, sharing.ids(model.words, are_nodes=False)),
-        _Wanted(tree_nodes, model.nodes, sharing.ids(model.nodes, are_nodes=True)),
+        _Wanted([block.input_ids], model.words, sharing.ids(model.words, are_nodes=False)),
+        _Wanted(outputs_wanted, model.words, sharing.ids(model.words, are_nodes=False)),
+        _Wanted([block.tree.rows] if block.tree else [], model.nodes, sharing.ids(model.nodes, are_nodes=True)),
     ]
     (inputs, outputs, nodes), rows = _number(tables, shards)
     own = replace(
         block,
         input_ids=inputs[block.input_ids],
-        input_segments=_renumbered(block.input_segments, inputs),
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
-        candidate_segments=_renumbered(block.candidate_segments, outputs),
-        tree_runs=None if block.tree_runs is None else _renumbered_runs(block.tree_runs, nodes),
+        targets=_renumbered(block.targets, outputs),
+        tree=_renumbered(block.tree, nodes),
     )
     locks = model.lock_factors
     if len(locks) > 1:
@@ -210,13 +207,12 @@ def stage(
     ]
     return StagedBlock(
         block=block_tensors(own),
-        rates=rates(model.settings, prepared, locks),
+        rates=rates(model.settings, prepared, locks, busy_nodes=0),  # nobody else is at them
         run_tokens=np.int32(model.settings.run_tokens),
         rows=rows,
         contested=contested_rows(own, len(rows.numbers), model.settings, rate, rivals, common),
         common_order=np.argsort(np.concatenate(common)).astype(np.int32),  # the matrix is in the shards' order
         pairs=block.pairs,
-        touched_rows=block.touched_rows(),
         tokens=np.int64(block.tokens),
         figures=figures,
     )
@@ -225,20 +221,21 @@ def stage(
 class _Wanted(NamedTuple):
     """What a block wants of a table."""
 
-    ids: Int32Array | None  # None if it does not use the table
+    ids: Sequence[Int32Array]  # none if it does not use the table
     size: int
     common: Int32Array  # ids of rows that it wants whether it trains them or not
 
     def is_used(self) -> bool:
         """Return whether it wants anything."""
-        return self.ids is not None
+        return bool(self.ids)
 
     def in_shards(self, shards: int) -> list[Int32Array]:
         """Return the distinct ids as numbers within their shards, for each shard."""
-        if self.ids is None:
+        if not self.ids:
             return [np.zeros(0, np.int32)] * shards
         is_wanted = np.zeros(self.size, bool)
-        is_wanted[self.ids.reshape(-1)] = True
+        for ids in self.ids:
+            is_wanted[ids] = True
         is_wanted[self.common] = True
         return [np.flatnonzero(is_wanted[shard::shards]).astype(np.int32) for shard in range(shards)]
 
@@ -259,12 +256,8 @@ def _number(tables: Sequence[_Wanted], shards: int) -> tuple[list[Int32Array], B
     return places, BlockRows(numbers, counts)
 
 
-def _renumbered(segments: Segments | None, numbers: Int32Array) -> Any:
-    return None if segments is None else replace(segments, unique=numbers[segments.unique])
-
-
-def _renumbered_runs(runs: TreeRuns, numbers: Int32Array) -> TreeRuns:
-    return replace(runs, nodes=numbers[runs.nodes], node_segments=_renumbered(runs.node_segments, numbers))
+def _renumbered(ways: Ways | None, numbers: Int32Array) -> Ways | None:
+    return None if ways is None else replace(ways, rows=numbers[ways.rows])
 
 
 def _empty(shards: int, figures: Any) -> StagedBlock:

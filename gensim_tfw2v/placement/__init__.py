@@ -34,17 +34,17 @@ class StepSettings:
     spare_targets: bool
     update_bound: float  # longest step of a row in a batch
     bound_rates: float = 0.0  # or so many times the learning rate, where that is longer
-    count_bounded: bool = False  # tell how many rows it shortened the step of
     compute_dtype: str = "float32"  # TensorFlow's name for the numbers that products are of
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
 
 
 @dataclass(frozen=True)
 class BlockFigures:
-    """What a block's measured batches showed; 0 for the others."""
+    """What came of each batch of a block."""
 
-    losses: Float32Array  # [S], summed over the batch's pairs
-    bounded_rows: Float32Array  # [S], rows whose step was shortened; all 0 unless the settings have them counted
+    losses: Float32Array  # [S], summed over the pairs of measured batches; 0 for others
+    touched_rows: Float32Array  # [S], rows that took a bounded step
+    bounded_rows: Float32Array  # [S], those whose step was shortened
 
 
 class Placement(Protocol):

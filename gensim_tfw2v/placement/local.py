@@ -19,6 +19,7 @@ _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an
 _TABLES = ("inputs", "outputs", "nodes")
 _LARGE_BATCH_TOKENS = 256
 _ROWS_AT_ONCE = 4096  # so that reading a table back takes no further copy of it
+_BUSY_NODES = 16  # of the tree, that steps side by side train apart; the next ones hardly ever meet
 
 
 class LocalPlacement:
@@ -40,18 +41,19 @@ class LocalPlacement:
         self._arguments = graph_arguments
         self._train_block = steps.block_function(graph_arguments.objective_of(settings))
         self._lookups = graph_arguments.lookups_for(settings)
-        self._tables_type = steps.Tables
+        self._steps = steps
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
 
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
         for name, values in _present(tables).items():
-            if name in self._variables:
-                self._variables[name].assign(values)
-            else:
-                with self._tf.device(_DEVICE):
-                    self._variables[name] = self._tf.Variable(values, trainable=False, name=name)
+            with self._tf.device(_DEVICE):
+                own = self._steps.private_copy(values)
+                if name in self._variables:
+                    self._variables[name].assign(own)
+                else:
+                    self._variables[name] = self._tf.Variable(own, trainable=False, name=name)
 
     def train_chunk(self, work: ChunkWork) -> TrainedChunk:
         began = time.perf_counter()
@@ -63,25 +65,25 @@ class LocalPlacement:
         return TrainedChunk(
             tokens=prepared.block.tokens,
             losses=figures.losses,
+            touched_rows=figures.touched_rows,
             bounded_rows=figures.bounded_rows,
             measured=prepared.measured,
             pairs=prepared.block.pairs,
-            touched_rows=prepared.block.touched_rows(),
             seconds_preparing=made - began,
             seconds_stepping=time.perf_counter() - made,
         )
 
     def train_prepared(self, prepared: PreparedBlock) -> BlockFigures:
-        """Train a block's batches and return the figures of those that are measured."""
+        """Train a block's batches and return their figures."""
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
             arguments = self._tf.nest.map_structure(
                 self._tf.convert_to_tensor,
                 (
-                    self._tables_type(*handles),
+                    self._steps.Tables(*handles),
                     self._arguments.block_tensors(prepared.block),
-                    self._arguments.rates(self._settings, prepared, self._lock_factors),
+                    self._arguments.rates(self._settings, prepared, self._lock_factors, _BUSY_NODES),
                     self._lookups,
                     np.array([0, len(prepared.measured)], np.int32),
                 ),
@@ -94,8 +96,8 @@ class LocalPlacement:
             for start in range(0, len(values), _ROWS_AT_ONCE):
                 part = values[start : start + _ROWS_AT_ONCE]
                 rows = np.arange(start, start + len(part), dtype=np.int32)
-                # Slicing the variable would copy all of it first, as rows of it have been written.
-                np.copyto(part, self._tf.gather(self._variables[name], rows).numpy())
+                with self._tf.device(_DEVICE):
+                    np.copyto(part, self._steps.read_rows(self._variables[name].handle, rows).numpy())
 
     def task_figures(self) -> Mapping[str, Mapping[str, float]]:
         return {}

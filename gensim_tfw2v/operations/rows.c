@@ -1,0 +1,98 @@
+/* Rows of a table → vectors for products, and gradients of such vectors → moved rows. */
+
+#include "sums.h"
+#include "vectors.h"
+
+enum { ROWS_AHEAD = 8 };
+
+/* table, ids [batches, runs, places], batch → vectors [runs, places, size] */
+static void gather(Call *call) {
+    enum { TABLE, IDS, BATCH };
+    Table table = table_of(call, TABLE);
+    const int32_t *ids = of_batch(call, IDS, *integers(call, BATCH));
+    int64_t shape[] = {dimension(call, IDS, 1), dimension(call, IDS, 2), table.size};
+    int64_t places = shape[0] * shape[1];
+    void *vectors = output(call, 0, shape, 3);
+    if (!vectors) return;
+    bool in_halves = TF_ExpectedOutputDataType_(call->context, 0) == TF_BFLOAT16;
+    for (int64_t place = 0; place < places; place++) {
+        if (place + ROWS_AHEAD < places) prefetch_row(row_of(table, ids[place + ROWS_AHEAD]), table.size);
+        const float *row = row_of(table, ids[place]);
+        if (in_halves)
+            to_halves((uint16_t *)vectors + place * table.size, row, table.size);
+        else
+            memcpy((float *)vectors + place * table.size, row, (size_t)table.size * sizeof(float));
+    }
+}
+
+/* table, ids [batches, runs, places], batch, gradients [runs, places, size], pace → figures [2] */
+static void move(Call *call) {
+    enum { TABLE, IDS, BATCH, GRADIENTS, PACE };
+    Table table = table_of(call, TABLE);
+    const int32_t *ids = of_batch(call, IDS, *integers(call, BATCH));
+    int64_t places = dimension(call, IDS, 1) * dimension(call, IDS, 2);
+    float *whole = workspace(call, FOR_VECTORS, (size_t)table.size * sizeof(float));
+    Sums sums;
+    if (!whole || !start_sums(call, &sums, places, table.size)) return;
+    bool in_halves = is_half(call, GRADIENTS);
+    for (int64_t place = 0; place < places; place++) {
+        const float *gradient = floats(call, GRADIENTS) + place * table.size;
+        if (in_halves) {
+            from_halves(whole, halves_of(call, GRADIENTS) + place * table.size, table.size);
+            gradient = whole;
+        }
+        add_scaled(sum_of(&sums, ids[place]), 1, gradient, table.size);
+    }
+    move_rows(call, table, &sums, pace_of(call, PACE));
+}
+
+/* table, rows [n] → values [n, size] */
+static void read(Call *call) {
+    enum { TABLE, ROWS };
+    Table table = table_of(call, TABLE);
+    int64_t count = dimension(call, ROWS, 0);
+    float *values = output(call, 0, (int64_t[]){count, table.size}, 2);
+    if (!values) return;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(values + i * table.size, row_of(table, integers(call, ROWS)[i]), (size_t)table.size * sizeof(float));
+}
+
+/* table, rows [n], values [n, size] → n */
+static void write(Call *call) {
+    enum { TABLE, ROWS, VALUES };
+    Table table = table_of(call, TABLE);
+    int64_t count = dimension(call, ROWS, 0);
+    const float *values = floats(call, VALUES);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(row_of(table, integers(call, ROWS)[i]), values + i * table.size, (size_t)table.size * sizeof(float));
+    float *written = output(call, 0, NULL, 0);
+    if (written) *written = (float)count;
+}
+
+OPERATION(run_read, 2, 1, read)
+OPERATION(run_write, 3, 1, write)
+OPERATION(run_gather, 3, 1, gather)
+OPERATION(run_move, 7, 1, move)
+
+void register_row_operations(void) {
+    register_operation(
+        "Tfw2vReadRows", (const char *[]){"table: float", "rows: int32", NULL},
+        (const char *[]){"values: float", NULL}, (const char *[]){NULL}, run_read
+    );
+    register_operation(
+        "Tfw2vWriteRows", (const char *[]){"table: float", "rows: int32", "values: float", NULL},
+        (const char *[]){"written: float", NULL}, (const char *[]){NULL}, run_write
+    );
+    register_operation(
+        "Tfw2vGatherRows", (const char *[]){"table: float", "ids: int32", "batch: int32", NULL},
+        (const char *[]){"vectors: T", NULL}, (const char *[]){"T: {float, bfloat16}", NULL}, run_gather
+    );
+    register_operation(
+        "Tfw2vMoveRows",
+        (const char *[]){
+            "table: float", "ids: int32", "batch: int32", "gradients: T", "rate: float", "bound: float",
+            "factors: float", NULL
+        },
+        (const char *[]){"figures: float", NULL}, (const char *[]){"T: {float, bfloat16}", NULL}, run_move
+    );
+}

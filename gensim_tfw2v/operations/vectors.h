@@ -1,0 +1,170 @@
+/* Arithmetic on vectors of any length: a register of numbers at a time, then four, then one. */
+
+#ifndef TFW2V_VECTORS_H
+#define TFW2V_VECTORS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+
+typedef float wide __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float narrow __attribute__((vector_size(16), aligned(4), may_alias));
+typedef uint32_t wide_bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+
+/* sum += factor * vector */
+static inline void add_scaled(float *restrict sum, float factor, const float *restrict vector, int64_t size) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) *(wide *)(sum + i) += factor * *(const wide *)(vector + i);
+    for (; i + 4 <= size; i += 4) *(narrow *)(sum + i) += factor * *(const narrow *)(vector + i);
+    for (; i < size; i++) sum[i] += factor * vector[i];
+}
+
+static inline float total_of_four(narrow values) { return (values[0] + values[1]) + (values[2] + values[3]); }
+
+static inline narrow quarter_of(wide values) {
+    union {
+        wide all;
+        narrow parts[LANES / 4];
+    } sum = {values};
+    narrow total = sum.parts[0];
+    for (int part = 1; part < LANES / 4; part++) total += sum.parts[part];
+    return total;
+}
+
+static inline float total_of(wide values) { return total_of_four(quarter_of(values)); }
+
+static inline float dot(const float *restrict one, const float *restrict other, int64_t size) {
+    wide even = {0}, odd = {0};
+    narrow rest = {0};
+    int64_t i = 0;
+    for (; i + 2 * LANES <= size; i += 2 * LANES) {
+        even += *(const wide *)(one + i) * *(const wide *)(other + i);
+        odd += *(const wide *)(one + i + LANES) * *(const wide *)(other + i + LANES);
+    }
+    for (; i + LANES <= size; i += LANES) even += *(const wide *)(one + i) * *(const wide *)(other + i);
+    for (; i + 4 <= size; i += 4) rest += *(const narrow *)(one + i) * *(const narrow *)(other + i);
+    float sum = total_of(even + odd) + total_of_four(rest);
+    for (; i < size; i++) sum += one[i] * other[i];
+    return sum;
+}
+
+/* products[k] = vector . rows[k], four rows at a time */
+static inline void dots(
+    float *restrict products, const float *restrict vector, float *const *rows, int64_t count, int64_t size
+) {
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4) {
+        const float *const four[] = {rows[k], rows[k + 1], rows[k + 2], rows[k + 3]};
+        wide a = {0}, b = {0}, c = {0}, d = {0};
+        int64_t i = 0;
+        for (; i + LANES <= size; i += LANES) {
+            wide part = *(const wide *)(vector + i);
+            a += part * *(const wide *)(four[0] + i);
+            b += part * *(const wide *)(four[1] + i);
+            c += part * *(const wide *)(four[2] + i);
+            d += part * *(const wide *)(four[3] + i);
+        }
+        narrow totals[] = {quarter_of(a), quarter_of(b), quarter_of(c), quarter_of(d)};
+        for (; i + 4 <= size; i += 4)
+            for (int row = 0; row < 4; row++)
+                totals[row] += *(const narrow *)(vector + i) * *(const narrow *)(four[row] + i);
+        for (int row = 0; row < 4; row++) {
+            float sum = total_of_four(totals[row]);
+            for (int64_t last = i; last < size; last++) sum += vector[last] * four[row][last];
+            products[k + row] = sum;
+        }
+    }
+    for (; k < count; k++) products[k] = dot(vector, rows[k], size);
+}
+
+/* sum += sum of weights[k] * rows[k] */
+static inline void add_mixture(
+    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
+) {
+    int64_t i = 0;
+    for (; i + 4 * LANES <= size; i += 4 * LANES) {
+        wide *part = (wide *)(sum + i);
+        wide a = part[0], b = part[1], c = part[2], d = part[3];
+        for (int64_t k = 0; k < count; k++) {
+            const wide *row = (const wide *)(rows[k] + i);
+            a += weights[k] * row[0];
+            b += weights[k] * row[1];
+            c += weights[k] * row[2];
+            d += weights[k] * row[3];
+        }
+        part[0] = a, part[1] = b, part[2] = c, part[3] = d;
+    }
+    for (; i + LANES <= size; i += LANES) {
+        wide a = *(wide *)(sum + i);
+        for (int64_t k = 0; k < count; k++) a += weights[k] * *(const wide *)(rows[k] + i);
+        *(wide *)(sum + i) = a;
+    }
+    for (; i + 4 <= size; i += 4) {
+        narrow a = *(narrow *)(sum + i);
+        for (int64_t k = 0; k < count; k++) a += weights[k] * *(const narrow *)(rows[k] + i);
+        *(narrow *)(sum + i) = a;
+    }
+    for (; i < size; i++)
+        for (int64_t k = 0; k < count; k++) sum[i] += weights[k] * rows[k][i];
+}
+
+/* bfloat16 is the upper half of float32: rounded to the nearer one, to the even one between two. */
+static inline uint16_t half_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+static inline void to_halves(uint16_t *restrict out, const float *restrict vector, int64_t size) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) {
+        wide_bits bits = *(const wide_bits *)(vector + i);
+        bits = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+        *(halves *)(out + i) = __builtin_convertvector(bits, halves);
+    }
+    for (; i < size; i++) out[i] = half_of(vector[i]);
+}
+
+static inline void from_halves(float *restrict out, const uint16_t *restrict vector, int64_t size) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES)
+        *(wide_bits *)(out + i) = __builtin_convertvector(*(const halves *)(vector + i), wide_bits) << 16;
+    for (; i < size; i++) {
+        uint32_t bits = (uint32_t)vector[i] << 16;
+        memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+/* e to the power of each of them, to float32's precision, from -87 to 88. */
+static inline wide exponential(wide values) {
+    /* 2^n * e^rest: adding 1.5 * 2^23 rounds to the nearest n, which is then in the lowest bits. */
+    wide shifted = values * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
+    wide rest = values - n * 0.693359375f + n * 2.12194440e-4f;
+    wide series = 1.9875691500e-4f * rest + 1.3981999507e-3f;
+    series = series * rest + 8.3334519073e-3f;
+    series = series * rest + 4.1665795894e-2f;
+    series = series * rest + 1.6666665459e-1f;
+    series = series * rest + 5.0000001201e-1f;
+    series = series * rest * rest + rest + 1.0f;
+    union {
+        wide numbers;
+        wide_bits bits;
+    } power = {shifted};
+    power.bits = (power.bits << 23) + (127u << 23);
+    return series * power.numbers;
+}
+
+static inline void prefetch_row(const float *row, int64_t size) {
+    for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(row + i, 1, 2);
+}
+
+#endif
