@@ -12,42 +12,42 @@ from setuptools.command.build_ext import build_ext
 _SOURCES = Path("gensim_tfw2v", "operations")
 # Nobody asks these operations for C's error numbers or floating-point exceptions.
 _FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition", "-Wall"]
-_LEVELS = {"v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4"]} if platform.machine() == "x86_64" else {}
+_LEVELS = ["baseline", "v3", "v4"] if platform.machine() == "x86_64" else ["baseline"]
+_ZIG = [sys.executable, "-m", "ziglang", "cc", "-target", f"{platform.machine()}-linux-gnu.2.17"]
 
 
-def _has_compiler() -> bool:
+def _compiler() -> str | None:
+    """Return a C compiler of this machine, if there is one."""
     configured = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    return any(shutil.which(name) for name in (configured, "cc", "gcc", "clang"))
+    return next(filter(None, map(shutil.which, (configured, "cc", "gcc", "clang"))), None)
 
 
 class BuildOperations(build_ext):
-    """Compiles with the machine's C compiler, or with the one that a package brings where there is none."""
+    """Compiles with the machine's C compiler, or where there is none with the one in Python's package of Zig."""
 
     def build_extensions(self) -> None:
-        configured = (sysconfig.get_config_var("CC") or "cc").split()[0]
-        if not shutil.which(configured):
-            other = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-            compiler = [other] if other else [sys.executable, "-m", "ziglang", "cc"]
-            self.compiler.set_executables(
-                compiler=compiler,
-                compiler_so=[*compiler, "-fPIC"],
-                linker_so=[*compiler, "-shared"],
-            )
+        found = _compiler()
+        compiler = [found] if found else _ZIG
+        self.compiler.set_executables(compiler_so=[*compiler, "-fPIC"], linker_so=[*compiler, "-shared"])
+        for extension in self.extensions:
+            level = extension.name.rpartition(".")[2]
+            if level != "baseline":
+                instructions = f"x86-64-{level}" if found else f"x86_64_{level}"
+                extension.extra_compile_args.append(f"-march={instructions}")
         super().build_extensions()
 
 
-def _operations(level: str, flags: list[str]) -> Extension:
-    return Extension(
-        f"gensim_tfw2v.operations.{level}",
-        sources=sorted(map(str, _SOURCES.glob("*.c"))),
-        depends=sorted(map(str, _SOURCES.glob("*.h"))),
-        extra_compile_args=[*_FLAGS, *flags],
-        libraries=["m", "dl"],
-    )
-
-
 setup(
-    ext_modules=[_operations(level, flags) for level, flags in {"baseline": [], **_LEVELS}.items()],
+    ext_modules=[
+        Extension(
+            f"gensim_tfw2v.operations.{level}",
+            sources=sorted(map(str, _SOURCES.glob("*.c"))),
+            depends=sorted(map(str, _SOURCES.glob("*.h"))),
+            extra_compile_args=[*_FLAGS],
+            libraries=["m", "dl"],
+        )
+        for level in _LEVELS
+    ],
     cmdclass={"build_ext": BuildOperations},
-    setup_requires=[] if _has_compiler() else ["ziglang"],
+    setup_requires=[] if _compiler() else ["ziglang"],
 )

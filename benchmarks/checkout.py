@@ -17,10 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 HERE = "here"  # the revision that the files of this checkout are
 _PACKAGE = "gensim_tfw2v"
+_BUILD_FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE")
 
 
 def use_checkout() -> None:
-    """Make `import gensim_tfw2v` find this checkout's package, installed or not."""
+    """Make `import gensim_tfw2v` find this checkout's package, installed or just compiled."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
 
@@ -32,12 +33,23 @@ def package_of(revision: str) -> Iterator[None]:
         use_checkout()
         yield
         return
-    archive = _git("archive", "--format=zip", revision, _PACKAGE)
+    archive = _git("archive", "--format=zip", revision, _PACKAGE, *_BUILD_FILES)
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(io.BytesIO(archive)) as files:
             files.extractall(folder)
+        _compile_operations(Path(folder))
         sys.path[:0] = [folder, str(ROOT)]  # the second for `use_checkout`, which then leaves the first before it
         yield
+
+
+def _compile_operations(folder: Path) -> None:
+    """Compile what a commit's package has to be compiled; the first ones had nothing."""
+    if not any((folder / _PACKAGE).rglob("*.c")):
+        return
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the package of that commit cannot be compiled:\n{done.stderr}")
 
 
 def revision_from(text: str) -> str:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from gensim_tfw2v.segments import sort_into_segments
 
+from gensim_tfw2v.operations import operations
 from gensim_tfw2v.processor import multiplies_bfloat16
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
@@ -19,6 +19,7 @@ ROWS = 4_096  # gradients of a batch
 # Words of a run, and words that each of them is compared with.
 RUNS = ((16, 32), (16, 40), (16, 48), (16, 50), (22, 48), (32, 48), (32, 66), (64, 112))
 BATCH_WORDS = 1_024
+RATE, BOUND = 0.025, 0.5
 
 
 def word_ids(rng: np.random.Generator) -> np.ndarray:
@@ -48,37 +49,44 @@ def compare_rows(vector_size: int, rounds: int) -> None:
     """Print a line for each operation."""
     rng = np.random.default_rng(0)
     ids = word_ids(rng)
-    segments = sort_into_segments(ids[None])
-    order, segment = tf.constant(segments.order), tf.constant(segments.segment)
-    unique = tf.constant(segments.unique)
-    distinct = len(segments.unique)
-    unsorted = tf.constant(np.argsort(segments.order))
-    place = tf.gather(segment, unsorted)
+    unique, segment = np.unique(ids, return_inverse=True)
+    order = np.argsort(segment, kind="stable")
+    in_order, sorted_segment = tf.constant(order), tf.constant(segment[order])
     gradients = tf.constant(rng.normal(size=(ROWS, vector_size)).astype(np.float32))
-    steps = tf.constant(rng.normal(size=(distinct, vector_size)).astype(np.float32))
     table = tf.Variable(tf.zeros([VOCABULARY, vector_size]))
-    sums = {
-        "gather + segment_sum (used)": lambda: tf.math.segment_sum(tf.gather(gradients, order), segment),
-        "sparse_segment_sum": lambda: tf.sparse.segment_sum(gradients, order, segment),
-        "unsorted_segment_sum": lambda: tf.math.unsorted_segment_sum(gradients, place, distinct),
+    other = tf.Variable(tf.raw_ops.DeepCopy(x=tf.zeros([VOCABULARY, vector_size])))  # whose rows are moved in place
+
+    def memory() -> tf.Tensor:
+        return tf.raw_ops.ReadVariableOp(resource=other.handle, dtype=tf.float32)
+
+    def bounded(sums: tf.Tensor) -> tf.Tensor:
+        lengths = tf.raw_ops.EuclideanNorm(input=sums, axis=1, keep_dims=True)
+        return sums * tf.minimum(RATE, tf.math.divide_no_nan(BOUND, lengths))
+
+    batch = {"ids": ids[None, None], "batch": 0}
+    fetches = {
+        "Tfw2vGatherRows (used)": lambda: operations().tfw2v_gather_rows(table=memory(), **batch, T=tf.bfloat16),
+        "gather + cast": lambda: tf.cast(tf.gather(table, ids), tf.bfloat16),
     }
-    writes = {
-        "gather + add + scatter_update (used)": lambda: table.scatter_update(
-            tf.IndexedSlices(tf.gather(table, unique) + steps, unique)
+    moves = {
+        "Tfw2vMoveRows (used)": lambda: operations().tfw2v_move_rows(
+            table=memory(), **batch, gradients=gradients, rate=RATE, bound=BOUND, factors=tf.zeros([0])
         ),
-        "scatter_add": lambda: table.scatter_add(tf.IndexedSlices(steps, unique)),
+        "gather + segment_sum + scatter_update": lambda: table.scatter_update(
+            tf.IndexedSlices(
+                tf.gather(table, unique)
+                - bounded(tf.math.segment_sum(tf.gather(gradients, in_order), sorted_segment)),
+                unique,
+            )
+        ),
+        "unsorted_segment_sum + scatter_sub": lambda: table.scatter_sub(
+            tf.IndexedSlices(bounded(tf.math.unsorted_segment_sum(gradients, segment, len(unique))), unique)
+        ),
     }
-    lengths = {
-        "EuclideanNorm (used)": lambda: tf.raw_ops.EuclideanNorm(input=steps, axis=1),
-        "square + sum + sqrt": lambda: tf.sqrt(tf.reduce_sum(tf.square(steps), axis=1)),
-    }
-    print(f"vector size {vector_size}: {ROWS} gradients of {distinct} distinct rows")
-    for name, operation in sums.items():
-        print(f"  sum    {nanoseconds_a_row(operation, ROWS, rounds):7.1f} ns a gradient  {name}")
-    for name, operation in lengths.items():
-        print(f"  length {nanoseconds_a_row(operation, distinct, rounds):7.1f} ns a row       {name}")
-    for name, operation in writes.items():
-        print(f"  write  {nanoseconds_a_row(operation, distinct, rounds):7.1f} ns a row       {name}")
+    print(f"vector size {vector_size}: {ROWS} gradients of {len(unique)} distinct rows")
+    for heading, ways in (("fetch", fetches), ("move", moves)):
+        for name, operation in ways.items():
+            print(f"  {heading:5}  {nanoseconds_a_row(operation, ROWS, rounds):7.1f} ns a gradient  {name}")
 
 
 def compare_products(vector_size: int, rounds: int) -> None:
@@ -118,8 +126,8 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
 def main(argv: list[str] | None = None) -> int:
     """Print the comparison; the exit status is 0."""
     parser = argparse.ArgumentParser(
-        description="Compares ways to multiply small matrices, to sum gradients by row, to measure rows and to write "
-        "them back, on one thread. What is marked as used is what gensim_tfw2v does."
+        description="Compares ways to multiply small matrices, to fetch rows, and to sum gradients by row and move "
+        "them, on one thread. What is marked as used is what gensim_tfw2v does."
     )
     parser.add_argument("--vector-size", type=int, nargs="+", default=[100, 300], metavar="N", help="default: 100 300")
     parser.add_argument("--rounds", type=int, default=200, metavar="N", help="the best of so many (default: 200)")

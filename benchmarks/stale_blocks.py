@@ -101,11 +101,8 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
         def _place(self, cluster: Any, total_words: int | None) -> Place:
             words, in_flight = total_words or 0, pipeline.in_flight
-            pairs_a_word = job.window + 1 if job.skip_gram and job.hierarchical_softmax else 1
             share_rows = can_share_rows(len(self.wv), job.skip_gram, job.hierarchical_softmax)
-            self.block_words = choose_block_words(
-                words, in_flight, pipeline.batch_words, pairs_a_word, in_flight, share_rows
-            )
+            self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
             parts, rows = choose_sharing(self.block_words, in_flight, share_rows)
             self.sharing = Sharing(
                 pipeline.parts or parts, rows if pipeline.common_rows is None else pipeline.common_rows

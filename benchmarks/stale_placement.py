@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.gradual_start import GradualStart
 from gensim_tfw2v.cluster.rivalry import SLOPES, Rivalry
 from gensim_tfw2v.graph_arguments import lookups_for, objective_of
 from gensim_tfw2v.placement import ModelTables, StepSettings
-from gensim_tfw2v.steps import Tables, block_function, gather_rows
+from gensim_tfw2v.steps import Tables, block_function, private_copy, read_rows, write_rows
 from gensim_tfw2v.work import ChunkWork, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"
@@ -113,10 +113,10 @@ class StalePlacement:
         return TrainedChunk(
             tokens=int(staged.tokens),
             losses=nothing,
+            touched_rows=nothing,
             bounded_rows=nothing,
             measured=np.zeros(batches, bool),
             pairs=staged.pairs,
-            touched_rows=staged.touched_rows,
             seconds_preparing=0.0,
             seconds_stepping=0.0,
         )
@@ -130,7 +130,7 @@ class StalePlacement:
         contested = tf.nest.map_structure(tf.convert_to_tensor, contested)
         rivalry = Rivalry(contested, objective_of(self._settings), self._sharing)
         with tf.device(_DEVICE):
-            own = tf.Variable(start, trainable=False)
+            own = tf.Variable(private_copy(start), trainable=False)
         return InFlight(staged, start, own, rivalry, turn, common=tf.gather(start, rivalry.common_rows))
 
     def _advance_oldest(self) -> None:
@@ -138,20 +138,20 @@ class StalePlacement:
         block = self._in_flight.popleft()
         staged, own, rivalry = block.staged, block.own, block.rivalry
         places = rivalry.common_rows
-        vectors = tf.gather(own, rivalry.telling_rows)
+        vectors = read_rows(own.handle, rivalry.telling_rows)
         span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
         with tf.device(_DEVICE):
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
-        common = tf.gather(own, places) - block.common
+        common = read_rows(own.handle, places) - block.common
         if block.parts_done < self._sharing.parts:
             self._push_common(rivalry.of_part(common, vectors))
             block.common = tf.gather(self._pull(staged), places)
-            own.scatter_update(tf.IndexedSlices(block.common, places))
+            write_rows(own.handle, places, block.common)
             self._in_flight.append(block)
             return
-        change = own - block.start
+        change = own.read_value() - block.start
         moves = [tf.gather(change, rows) for rows in rivalry.rows]
         for rows, kept in zip(rivalry.rows, rivalry.of_block(moves, common, vectors), strict=True):
             change = tf.tensor_scatter_nd_update(change, rows[:, None], kept)
@@ -180,7 +180,7 @@ class StalePlacement:
 
     def _pull(self, staged: wire.StagedBlock) -> Any:
         """Return a block's rows [U, D] as they are now."""
-        found = [gather_rows(self._tables[table].handle, rows) for table, rows in self._rows_of(staged)]
+        found = [tf.gather(self._tables[table], rows) for table, rows in self._rows_of(staged)]
         return tf.concat(found, 0)
 
     def read_into(self, tables: ModelTables) -> None:

@@ -14,18 +14,14 @@ _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _CBOW_TOKENS_A_ROOT_OF_WORDS = 11.0  # fewer steps do for CBOW on small corpora: see `_share`
 _MOST_TOKENS = 1024
-# With negative sampling 1,024 are a little faster and score lower; with the tree they are slower if products are of
-# bfloat16, and faster otherwise.
-_MOST_CBOW_TOKENS = 2048
+_MOST_CBOW_TOKENS = 2048  # with negative sampling alone: 1,024 score lower
 _MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
-_TILED_TREE_ROOM = 2  # times these limits and that of touches, where CBOW is trained through the tree in tiles
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
 # has a target a pair, CBOW one a token.
 _SKIP_GRAM_TREE_BATCHES, _CBOW_TREE_BATCHES = 4000, 2000
 _SKIP_GRAM_TOKENS_A_ROOT, _CBOW_TOKENS_A_ROOT = 0.6, 4.0  # and likewise through the tree
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
-_MOST_TREE_PAIRS = 4096  # of a batch: a step copies a vector for each of them
 _USUAL_NEGATIVE = 5  # draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford more negatives
 _MOST_RUN_TOKENS = 512
@@ -40,7 +36,6 @@ _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
 # Where blocks in flight share the changes of common rows, it is their parts that have together at most as many words.
 _MOST_SHARING_BLOCK_WORDS, _MOST_PARTS, _COMMON_ROWS = 65_536, 4, 512
-_MOST_BLOCK_PAIRS = 800_000  # of which each takes some hundred bytes
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 
@@ -59,8 +54,8 @@ _SKIP_GRAM_RUN_BESIDE_TREE = _Run(16, 11 / 8)
 _LONG_VECTOR = 300  # numbers
 _TILED_LONG_VECTOR_RUN = _Run(64, 11 / 32)
 _SMALL_SKIP_GRAM_RUN, _SMALL_CBOW_RUN = _Run(16, 3), _Run(16, 2)
-# Where there are no negatives to share. CBOW mixes fewer rows in longer ones, and tiles make up for the arithmetic.
-_TREE_RUN_TOKENS, _TILED_TREE_RUN_TOKENS = 16, 32
+# Where there are no negatives to share: gradients of a place in two runs are summed once more.
+_SKIP_GRAM_TREE_RUN_TOKENS, _CBOW_TREE_RUN_TOKENS = 16, 64
 
 
 def choose_batch_shape(
@@ -96,17 +91,15 @@ def choose_batch_shape(
     tiled : bool
         Whether the processor multiplies those in tiles.
     """
-    tiled_tree = tiled and half_products and tree and not (skip_gram or negative)
     # A user's own run has negatives in proportion to the usual one's, as has one that a user's own batch cuts short.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= _TILED_LONG_VECTOR_RUN.tokens)
     long_in_tiles = tiled and half_products and vector_size >= _LONG_VECTOR and has_room
     run = _usual_run(skip_gram, tree, len(kept_counts) < _SMALL_VOCABULARY, long_in_tiles)
     if run_tokens is None:
-        tree_run_tokens = _TILED_TREE_RUN_TOKENS if tiled_tree else _TREE_RUN_TOKENS
+        tree_run_tokens = _SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else _CBOW_TREE_RUN_TOKENS
         run_tokens = _as_long_as_the_window(run.tokens, window) if negative else tree_run_tokens
     if batch_tokens is None:
-        room = _TILED_TREE_ROOM if tiled_tree else 1
-        limits = _batch_limits(kept_counts, vector_size, window, negative, skip_gram, tree, half_products, room)
+        limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree)
         least = _LEAST_BATCH_TOKENS
         if tree:
             least = _LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else _LEAST_CBOW_TREE_TOKENS
@@ -145,20 +138,16 @@ def _fill_registers(columns: float) -> int:
 def _batch_limits(
     kept_counts: npt.NDArray[np.float64],
     vector_size: int,
-    window: int,
     negative: int,
     skip_gram: bool,
     tree: bool,
-    half_products: bool,
-    room: float,
 ) -> list[float]:
-    """Return what limits a batch, each in tokens; all but those of small corpora are `room` times as large."""
+    """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
-    short_of_room = tree and not half_products
     limits = [
-        room * (_MOST_TOKENS if skip_gram or short_of_room else _MOST_CBOW_TOKENS),
-        room * _MOST_NUMBERS / vector_size,
-        room * _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
+        _MOST_TOKENS if skip_gram or tree else _MOST_CBOW_TOKENS,
+        _MOST_NUMBERS / vector_size,
+        _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]
     if negative:
         words = len(kept_counts)
@@ -166,7 +155,6 @@ def _batch_limits(
         limits.append(words / _WORDS_PER_BATCH_TOKEN if skip_gram else share)
     if tree and skip_gram:
         limits.append(_share(tokens, _SKIP_GRAM_TREE_BATCHES, _SKIP_GRAM_TOKENS_A_ROOT))
-        limits.append(_MOST_TREE_PAIRS / (window + 1))
     elif tree:
         limits.append(_share(tokens, _CBOW_TREE_BATCHES, _CBOW_TOKENS_A_ROOT))
     return limits
@@ -222,7 +210,6 @@ def choose_block_words(
     total_words: int,
     workers: int,
     batch_words: int | None,
-    pairs_a_word: int = 1,
     in_flight: int = 1,
     share_rows: bool = False,
 ) -> int:
@@ -234,8 +221,6 @@ def choose_block_words(
         Raw words of the corpus, 0 if not known.
     batch_words : int, optional
         The user's own choice.
-    pairs_a_word : int
-        Pairs that a block spells out for each of its words, about.
     in_flight : int
         Blocks that are trained without knowing of each other's changes: the more, the smaller.
     share_rows : bool
@@ -247,7 +232,7 @@ def choose_block_words(
     if share_rows and in_flight > 1:
         most = max(most, min(_MOST_SHARING_BLOCK_WORDS, _MOST_PARTS * most))
     words = min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most)
-    return max(1, min(words, _MOST_BLOCK_PAIRS // pairs_a_word))
+    return max(1, words)
 
 
 def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:

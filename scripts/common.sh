@@ -47,11 +47,12 @@ make_environment() {
     "$python" -m venv --clear "$VENV"
 }
 
-# Installs the package and one set of extras ("" for none), unless that has been done since pyproject.toml changed.
+# Installs the package and one set of extras ("" for none), unless that has been done since what installing depends on has
+# changed.
 install_package() {
     local extras=$1 stamp wanted
     stamp=$VENV/.tfw2v-installed${extras:+-$extras}
-    wanted="$ROOT $(cksum <"$ROOT/pyproject.toml")"
+    wanted="$ROOT $(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/operations/*.[ch]} | cksum)"
     [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
     # A folder that holds something else is never cleared.
     if [[ -e $VENV && ! -f $VENV/pyvenv.cfg && -n $(ls -A "$VENV") ]]; then

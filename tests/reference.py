@@ -1,7 +1,8 @@
 """word2vec as its papers and gensim's loops have it, one pair at a time in float64: what the graphs must equal.
 
-Nothing here shares code with the package. A batch's gradients are all taken at the tables' values when it begins, and
-each row then makes one bounded step.
+Nothing here shares code with the package. Hidden vectors are those of the tables when a batch begins. The tree's nodes,
+and the output rows of CBOW's targets, take a step for each word that is predicted, one after the other; what is left of
+a batch, negatives above all, is summed by row, and each row then makes one bounded step.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ def sigmoid(value: float) -> float:
     return 1.0 / (1.0 + np.exp(-value))
 
 
+MOST_TOGETHER = 16  # tokens that predict a word by way of the same version of its rows
+
+
 @dataclass
 class ReferenceBatch:
     """One batch in the plainest terms: sentences of ids with each word's window, and each word's negatives."""
@@ -23,6 +27,7 @@ class ReferenceBatch:
     words: list[int]
     windows: list[list[list[int]]]  # what may be each word's contexts, equally likely: positions in all words
     negatives: list[list[int]]  # ids drawn for each word; together they stand for `negative` draws a pair
+    run_tokens: int  # of consecutive words, those that predict the same word of the corpus do so together
 
 
 @dataclass
@@ -42,53 +47,98 @@ class ReferenceModel:
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
-        self._changes = {name: {} for name in ("inputs", "outputs", "nodes")}
+        self._changes = {name: {} for name in ("inputs", "outputs")}
         self._loss = 0.0
         self.bounded_rows = 0
-        for word, windows, negatives in zip(batch.words, batch.windows, batch.negatives, strict=True):
-            likely = [([all_words[position] for position in window], 1 / len(windows)) for window in windows]
-            if not all(contexts for contexts, _ in likely):
-                continue
-            if self.skip_gram:
-                for contexts, chance in likely:
-                    for context in contexts:
-                        self._add("inputs", word, self._predict(self.inputs[word], context, negatives, chance))
-            else:
-                hidden = np.zeros(self.inputs.shape[1])
-                for contexts, chance in likely:
-                    divisor = len(contexts) if self.cbow_mean else 1
-                    hidden += chance / divisor * np.sum([self.inputs[context] for context in contexts], axis=0)
-                error = self._predict(hidden, word, negatives)
-                for contexts, chance in likely:
-                    for context in contexts:
-                        self._add("inputs", context, chance * error / (1 if self.cbow_mean else len(contexts)))
+        hidden = [self._hidden(token, batch, all_words) for token in range(len(batch.words))]
+        self._hidden_vectors = hidden
+        self._errors = [np.zeros(self.inputs.shape[1]) for _ in batch.words]  # negative gradients of hidden vectors
+        trained = [token for token, windows in enumerate(batch.windows) if all(windows)]
+        if self.negative and not self.skip_gram:
+            for token in trained:
+                self._predict("outputs", [token], [(batch.words[token], 0)], learning_rate)
+        if self.paths is not None:
+            for word, tokens in self._predictions(batch, trained, all_words):
+                for first in range(0, len(tokens), MOST_TOGETHER):
+                    together = tokens[first : first + MOST_TOGETHER]
+                    self._predict("nodes", together, self.paths[word], learning_rate)
+        if self.negative:
+            for token in trained:
+                self._sample(token, batch, all_words)
+        for token in trained:
+            self._carry_back(token, batch, all_words)
         for name, rows in self._changes.items():
             for row, gradient in rows.items():
                 self._step(name, row, gradient, learning_rate)
         return self._loss
 
-    def _predict(self, hidden: np.ndarray, target: int, negatives: list[int], times: float = 1.0) -> np.ndarray:
-        """Return the negative gradient of the loss of predicting `target`, and note that of the output rows."""
-        error = np.zeros_like(hidden, dtype=np.float64)
-        if self.negative:
-            error += self._tell("outputs", target, hidden, label=1, weight=times)
-            for drawn in negatives:
-                if drawn != target:
-                    error += self._tell(
-                        "outputs", drawn, hidden, label=0, weight=times * self.negative / len(negatives)
-                    )
-        if self.paths is not None:
-            for node, code in self.paths[target]:
-                error += self._tell("nodes", node, hidden, label=1 - code, weight=times)
-        return error
+    def _hidden(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> np.ndarray:
+        if self.skip_gram:
+            return self.inputs[batch.words[token]].copy()
+        hidden = np.zeros(self.inputs.shape[1])
+        for window in batch.windows[token]:
+            divisor = len(batch.windows[token]) * (max(len(window), 1) if self.cbow_mean else 1)
+            for position in window:
+                hidden += self.inputs[all_words[position]] / divisor
+        return hidden
 
-    def _tell(self, table: str, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
-        vector = getattr(self, table)[row].astype(np.float64)
+    def _predictions(
+        self, batch: ReferenceBatch, trained: list[int], all_words: list[int]
+    ) -> list[tuple[int, list[int]]]:
+        """Return the words that a batch predicts down the tree, in order, each with the tokens that predict it."""
+        if not self.skip_gram:
+            return [(batch.words[token], [token]) for token in trained]
+        found = []
+        for first in range(0, len(batch.words), batch.run_tokens):
+            run = [token for token in trained if first <= token < first + batch.run_tokens]
+            for position in sorted({position for token in run for position in batch.windows[token][0]}):
+                found.append((all_words[position], [t for t in run if position in batch.windows[t][0]]))
+        return found
+
+    def _predict(self, table: str, tokens: list[int], way: list[tuple[int, int]], learning_rate: float) -> None:
+        """Have hidden vectors tell each (row, code) of a way what it is to be told; it then moves for all of them."""
+        for row, code in way:
+            vector = getattr(self, table)[row]
+            steps = np.zeros_like(vector)
+            for token in tokens:
+                score = float(vector @ self._hidden_vectors[token])
+                self._loss += np.logaddexp(0.0, score if code else -score)
+                gradient = (1 - code) - sigmoid(score)
+                self._errors[token] += gradient * vector
+                steps += learning_rate * gradient * self._hidden_vectors[token]
+            vector += steps
+
+    def _sample(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
+        """Note what a token's hidden vector and output rows are told of each other, but for CBOW's target."""
+        hidden = self._hidden_vectors[token]
+        for window in batch.windows[token]:
+            chance = 1 / len(batch.windows[token])
+            targets = [all_words[position] for position in window] if self.skip_gram else [batch.words[token]]
+            for target in targets:
+                if self.skip_gram:
+                    self._errors[token] += self._tell(target, hidden, label=1, weight=chance)
+                for drawn in batch.negatives[token]:
+                    if drawn != target:
+                        weight = chance * self.negative / len(batch.negatives[token])
+                        self._errors[token] += self._tell(drawn, hidden, label=0, weight=weight)
+
+    def _tell(self, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
+        vector = self.outputs[row]
         score = float(vector @ hidden)
         self._loss += weight * np.logaddexp(0.0, -score if label else score)
         gradient = weight * (label - sigmoid(score))
-        self._add(table, row, gradient * hidden)
+        self._add("outputs", row, gradient * hidden)
         return gradient * vector
+
+    def _carry_back(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
+        """Note the error of a token's hidden vector for the input rows that it is made of."""
+        if self.skip_gram:
+            self._add("inputs", batch.words[token], self._errors[token])
+            return
+        for window in batch.windows[token]:
+            for position in window:
+                divisor = len(batch.windows[token]) * (1 if self.cbow_mean else len(window))
+                self._add("inputs", all_words[position], self._errors[token] / divisor)
 
     def _add(self, table: str, row: int, gradient: np.ndarray) -> None:
         rows = self._changes[table]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from gensim_tfw2v.segments import sort_into_segments
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from test_tree import model_of
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows, draw_windows, pair_with_contexts, subsample
+from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
+from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.vocabulary import NegativeSampler
+from gensim_tfw2v.ways import Ways
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))
 
@@ -100,17 +102,49 @@ def test_pairs_count_contexts_for_skip_gram_and_targets_for_cbow() -> None:
         assert fixed.make(ids, lengths, np.random.default_rng(0)).pairs.sum() == expected
 
 
-@given(lengths=LENGTHS, window=st.integers(1, 9))
-def test_pairs_are_each_token_with_each_of_its_contexts(lengths: np.ndarray, window: int) -> None:
-    left, right = draw_windows(lengths, window, True, np.random.default_rng(1))
-    tokens, contexts = pair_with_contexts(left, right)
-    expected = [
-        (token, context)
-        for token in range(len(left))
-        for context in range(token - left[token], token + right[token] + 1)
-        if context != token
-    ]
-    assert list(zip(tokens.tolist(), contexts.tolist(), strict=True)) == expected
+@given(lengths=LENGTHS, window=st.integers(1, 9), skip_gram=st.booleans())
+def test_every_batch_counts_its_own_pairs(lengths: np.ndarray, window: int, skip_gram: bool) -> None:
+    block = maker(skip_gram, window).make(ids_for(lengths), lengths, np.random.default_rng(1))
+    expected = np.zeros(len(block.left))
+    for batch, run, place in np.ndindex(block.left.shape):
+        contexts = block.left[batch, run, place] + block.right[batch, run, place]
+        expected[batch] += contexts if skip_gram else contexts > 0
+    np.testing.assert_array_equal(block.pairs, expected)
+
+
+@given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), skip_gram=st.booleans(), sampling=st.booleans())
+def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_to_its_own_row(
+    lengths: np.ndarray, window: int, skip_gram: bool, sampling: bool
+) -> None:
+    model = model_of([60, 30, 20, 9, 8, 7, 5, 5, 1, 1])
+    negatives = maker().negatives if sampling else None
+    made = BlockMaker(skip_gram, window, Windows.DRAWN, SHAPE, None, negatives, HuffmanTree.of(model.wv))
+    ids = ids_for(lengths)
+    block = made.make(ids, lengths, np.random.default_rng(1))
+    batches, runs, run_tokens = block.left.shape
+    shape = (batches, runs, run_tokens + 2 * block.window)
+    wide = np.empty(shape, np.int32)
+    for batch, run, place in np.ndindex(shape):
+        token = (batch * runs + run) * run_tokens + place - block.window
+        wide[batch, run, place] = ids[min(max(token, 0), len(ids) - 1)]
+    assert block.tree is not None and block.tree.words.shape == shape
+    assert (block.targets is not None) == (sampling and not skip_gram)
+    for place, word in np.ndenumerate(wide):
+        points, codes = (model.wv.expandos[name][word].tolist() for name in ("point", "code"))
+        assert way_of(block.tree, place) == (points, codes)
+        assert block.targets is None or way_of(block.targets, place) == ([word], [0])
+    if not sampling:
+        assert block.candidate_ids is None
+    elif skip_gram:
+        np.testing.assert_array_equal(block.candidate_ids[..., :-3], wide)
+    else:
+        assert block.candidate_ids.shape == (batches, runs, 3)
+
+
+def way_of(ways: Ways, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """Return the rows and codes on the way to the word at a place."""
+    own = slice(*ways.offsets[ways.words[place] :][:2].tolist())
+    return ways.rows[own].tolist(), ways.codes[own].tolist()
 
 
 def test_subsampling_everything_away_gives_no_block() -> None:
@@ -132,28 +166,3 @@ def test_cutting_holds_all_tokens_with_less_than_a_run_of_padding_a_batch(tokens
     batches, runs_each = BatchShape(run * runs, run, 1).cut(tokens)
     assert tokens <= batches * runs_each * run < tokens + batches * run
     assert runs_each <= runs
-
-
-@given(
-    ids=st.lists(st.lists(st.integers(-1, 6), min_size=7, max_size=7), min_size=1, max_size=4),
-    largest=st.sampled_from([6, 2**28 - 1, 2**28, 2**31 - 1]),  # what seven places leave of 31 bits, and more
-)
-@settings(max_examples=50)
-def test_segments_number_equal_ids_and_sum_their_rows_and_leave_out_negative_ones(
-    ids: list[list[int]], largest: int
-) -> None:
-    grid = np.array(ids, np.int32)
-    grid[grid == 6] = largest
-    values = np.random.default_rng(0).normal(size=(*grid.shape, 2))
-    segments = sort_into_segments(grid)
-    for batch, row in enumerate(grid):
-        unique = segments.unique[segments.unique_splits[batch] : segments.unique_splits[batch + 1]]
-        sums = np.zeros((len(unique), 2))
-        part = slice(*segments.splits[batch : batch + 2])
-        np.add.at(sums, segments.segment[part], values[batch][segments.order[part]])
-        expected = {word: values[batch][row == word].sum(axis=0) for word in set(row.tolist()) if word >= 0}
-        assert sorted(expected) == unique.tolist()
-        for word, total in zip(unique.tolist(), sums, strict=True):
-            np.testing.assert_allclose(total, expected[word])
-        for word, number in zip(row.tolist(), segments.numbers[batch].tolist(), strict=True):
-            assert number == (unique.tolist().index(word) if word >= 0 else 0)

@@ -78,7 +78,7 @@ def test_neighbours_are_gensims(clustered: Clustered) -> None:
 def test_the_graph_is_that_of_the_step(clustered: Clustered) -> None:
     graph = events_of(clustered.folder).Graph()
     operations = {node.op for function in graph.library.function for node in function.node_def}
-    assert {"ResourceGather", "ResourceScatterUpdate", "BatchMatMulV2"} <= operations
+    assert {"Tfw2vGatherRows", "Tfw2vMoveRows", "BatchMatMulV2"} <= operations
 
 
 def test_hyperparameters_tell_how_large_the_cluster_is(clustered: Clustered) -> None:

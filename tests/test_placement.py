@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,10 +174,28 @@ def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -
     assert prepared is not None
     assert trained.tokens == 60
     np.testing.assert_array_equal(trained.pairs, prepared.block.pairs)
-    np.testing.assert_array_equal(trained.touched_rows, prepared.block.touched_rows())
+    inputs, outputs = prepared.block.input_ids, prepared.block.candidate_ids
+    assert outputs is not None
+    touched = [len(np.unique(own)) + len(np.unique(met)) for own, met in zip(inputs, outputs, strict=True)]
+    np.testing.assert_array_equal(trained.touched_rows, touched)
+    assert trained.bounded_rows.shape == trained.pairs.shape
     assert trained.measured.all()
     assert trained.seconds_preparing > 0
     assert trained.seconds_stepping > 0
+
+
+@pytest.mark.parametrize(("bound", "share"), [(1e-9, 1), (1e9, 0)])
+def test_rows_whose_steps_are_shortened_are_counted_in_every_batch(bound: float, share: int) -> None:
+    """No row of random numbers is left without a gradient."""
+    maker, work = maker_from(0), work_on(0, exact_loss=False)
+    maker = replace(maker, windows=Windows.FIXED)
+    work.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
+    with closing(LocalPlacement(replace(SETTINGS, update_bound=bound), maker, 1)) as placement:
+        placement.load(random_tables())
+        trained = placement.train_chunk(work)
+    assert not trained.measured.all()
+    assert (trained.touched_rows > 0).all()
+    np.testing.assert_array_equal(trained.bounded_rows, share * trained.touched_rows)
 
 
 def test_each_batch_takes_its_own_rate(make_placement: Callable[..., Placement]) -> None:

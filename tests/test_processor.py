@@ -49,3 +49,30 @@ def test_bfloat16_and_tiles_are_multiplied_by_instructions_for_them(
         monkeypatch.setenv(name, value)
     assert processor.multiplies_bfloat16() is bfloat16
     assert processor.multiplies_tiles() is tiles
+
+
+V3 = "avx avx2 bmi1 bmi2 f16c fma abm movbe"
+V4 = "avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+@pytest.mark.parametrize(
+    ("flags", "level"),
+    [
+        ("fpu sse2", "baseline"),
+        (V3, "v3"),
+        (f"{V3} {V4} amx_bf16", "v4"),
+        (V3.replace(" fma", ""), "baseline"),
+        (f"{V3} {V4}".replace(" fma", ""), "baseline"),
+        (f"{V3} {V4}".replace(" avx512vl", ""), "v3"),
+        (V4, "baseline"),
+        (None, "baseline"),
+    ],
+)
+def test_a_level_of_instructions_is_used_if_all_of_it_and_of_those_below_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str | None, level: str
+) -> None:
+    path = tmp_path / "cpuinfo"
+    if flags is not None:
+        path.write_text(f"processor\t: 0\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(processor, "_CPUINFO", path)
+    assert processor.instruction_level() == level

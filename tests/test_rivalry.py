@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from gensim_tfw2v.tree_runs import RunShape
 from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
 from test_tree import MIXED, gensim_path, model_of
 
@@ -146,10 +146,11 @@ def test_vectors_that_are_no_longer_finite_end_no_training() -> None:
     assert np.isfinite(kept(matrix(3), start, contested(16))[OUTPUTS]).all()
 
 
-def staged(rivals: int, sharing: Sharing = NOT_SHARED) -> Any:
+def staged(rivals: int, sharing: Sharing = NOT_SHARED, skip_gram: bool = True) -> Any:
     """Return a block as a worker has it, its rows all on one server."""
-    maker = maker_from(0)
-    model = WorkerModel(SETTINGS, maker, WORDS, 0, np.ones(1, np.float32))
+    maker = replace(maker_from(0), skip_gram=skip_gram)
+    settings = replace(SETTINGS, skip_gram=skip_gram)
+    model = WorkerModel(settings, maker, WORDS, 0, np.ones(1, np.float32))
     return stage(model, prepare(maker, work_on(0, rate=RATE)), 1, rivals, sharing, np.zeros(0))
 
 
@@ -160,14 +161,30 @@ def test_a_block_alone_contests_no_rows() -> None:
     np.testing.assert_array_equal(kept(change, matrix(1), rows), change)
 
 
-def test_all_pairs_of_a_block_are_shared_out_among_its_rows() -> None:
-    block = staged(16)
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_all_pairs_of_a_block_are_shared_out_among_its_rows(skip_gram: bool) -> None:
+    block = staged(16, skip_gram=skip_gram)
     rows = block.contested
     inputs, outputs, _ = np.split(rows.pulls, np.cumsum(rows.counts)[:-1])
     trained = RATE * block.pairs.sum() * (1 + SETTINGS.negative)
     np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained, rtol=1e-5)
     np.testing.assert_allclose(outputs.sum(), SLOPES[1] * trained, rtol=1e-5)
     assert rows.rows.tolist() == list(range(len(block.rows.numbers)))
+
+
+def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_widened_runs() -> None:
+    block = staged(16, skip_gram=False)
+    rows, found = block.contested, np.zeros(len(block.rows.numbers))
+    found[rows.rows] = rows.pulls
+    expected = np.zeros(len(found))
+    targets = block.block.targets
+    pairs = block.pairs.sum() * RATE * SLOPES[1]
+    for number in targets.words.reshape(-1).tolist():
+        expected[targets.rows[targets.offsets[number]]] += pairs / targets.words.size
+    for row in block.block.candidates.reshape(-1).tolist():
+        expected[row] += SETTINGS.negative * pairs / block.block.candidates.size
+    outputs = slice(rows.counts[0], None)
+    np.testing.assert_allclose(found[outputs], expected[outputs], rtol=1e-5)
 
 
 def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,20 +239,36 @@ def test_of_contested_rows_those_with_most_pairs_come_first(monkeypatch: pytest.
         assert pulls[:2].min() >= pulls[2:].max()
 
 
-def test_nodes_are_trained_by_the_pairs_that_pass_them() -> None:
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_nodes_are_trained_by_the_pairs_that_pass_them(skip_gram: bool) -> None:
     model = model_of(MIXED)
     tree = HuffmanTree.of(model.wv)
-    maker = BlockMaker(False, 2, Windows.DRAWN, BatchShape(16, 4, 1, RunShape(3, 2.0)), None, None, tree)
+    maker = BlockMaker(skip_gram, 2, Windows.DRAWN, BatchShape(16, 4, 1), None, None, tree)
     prepared = prepare(maker, work_on(0))
     assert prepared is not None
     block = prepared.block
-    passes = np.zeros(WORDS)
-    predicted = block.input_ids[:, :, block.window : -block.window][block.left + block.right > 0]
-    for word in predicted.tolist():
-        for node, _ in gensim_path(model, word):
-            passes[node] += 1
-    rows = contested_rows(block, WORDS, SETTINGS, RATE, 16, [np.zeros(0, np.int32)] * 3)
-    found = np.zeros(WORDS)
+    batches, runs, run_tokens = block.left.shape
+    words = [int(word) for word in work_on(0).ids]
+    # All places of the widened runs are taken to be predicted by as many pairs.
+    places = [
+        words[min(max(first + place, 0), len(words) - 1)]
+        for first in range(0, batches * runs * run_tokens, run_tokens)
+        for place in range(-2, run_tokens + 2)
+    ]
+    passes, partners = np.zeros(WORDS), 0.0
+    for word in places:
+        path = gensim_path(model, word)
+        partners += len(path) / len(places)
+        for node, _ in path:
+            passes[node] += block.pairs.sum() / len(places)
+    settings = replace(SETTINGS, skip_gram=skip_gram, negative=0, hierarchical_softmax=True)
+    rows = contested_rows(block, WORDS, settings, RATE, 16, [np.zeros(0, np.int32)] * 3)
+    assert rows.counts[1] == 0
+    inputs, found = np.zeros((2, WORDS))
     nodes = slice(rows.counts[0], None)
     found[rows.rows[nodes]] = rows.pulls[nodes] / (RATE * SLOPES[2])
     np.testing.assert_allclose(found, passes, rtol=1e-5)
+    own = slice(rows.counts[0])
+    inputs[rows.rows[own]] = rows.pulls[own] / (RATE * SLOPES[0])
+    times = np.bincount(block.input_ids.reshape(-1), minlength=WORDS) / block.input_ids.size
+    np.testing.assert_allclose(inputs, block.pairs.sum() * partners * times, rtol=1e-5)

@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
-from gensim_tfw2v.tree_runs import RunShape
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
 from reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
-from tensorflow.core.framework.graph_pb2 import GraphDef
 
 from gensim_tfw2v.batches import BatchShape, Block, BlockMaker, Windows
-from gensim_tfw2v.graph_arguments import graph_definition
 from gensim_tfw2v.placement import ModelTables, StepSettings
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.vocabulary import NegativeSampler
@@ -38,8 +35,7 @@ def corpora(draw: st.DrawFn) -> tuple[int, list[list[int]], int, BatchShape, int
     vocabulary = draw(st.integers(2, 9))
     sentences = draw(st.lists(st.lists(st.integers(0, vocabulary - 1), min_size=1, max_size=9), min_size=1, max_size=7))
     run = draw(st.sampled_from([1, 2, 3, 4, 8]))
-    tree_run = RunShape(draw(st.sampled_from([1, 3, 16, 32])), draw(st.sampled_from([1.0, 3.0])))
-    shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)), tree_run)
+    shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)))
     return vocabulary, sentences, draw(st.sampled_from([1, 2, 5, 10, 11, 40])), shape, draw(st.integers(0, 2**31))
 
 
@@ -56,7 +52,7 @@ def as_reference_batches(
         left, right = block.left.reshape(-1)[:count].tolist(), block.right.reshape(-1)[:count].tolist()
         every = [context_positions(left, right)]
     batches, runs, run_tokens = block.left.shape
-    targets = run_tokens + 2 * block.window if maker.skip_gram else run_tokens
+    targets = run_tokens + 2 * block.window if maker.skip_gram else 0  # before the negatives
     found = []
     for batch in range(batches):
         first = batch * runs * run_tokens
@@ -66,7 +62,7 @@ def as_reference_batches(
             for place in places
         ]
         windows = [[contexts[place] for contexts in every] for place in places]
-        found.append(ReferenceBatch([words[place] for place in places], windows, drawn))
+        found.append(ReferenceBatch([words[place] for place in places], windows, drawn, run_tokens))
     return found
 
 
@@ -82,7 +78,6 @@ ANY_TRAINING: dict[str, Any] = {
     "mean": st.booleans(),
     "bound": st.sampled_from([0.02, 0.25, 1.0]),
     "locked": st.booleans(),
-    "counted": st.booleans(),
     "compute_dtype": st.sampled_from(list(TOLERANCES)),
     "windows": st.sampled_from(Windows),
 }
@@ -117,7 +112,6 @@ def assert_moves_rows_as_plain_loops_do(
     mean: bool,
     bound: float,
     locked: bool,
-    counted: bool,
     compute_dtype: str,
     windows: Windows,
 ) -> None:
@@ -155,7 +149,6 @@ def assert_moves_rows_as_plain_loops_do(
             hierarchical_softmax=tree,
             spare_targets=True,
             update_bound=bound,
-            count_bounded=counted,
             compute_dtype=compute_dtype,
             mean_windows=windows is Windows.MEAN,
         ),
@@ -180,7 +173,7 @@ def assert_moves_rows_as_plain_loops_do(
     expected_losses, bounded_rows = [], []
     for batch in batches:
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
-        bounded_rows.append(expected.bounded_rows if counted else 0)
+        bounded_rows.append(expected.bounded_rows)
     tolerance = TOLERANCES[compute_dtype]
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
     if negative:
@@ -201,37 +194,3 @@ def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
         list(zip(np.atleast_1d(point).tolist(), np.atleast_1d(code).tolist(), strict=True))
         for point, code in zip(model.wv.expandos["point"], model.wv.expandos["code"], strict=True)
     ]
-
-
-@pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
-def test_rows_are_read_again_when_their_steps_are_known_and_not_before(
-    skip_gram: bool, negative: int, tree: bool
-) -> None:
-    """What other threads write between a row's reading and its writing is lost."""
-    step = StepSettings(
-        skip_gram=skip_gram,
-        mean_context=True,
-        window=5,
-        run_tokens=16,
-        negative=negative,
-        shared_negatives=6,
-        hierarchical_softmax=tree,
-        spare_targets=True,
-        update_bound=1.0,
-        count_bounded=False,
-        compute_dtype="float32",
-    )
-    functions = GraphDef.FromString(graph_definition(step)).library.function
-    bodies = [{node.name: node for node in function.node_def} for function in functions]
-    written = [(body, node) for body in bodies for node in body.values() if node.op.startswith("ResourceScatter")]
-    assert len(written) == 1 + bool(negative) + tree
-    for body, node in written:
-        moved = body[operation_of(node.input[2])]
-        old, steps = (body[operation_of(name)] for name in moved.input)
-        assert (moved.op, old.op) == ("Sub", "ResourceGather")
-        assert "^" + steps.name in old.input
-
-
-def operation_of(tensor: str) -> str:
-    """Return the name of the operation that a tensor of a function's body comes from."""
-    return tensor.partition(":")[0]

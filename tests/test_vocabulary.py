@@ -124,31 +124,16 @@ def test_the_vectors_of_a_batch_take_a_megabyte_at_most(skip_gram: bool, vector_
 
 
 @pytest.mark.parametrize("negative", [0, 5])
-def test_large_batches_through_the_tree_are_for_short_numbers(negative: int) -> None:
-    long, short = (
-        choose_batch_shape(even_counts(10**6), 100, 5, negative, False, True, half_products=half).batch_tokens
-        for half in (False, True)
-    )
-    assert long < short
+def test_cbow_has_smaller_batches_with_the_tree(negative: int) -> None:
+    without = choose_batch_shape(even_counts(10**6), 100, 5, 5, False, False)
+    assert choose_batch_shape(even_counts(10**6), 100, 5, negative, False, True).batch_tokens < without.batch_tokens
 
 
-def test_tiles_double_batches_and_runs_of_cbow_through_the_tree_alone() -> None:
-    counts = np.append(even_counts(10**6), 3e6)  # one word limits the batch
-
-    def shape(skip_gram: bool, negative: int, tree: bool, half: bool, tiled: bool) -> BatchShape:
-        return choose_batch_shape(counts, 100, 5, negative, skip_gram, tree, half_products=half, tiled=tiled)
-
-    usual, tiled = (shape(False, 0, True, True, tiles) for tiles in (False, True))
-    assert (tiled.batch_tokens, tiled.run_tokens) == (2 * usual.batch_tokens, 2 * usual.run_tokens)
-    assert tiled.tree_run is not None and usual.tree_run is not None
-    assert tiled.tree_run.places == 2 * usual.tree_run.places
-    small = [
-        choose_batch_shape(even_counts(1000), 100, 5, 0, False, True, half_products=True, tiled=tiles)
-        for tiles in (False, True)
-    ]
-    assert small[0].tree_run == small[1].tree_run  # its products are of float32, in no tiles
-    for others in [(True, 0, True, True), (False, 5, True, True), (False, 5, False, True), (False, 0, True, False)]:
-        assert shape(*others, tiled=True) == shape(*others, tiled=False)
+def test_cbow_through_the_tree_alone_has_long_runs_in_which_few_words_stand_twice() -> None:
+    alone = choose_batch_shape(even_counts(10**6), 100, 5, 0, False, True)
+    assert alone.run_tokens > choose_batch_shape(even_counts(10**6), 100, 5, 5, False, True).run_tokens
+    small = choose_batch_shape(np.array([3.0, 2.0]), 100, 5, 0, False, True)
+    assert small.run_tokens <= small.batch_tokens
 
 
 def test_tiles_give_long_vectors_longer_runs_in_skip_gram_alone() -> None:
@@ -262,12 +247,6 @@ def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus(
     assert steps[-1] >= batches
 
 
-def test_skip_gram_through_the_tree_spells_out_pairs_and_so_limits_blocks_and_batches_of_wide_windows() -> None:
-    wide = choose_batch_shape(even_counts(10**5), 100, 500, 0, True, True).batch_tokens
-    assert wide * 500 <= 4096
-    assert choose_block_words(10**9, 2, None, pairs_a_word=501) * 501 <= 8 * 10**5
-
-
 @pytest.mark.parametrize(
     ("words", "chosen", "expected"), [(0, None, 10_000), (10**9, None, 131_072), (10**9, 123, 123)]
 )
@@ -282,11 +261,11 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
     in_flight: int, block_words: int, parts: int
 ) -> None:
-    assert choose_block_words(10**9, in_flight, None, 1, in_flight, share_rows=True) == block_words
+    assert choose_block_words(10**9, in_flight, None, in_flight, share_rows=True) == block_words
     found, rows = choose_sharing(block_words, in_flight, share_rows=True)
     assert found == parts
     assert (rows > 0) == (parts > 1)
-    assert block_words // parts <= choose_block_words(10**9, in_flight, None, 1, in_flight)
+    assert block_words // parts <= choose_block_words(10**9, in_flight, None, in_flight)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +286,7 @@ def test_small_vocabularies_and_cbow_through_the_tree_share_no_rows(
 @pytest.mark.parametrize(("in_flight", "share_rows"), [(1, True), (16, False)])
 def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(in_flight: int, share_rows: bool) -> None:
     assert choose_sharing(131_072, in_flight, share_rows) == (1, 0)
-    assert choose_block_words(10**9, in_flight, None, 1, in_flight, share_rows) == 131_072 // in_flight
+    assert choose_block_words(10**9, in_flight, None, in_flight, share_rows) == 131_072 // in_flight
 
 
 def test_small_blocks_have_few_parts() -> None:

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES
-from gensim_tfw2v.tree_runs import RunShape
 from test_placement import SETTINGS, WORDS, maker_from, work_on
 from test_tree import model_of
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.batches import BatchShape
 from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
 from gensim_tfw2v.cluster.wire import Assignment, WorkerModel, stage
 from gensim_tfw2v.placement.choice import choose_negative_pool
@@ -22,6 +20,14 @@ from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.work import ChunkWork, prepare
 
 NONE = np.zeros(0, np.int32)
+MODES = [  # skip-gram or CBOW, with negatives, with the tree
+    (True, True, False),
+    (True, False, True),
+    (True, True, True),
+    (False, True, False),
+    (False, False, True),
+    (False, True, True),
+]
 
 
 @pytest.mark.parametrize(
@@ -66,29 +72,53 @@ def test_a_model_with_numbers_of_other_types_goes_to_workers(settings: dict[str,
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(shards: int) -> None:
-    maker = maker_from(0)
+@pytest.mark.parametrize(("skip_gram", "sampling", "tree"), MODES)
+def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
+    skip_gram: bool, sampling: bool, tree: bool, shards: int
+) -> None:
+    maker = replace(maker_from(0), skip_gram=skip_gram)
+    if not sampling:
+        maker = replace(maker, negatives=None)
+    if tree:
+        maker = replace(maker, tree=HuffmanTree.of(model_of(list(range(WORDS, 0, -1))).wv))
+    settings = replace(
+        SETTINGS, skip_gram=skip_gram, hierarchical_softmax=tree, negative=SETTINGS.negative if sampling else 0
+    )
     prepared = prepare(maker, work_on(2))
     assert prepared is not None
     locks = np.linspace(0, 1, 5, dtype=np.float32)  # of word w: locks[w % 5]
-    staged = stage(WorkerModel(SETTINGS, maker, WORDS, 0, locks), prepared, shards, 1, NOT_SHARED, np.zeros(0))
+    worker = WorkerModel(settings, maker, WORDS, WORDS - 1 if tree else 0, locks)
+    staged = stage(worker, prepared, shards, 1, NOT_SHARED, np.zeros(0))
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
     matrix = sent_by_shards(staged.rows, tables, shards)
     block = prepared.block
-    inputs = rows_at(staged.block.inputs, staged.block.input_segments)
-    np.testing.assert_array_equal(matrix[inputs], tables[0][block.input_ids])
-    assert block.candidate_ids is not None
-    candidates = rows_at(staged.block.candidates, staged.block.candidate_segments)
-    np.testing.assert_array_equal(matrix[candidates], tables[1][block.candidate_ids])
-    assert len(matrix) == len(np.unique(block.input_ids)) + len(np.unique(block.candidate_ids))
-    np.testing.assert_array_equal(staged.rates.lock_factors[inputs], locks[block.input_ids % 5])
+    ways = [(block.targets, staged.block.targets, tables[1]), (block.tree, staged.block.tree, tables[2])]
+    np.testing.assert_array_equal(matrix[staged.block.inputs], tables[0][block.input_ids])
+    assert (block.candidate_ids is not None) == sampling
+    if block.candidate_ids is not None:
+        np.testing.assert_array_equal(matrix[staged.block.candidates], tables[1][block.candidate_ids])
+    assert [own is not None for own, _, _ in ways] == [sampling and not skip_gram, tree]
+    for own, found, table in ways:
+        if own is None:
+            assert not any(map(len, found))
+            continue
+        np.testing.assert_array_equal(matrix[found.rows], table[own.rows])
+        for name in ("words", "codes", "offsets"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(own, name))
+    outputs = [block.candidate_ids, None if block.targets is None else block.targets.rows]
+    nodes = [None if block.tree is None else block.tree.rows]
+    wanted = [
+        {number for ids in of_table if ids is not None for number in ids.reshape(-1).tolist()}
+        for of_table in ([block.input_ids], outputs, nodes)
+    ]
+    assert len(matrix) == sum(map(len, wanted))
+    np.testing.assert_array_equal(staged.rates.lock_factors[staged.block.inputs], locks[block.input_ids % 5])
 
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_common_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int) -> None:
     tree = HuffmanTree.of(model_of(list(range(1, WORDS + 1))).wv)
-    shape = BatchShape(16, 4, 4, RunShape(3, 2.0))
-    maker = replace(maker_from(0), tree=tree, shape=shape)
+    maker = replace(maker_from(0), tree=tree)
     settings = replace(SETTINGS, hierarchical_softmax=True)
     sizes = {"inputs": WORDS, "outputs": WORDS, "nodes": WORDS - 1}
     sharing = Sharing(parts=2, rows=6)
@@ -107,12 +137,6 @@ def test_common_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
             own = table[shard::shards]
             expected = own[-len(rows) :] if table is tables[2] else own[: len(rows)]
             np.testing.assert_array_equal(rows, expected)
-
-
-def rows_at(numbers: np.ndarray, segments: Any) -> np.ndarray:
-    """Return the rows that these numbers stand for in their batches."""
-    distinct = np.split(segments.unique, segments.unique_splits[1:-1])
-    return np.stack([rows[of_batch] for rows, of_batch in zip(distinct, numbers, strict=True)])
 
 
 def sent_by_shards(rows: Any, tables: list[np.ndarray], shards: int) -> np.ndarray:

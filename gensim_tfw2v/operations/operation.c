@@ -79,7 +79,8 @@ void *workspace(Call *call, enum purpose purpose, size_t bytes) {
         void *memory;
         size_t bytes;
     } spaces[PURPOSES];
-    if (spaces[purpose].bytes < bytes) {
+    if (!spaces[purpose].memory || spaces[purpose].bytes < bytes) {
+        bytes = bytes ? bytes : 1;
         free(spaces[purpose].memory);
         spaces[purpose].memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
         spaces[purpose].bytes = spaces[purpose].memory ? bytes : 0;

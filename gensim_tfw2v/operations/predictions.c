@@ -43,12 +43,14 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
         float *told = all->told + k * all->longest;
         dots(told, hidden[k], all->way, steps, all->table.size);
         for (int32_t i = 0; i < steps; i++) {
-            float wrong = codes[i] ? told[i] : -told[i];
-            wrong = wrong > LARGEST_SCORE ? LARGEST_SCORE : wrong < -LARGEST_SCORE ? -LARGEST_SCORE : wrong;
-            if (all->is_measured) all->loss += log1pf(expf(wrong));
-            told[i] = -wrong;
+            float right = codes[i] ? -told[i] : told[i];
+            right = right > LARGEST_SCORE ? LARGEST_SCORE : right;
+            told[i] = right < -LARGEST_SCORE ? -LARGEST_SCORE : right;
         }
-        for (int32_t i = 0; i < steps; i += LANES) *(wide *)(told + i) = 1.0f / (1.0f + exponential(*(wide *)(told + i)));
+        if (all->is_measured)
+            for (int32_t i = 0; i < steps; i++) all->loss += log1pf(expf(-told[i]));
+        for (int32_t i = 0; i < steps; i += LANES)
+            *(wide *)(told + i) = 1.0f / (1.0f + exponential(*(wide *)(told + i)));
         for (int32_t i = 0; i < steps; i++) told[i] = codes[i] ? told[i] : -told[i];
         add_mixture(gradients[k], (const float *const *)all->way, told, steps, all->table.size);
     }

@@ -86,35 +86,44 @@ static inline void dots(
     for (; k < count; k++) products[k] = dot(vector, rows[k], size);
 }
 
+enum { REGISTERS = 8 }; /* of a sum that is added up at once */
+
+/* Adds to so many registers of a sum, which begin at these places and may overlap. */
+static inline __attribute__((always_inline)) void add_mixture_at(
+    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, const int64_t *places,
+    const int registers
+) {
+    wide parts[REGISTERS];
+    for (int r = 0; r < registers; r++) parts[r] = *(wide *)(sum + places[r]);
+    for (int64_t k = 0; k < count; k++)
+        for (int r = 0; r < registers; r++) parts[r] += weights[k] * *(const wide *)(rows[k] + places[r]);
+    for (int r = 0; r < registers; r++) *(wide *)(sum + places[r]) = parts[r];
+}
+
 /* sum += sum of weights[k] * rows[k] */
 static inline void add_mixture(
     float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
 ) {
-    int64_t i = 0;
-    for (; i + 4 * LANES <= size; i += 4 * LANES) {
-        wide *part = (wide *)(sum + i);
-        wide a = part[0], b = part[1], c = part[2], d = part[3];
-        for (int64_t k = 0; k < count; k++) {
-            const wide *row = (const wide *)(rows[k] + i);
-            a += weights[k] * row[0];
-            b += weights[k] * row[1];
-            c += weights[k] * row[2];
-            d += weights[k] * row[3];
+    if (size < LANES) {
+        for (int64_t k = 0; k < count; k++) add_scaled(sum, weights[k], rows[k], size);
+        return;
+    }
+    for (int64_t begin = 0; begin < size;) {
+        int64_t left = (size - begin + LANES - 1) / LANES;
+        /* The last one overlaps the one before it, and so has to be added to at the same time. */
+        int registers = left == REGISTERS + 1 ? REGISTERS - 1 : left < REGISTERS ? (int)left : REGISTERS;
+        int64_t places[REGISTERS];
+        for (int r = 0; r < registers; r++, begin += LANES)
+            places[r] = begin + LANES <= size ? begin : size - LANES;
+        switch (registers) {
+#define CASE(n)                                                                                                        \
+    case n:                                                                                                            \
+        add_mixture_at(sum, rows, weights, count, places, n);                                                          \
+        break;
+            CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
+#undef CASE
         }
-        part[0] = a, part[1] = b, part[2] = c, part[3] = d;
     }
-    for (; i + LANES <= size; i += LANES) {
-        wide a = *(wide *)(sum + i);
-        for (int64_t k = 0; k < count; k++) a += weights[k] * *(const wide *)(rows[k] + i);
-        *(wide *)(sum + i) = a;
-    }
-    for (; i + 4 <= size; i += 4) {
-        narrow a = *(narrow *)(sum + i);
-        for (int64_t k = 0; k < count; k++) a += weights[k] * *(const narrow *)(rows[k] + i);
-        *(narrow *)(sum + i) = a;
-    }
-    for (; i < size; i++)
-        for (int64_t k = 0; k < count; k++) sum[i] += weights[k] * rows[k][i];
 }
 
 /* bfloat16 is the upper half of float32: rounded to the nearer one, to the even one between two. */

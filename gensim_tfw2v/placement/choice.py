@@ -43,7 +43,6 @@ def choose_place(
     total_words: int,
     epochs: int,
     batch_words: int | None,
-    pairs_a_word: int,
     share_rows: bool,
     options: ClusterOptions,
 ) -> Place:
@@ -60,20 +59,18 @@ def choose_place(
         Passes over it.
     batch_words : int, optional
         The user's own block size.
-    pairs_a_word : int
-        Pairs that a block spells out for each of its words, about.
     share_rows : bool
         Whether blocks in flight on a cluster are to share rows while they are trained.
     """
     if cluster is None:
         threads = min(workers, usable_cores())
-        return Place(choose_block_words(total_words, threads, batch_words, pairs_a_word), None, _local(workers))
+        return Place(choose_block_words(total_words, threads, batch_words), None, _local(workers))
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster)
 
     def block_words_of(in_flight: int) -> int:
-        return choose_block_words(total_words, in_flight, batch_words, pairs_a_word, in_flight, share_rows)
+        return choose_block_words(total_words, in_flight, batch_words, in_flight, share_rows)
 
     in_turn = workers == 1
     concurrency = 1 if in_turn else connection.workers
