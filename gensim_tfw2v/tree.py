@@ -28,9 +28,7 @@ class HuffmanTree:
     def of(cls, keyed_vectors: Any) -> HuffmanTree:
         """Return the tree that gensim's ``create_binary_tree`` stored as ``point`` and ``code`` of each word."""
         # A vocabulary of one word, and words added without rebuilding the tree, have no path.
-        size = len(keyed_vectors)
-        points = [_as_path(point) for point in keyed_vectors.expandos.get("point", [None] * size)[:size]]
-        codes = [_as_path(code) for code in keyed_vectors.expandos.get("code", [None] * size)[:size]]
+        points, codes = (_paths(keyed_vectors, name) for name in ("point", "code"))
         none = np.zeros(0, np.int64)
         return cls(
             nodes=np.concatenate([none, *points]).astype(np.int32),
@@ -41,6 +39,12 @@ class HuffmanTree:
     def path_lengths(self) -> Int32Array:
         """Return the code length of every word."""
         return np.diff(self.offsets)
+
+
+def _paths(keyed_vectors: Any, attribute: str) -> list[Int64Array]:
+    """Return what each word has of this attribute."""
+    stored = list(keyed_vectors.expandos.get(attribute, ()))[: len(keyed_vectors)]
+    return [_as_path(path) for path in stored + [None] * (len(keyed_vectors) - len(stored))]
 
 
 def _as_path(values: Any) -> Int64Array:

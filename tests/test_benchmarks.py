@@ -183,6 +183,8 @@ def test_sweep_trains_with_the_package_as_a_commit_has_it(tmp_path: Path) -> Non
     here, repository = Path(checkout.ROOT), tmp_path / "repository"
     shutil.copytree(here / "benchmarks", repository / "benchmarks", ignore=shutil.ignore_patterns("results"))
     shutil.copytree(here / "gensim_tfw2v", repository / "gensim_tfw2v", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in (".gitignore", "setup.py", "pyproject.toml", "README.md", "LICENSE"):  # so that it is compiled
+        shutil.copy(here / name, repository)
     module = repository / "gensim_tfw2v" / "word2vec.py"
     module.write_text(module.read_text() + "\nraise RuntimeError('an old bug')\n")
     git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.com")

@@ -117,3 +117,10 @@ def test_a_tree_that_was_never_built_has_empty_ways() -> None:
     model.build_vocab_from_freq({"a": 2, "b": 1})
     ways = ways_down_the_tree(np.array([1, 0, 1], np.int32), HuffmanTree.of(model.wv))
     assert [way(ways, number) for number in ways.words.tolist()] == [([], [])] * 3
+
+
+def test_words_that_vectors_were_added_for_have_no_way() -> None:
+    model = model_of(MIXED)
+    model.wv.add_vectors(["another"], np.zeros((1, model.vector_size), np.float32))
+    word = np.array([len(MIXED)], np.int32)
+    assert way(ways_down_the_tree(word, HuffmanTree.of(model.wv)), 0) == ([], [])
