@@ -74,7 +74,9 @@ class TrainingPlan(CorpusReading):
             half_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
             tiled=multiplies_tiles(),
         )
-        bound_rates = choose_update_bound(self.negative) if self.update_bound is None else self.update_bound
+        bound_rates = self.update_bound
+        if bound_rates is None:
+            bound_rates = choose_update_bound(bool(self.sg), self.negative)
         settings = StepSettings(
             skip_gram=bool(self.sg),
             mean_context=bool(self.cbow_mean),

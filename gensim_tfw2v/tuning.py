@@ -27,7 +27,7 @@ _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and 
 _MOST_RUN_TOKENS = 512
 _REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
-# Longest steps, in learning rates. Scores say so; without negatives all that words are told comes from the tree.
+# Longest steps, in learning rates, the second of skip-gram that is told all by the tree. Scores say so.
 _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 # Converting numbers costs operations that small products do not earn back: those of batches with fewer tokens, unless
 # longer vectors make up for that.
@@ -174,9 +174,9 @@ def negatives_hit_targets(kept_counts: npt.NDArray[np.float64], drawn_shares: np
     return float(kept_counts @ drawn_shares) > _RARE_HIT * float(kept_counts.sum())
 
 
-def choose_update_bound(negative: int) -> float:
+def choose_update_bound(skip_gram: bool, negative: int) -> float:
     """Return the longest step that a batch may move a vector by, in learning rates."""
-    return _UPDATE_BOUND if negative else _TREE_UPDATE_BOUND
+    return _TREE_UPDATE_BOUND if skip_gram and not negative else _UPDATE_BOUND
 
 
 def choose_compute_dtype(batch_tokens: int, vector_size: int, fast_bfloat16: bool) -> str:

@@ -209,7 +209,8 @@ def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
 
 
 def test_steps_are_shorter_where_the_tree_alone_is_trained() -> None:
-    assert choose_update_bound(0) < choose_update_bound(1) == choose_update_bound(20)
+    assert choose_update_bound(True, 0) < choose_update_bound(True, 1) == choose_update_bound(True, 20)
+    assert choose_update_bound(False, 0) == choose_update_bound(False, 5) == choose_update_bound(True, 5)
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])

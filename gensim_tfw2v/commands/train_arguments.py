@@ -359,7 +359,7 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         type=positive_number,
         help="longest step that a batch may move a vector by, in multiples of alpha "
-        "(default: 20, or 7 with hierarchical softmax alone)",
+        "(default: 20, or 7 for skip-gram with hierarchical softmax alone)",
     )
     add(
         "--compute-dtype",
