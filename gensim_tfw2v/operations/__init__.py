@@ -24,7 +24,11 @@ def operations() -> Any:
             f"the package's operations for TensorFlow are not compiled: there is no {path}. "
             "`pip install .` in the package's checkout compiles them, as does `python setup.py build_ext --inplace`"
         )
-    return load_tensorflow().load_op_library(str(path))
+    tensorflow = load_tensorflow()
+    found = tensorflow.load_op_library(str(path))
+    if not hasattr(found, "tfw2v_gather_rows"):
+        raise ImportError(f"TensorFlow {tensorflow.__version__} lacks what {path} is made with; 2.16 to 2.21 have it")
+    return found
 
 
 def library_path() -> Path:
