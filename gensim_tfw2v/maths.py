@@ -12,7 +12,8 @@ so that with S = H Zt the loss and its gradients are
 
 Here are the pairs that come in rectangles: those with negatives, which whole runs share, and with skip-gram's contexts,
 which neighbours share. Words that are predicted by way of rows of their own (CBOW's targets, the tree's nodes) have
-the same formula with N = 1, in `gensim_tfw2v/operations/predictions.c`.
+the same formula with N = 1, or 0 for a node whose score is farther from 0 than `FARTHEST_NODE_SCORE`, in
+`gensim_tfw2v/operations/predictions.c`.
 
 Operands of products may be bfloat16 where labels and weights are float32: what stands between them converts.
 
@@ -24,6 +25,9 @@ Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C ca
 from __future__ import annotations
 
 import tensorflow as tf
+
+# As in word2vec, which has no value of the sigmoid for larger ones, and where vectors stop growing by that.
+FARTHEST_NODE_SCORE = 6.0
 
 
 def scores(rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:

@@ -12,6 +12,7 @@ it: from then on TensorFlow makes a copy for whoever reads the variable, here as
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -218,7 +219,7 @@ class _Step:
 
     def _predict(self, table: tf.Tensor, hidden: tf.Tensor, ways: Ways) -> tf.Tensor:
         """Have hidden vectors [R, B, D] predict words by way of rows that move at once; return their gradients."""
-        busy = self.rates.busy_nodes if ways is self.block.tree else 0
+        down_the_tree = ways is self.block.tree
         gradients, loss = operations().tfw2v_predict_words(
             table=table,
             hidden=hidden,
@@ -229,9 +230,10 @@ class _Step:
             passed=ways.rows,
             codes=ways.codes,
             offsets=ways.offsets,
-            busy=busy,
+            busy=self.rates.busy_nodes if down_the_tree else 0,
             every_context=self.objective.skip_gram,
             rate=self.learning_rate,
+            farthest=maths.FARTHEST_NODE_SCORE if down_the_tree else math.inf,
             measured=self.measured,
         )
         self.losses.append(loss)

@@ -2,7 +2,8 @@
 
 Nothing here shares code with the package. Hidden vectors are those of the tables when a batch begins. The tree's nodes,
 and the output rows of CBOW's targets, take a step for each word that is predicted, one after the other; what is left of
-a batch, negatives above all, is summed by row, and each row then makes one bounded step.
+a batch, negatives above all, is summed by row, and each row then makes one bounded step. As in gensim, a node whose
+score is far from 0 is told nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ def sigmoid(value: float) -> float:
     return 1.0 / (1.0 + np.exp(-value))
 
 
+FARTHEST_NODE_SCORE = 6.0
 MOST_TOGETHER = 16  # tokens that predict a word by way of the same version of its rows
 
 
@@ -44,6 +46,7 @@ class ReferenceModel:
     bound: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     bounded_rows: int = 0  # of the last batch
+    closest_call: float = np.inf  # how near a node's score has been to where it would, or would not, have counted
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
@@ -104,6 +107,10 @@ class ReferenceModel:
                 score = float(vector @ self._hidden_vectors[token])
                 self._loss += np.logaddexp(0.0, score if code else -score)
                 gradient = (1 - code) - sigmoid(score)
+                if table == "nodes":
+                    beyond = abs(score) - FARTHEST_NODE_SCORE
+                    self.closest_call = min(self.closest_call, abs(beyond))
+                    gradient *= beyond < 0
                 self._errors[token] += gradient * vector
                 steps += learning_rate * gradient * self._hidden_vectors[token]
             vector += steps

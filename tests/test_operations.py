@@ -353,6 +353,7 @@ class Prediction(NamedTuple):
     every_context: bool
     rate: float = 0.05
     busy: int = 0
+    farthest: float = np.inf
     measured: bool = True
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
@@ -370,6 +371,7 @@ class Prediction(NamedTuple):
             busy=self.busy,
             every_context=self.every_context,
             rate=self.rate,
+            farthest=self.farthest,
             measured=self.measured,
         )
         assert loss.shape == ()
@@ -390,7 +392,8 @@ class Prediction(NamedTuple):
                         row, code = self.passed[step], self.codes[step]
                         score = np.clip(hidden[run, token] @ rows[row], -LARGEST_SCORE, LARGEST_SCORE)
                         loss += np.logaddexp(0, score if code else -score)
-                        told.append((token, 1 / (1 + np.exp(-score)) - (1 - code), row))
+                        if abs(score) < self.farthest:
+                            told.append((token, 1 / (1 + np.exp(-score)) - (1 - code), row))
                 for token, wrong, row in told:
                     gradients[run, token] += wrong * rows[row]
                 for token, wrong, row in told:
@@ -476,6 +479,17 @@ def test_a_prediction_that_is_not_measured_has_no_loss_and_trains_as_one_that_is
         rows.append(table.read())
         check_prediction(asked)
     np.testing.assert_array_equal(*rows)
+
+
+@of_every_size
+@EVERY_OR_OWN
+def test_scores_far_from_zero_move_nothing(size: int, every_context: bool) -> None:
+    usual = prediction(size, every_context, scale=3.0)
+    before = normal(ROWS, size, seed=5)
+    farthest = float(np.median(np.abs(usual.hidden @ before.T)))
+    asked = usual._replace(farthest=farthest)
+    assert not np.allclose(asked.in_loops(before)[2], usual.in_loops(before)[2])
+    check_prediction(asked)
 
 
 @EVERY_OR_OWN

@@ -134,7 +134,9 @@ def assert_moves_rows_as_plain_loops_do(
     prepared = prepare(maker, work)
     assert prepared is not None
     locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
-    tables = [rng.normal(0, 0.8, (vocabulary, 4)).astype(np.float32) for _ in range(3)]
+    # Where numbers are exact enough to tell, nodes so long that some of their scores are too far from 0 to count.
+    spreads = (0.8, 0.8, 2.4 if compute_dtype == "float32" else 0.8)
+    tables = [rng.normal(0, spread, (vocabulary, 4)).astype(np.float32) for spread in spreads]
     trained = ModelTables(
         tables[0].copy(), tables[1].copy() if negative else None, tables[2].copy() if tree else None, locks
     )
@@ -175,6 +177,7 @@ def assert_moves_rows_as_plain_loops_do(
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
         bounded_rows.append(expected.bounded_rows)
     tolerance = TOLERANCES[compute_dtype]
+    assume(expected.closest_call > 10 * tolerance)
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
     if negative:
         np.testing.assert_allclose(trained.outputs, expected.outputs, atol=tolerance)

@@ -17,12 +17,13 @@ typedef struct {
        others have just written: from row `first_busy` on. */
     float *busy;
     int64_t first_busy;
-    float rate;
+    float rate, farthest; /* Scores at least so far from 0 move nothing. */
     bool is_measured;
     double loss;
     int64_t longest; /* way, rounded up to whole registers */
     float **way;     /* [longest] */
     float *told;     /* [MOST_TOGETHER, longest], scores, and then gradients by them */
+    float *counts;   /* [longest], 1 where a score moves vectors, 0 where it is too far from 0 */
 } Prediction;
 
 static float *place_of(const Prediction *all, int32_t row) {
@@ -43,6 +44,7 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
         float *told = all->told + k * all->longest;
         dots(told, hidden[k], all->way, steps, all->table.size);
         for (int32_t i = 0; i < steps; i++) {
+            all->counts[i] = fabsf(told[i]) >= all->farthest ? 0.0f : 1.0f;
             float right = codes[i] ? -told[i] : told[i];
             right = right > LARGEST_SCORE ? LARGEST_SCORE : right;
             told[i] = right < -LARGEST_SCORE ? -LARGEST_SCORE : right;
@@ -51,7 +53,7 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
             for (int32_t i = 0; i < steps; i++) all->loss += log1pf(expf(-told[i]));
         for (int32_t i = 0; i < steps; i += LANES)
             *(wide *)(told + i) = 1.0f / (1.0f + exponential(*(wide *)(told + i)));
-        for (int32_t i = 0; i < steps; i++) told[i] = codes[i] ? told[i] : -told[i];
+        for (int32_t i = 0; i < steps; i++) told[i] = all->counts[i] * (codes[i] ? told[i] : -told[i]);
         add_mixture(gradients[k], (const float *const *)all->way, told, steps, all->table.size);
     }
     for (int32_t i = 0; i < steps; i++) {
@@ -84,17 +86,18 @@ static void write_busy_rows(const Prediction *all) {
 }
 
 /* table, hidden [runs, tokens, size], words [batches, runs, places], left, right [batches, runs, tokens], batch,
-   passed, codes, offsets, busy, every_context, rate, measured → gradients as hidden, loss
+   passed, codes, offsets, busy, every_context, rate, farthest, measured → gradients as hidden, loss
 
    A token's hidden vector predicts every context of it, or the token's own word if it has contexts. */
 static void predict_batch(Call *call) {
-    enum { TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, PASSED, CODES, OFFSETS, BUSY, EVERY_CONTEXT, RATE, MEASURED };
+    enum { TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, PASSED, CODES, OFFSETS, BUSY, EVERY_CONTEXT, RATE, FARTHEST, MEASURED };
     Prediction all = {
         .table = table_of(call, TABLE),
         .passed = integers(call, PASSED),
         .codes = integers(call, CODES),
         .offsets = integers(call, OFFSETS),
         .rate = *floats(call, RATE),
+        .farthest = *floats(call, FARTHEST),
         .is_measured = *booleans(call, MEASURED),
     };
     int64_t batch = *integers(call, BATCH), size = all.table.size;
@@ -108,7 +111,8 @@ static void predict_batch(Call *call) {
     for (int64_t number = 0; number < runs * places; number++)
         all.longest = largest(all.longest, all.offsets[words[number] + 1] - all.offsets[words[number]]);
     all.longest = (all.longest + LANES - 1) / LANES * LANES;
-    all.told = workspace(call, FOR_VECTORS, (size_t)(MOST_TOGETHER * all.longest) * sizeof(float));
+    all.told = workspace(call, FOR_VECTORS, (size_t)((MOST_TOGETHER + 1) * all.longest) * sizeof(float));
+    all.counts = all.told + MOST_TOGETHER * all.longest;
     all.way = workspace(call, FOR_POINTERS, (size_t)all.longest * sizeof(float *));
     if (!gradients || !loss || !all.told || !all.way || !copy_busy_rows(call, &all, *integers(call, BUSY))) return;
     memset(gradients, 0, (size_t)(runs * tokens * size) * sizeof(float));
@@ -140,7 +144,7 @@ static void predict_batch(Call *call) {
     *loss = (float)all.loss;
 }
 
-OPERATION(run_predict, 13, 2, predict_batch)
+OPERATION(run_predict, 14, 2, predict_batch)
 
 void register_prediction_operations(void) {
     register_operation(
@@ -148,7 +152,7 @@ void register_prediction_operations(void) {
         (const char *[]){
             "table: float", "hidden: float", "words: int32", "left: int32", "right: int32", "batch: int32",
             "passed: int32", "codes: int32", "offsets: int32", "busy: int32", "every_context: bool", "rate: float",
-            "measured: bool", NULL
+            "farthest: float", "measured: bool", NULL
         },
         (const char *[]){"gradients: float", "loss: float", NULL}, (const char *[]){NULL}, run_predict
     );
