@@ -103,7 +103,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
             words, in_flight = total_words or 0, pipeline.in_flight
             share_rows = can_share_rows(len(self.wv), job.skip_gram, job.hierarchical_softmax)
             self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
-            parts, rows = choose_sharing(self.block_words, in_flight, share_rows)
+            parts, rows = choose_sharing(self.block_words, words, in_flight, share_rows)
             self.sharing = Sharing(
                 pipeline.parts or parts, rows if pipeline.common_rows is None else pipeline.common_rows
             )

@@ -34,8 +34,11 @@ _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
-# Where blocks in flight share the changes of common rows, it is their parts that have together at most as many words.
-_MOST_SHARING_BLOCK_WORDS, _MOST_PARTS, _COMMON_ROWS = 65_536, 4, 512
+# Blocks in flight that do not know of each other's changes have together at most as many words, and in large corpora
+# twice as many: one of so many parts of an epoch.
+_WORDS_IN_FLIGHT, _IN_FLIGHT_PARTS = 131_072, 64
+# Where they share the changes of common rows, that goes for their parts, and blocks may have more.
+_MOST_PARTS, _SHARING_BLOCKS_PARTS, _COMMON_ROWS = 8, 8, 512
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 
@@ -228,11 +231,21 @@ def choose_block_words(
     """
     if batch_words is not None:
         return batch_words
-    most = _MOST_BLOCK_WORDS // in_flight
+    unshared = _words_in_flight(total_words) // in_flight
+    most = min(unshared, _MOST_BLOCK_WORDS)
     if share_rows and in_flight > 1:
-        most = max(most, min(_MOST_SHARING_BLOCK_WORDS, _MOST_PARTS * most))
-    words = min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most)
-    return max(1, words)
+        of_epoch = total_words // (_SHARING_BLOCKS_PARTS * in_flight)
+        most = max(most, min(_MOST_PARTS * unshared, of_epoch, _MOST_BLOCK_WORDS))
+    words = max(1, min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most))
+    if in_flight > 1 and total_words:
+        # As many for each, so that none is left over which all others would wait for at the end of an epoch.
+        words = -(-total_words // (-(-total_words // (words * in_flight)) * in_flight))
+    return words
+
+
+def _words_in_flight(total_words: int) -> int:
+    """Return how many words at most are trained at a time without knowing of each other's changes."""
+    return min(max(_WORDS_IN_FLIGHT, total_words // _IN_FLIGHT_PARTS), 2 * _WORDS_IN_FLIGHT)
 
 
 def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
@@ -243,9 +256,9 @@ def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
     return words >= _SMALL_VOCABULARY and (skip_gram or not tree)
 
 
-def choose_sharing(block_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
+def choose_sharing(block_words: int, total_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
     """Return after how many parts of a block its changes of common rows are shared, and how many those are."""
-    parts = min(round(block_words * in_flight / _MOST_BLOCK_WORDS), _MOST_PARTS)
+    parts = min(round(block_words * in_flight / _words_in_flight(total_words)), _MOST_PARTS)
     return (parts, _COMMON_ROWS) if share_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 

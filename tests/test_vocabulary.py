@@ -256,17 +256,42 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 
 
 @pytest.mark.parametrize(
-    ("in_flight", "block_words", "parts"),
-    [(2, 65_536, 1), (4, 65_536, 2), (8, 65_536, 4), (16, 32_768, 4), (99, 5292, 4)],
+    ("words", "in_flight", "parts"),
+    [
+        (10**9, 2, 1),
+        (10**9, 4, 2),
+        (10**9, 8, 4),
+        (10**9, 16, 8),
+        (10**9, 99, 8),
+        (4_000_000, 2, 2),
+        (4_000_000, 8, 4),
+        (4_000_000, 16, 4),
+    ],
 )
 def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
-    in_flight: int, block_words: int, parts: int
+    words: int, in_flight: int, parts: int
 ) -> None:
-    assert choose_block_words(10**9, in_flight, None, in_flight, share_rows=True) == block_words
-    found, rows = choose_sharing(block_words, in_flight, share_rows=True)
+    block_words = choose_block_words(words, in_flight, None, in_flight, share_rows=True)
+    found, rows = choose_sharing(block_words, words, in_flight, share_rows=True)
     assert found == parts
     assert (rows > 0) == (parts > 1)
-    assert block_words // parts <= choose_block_words(10**9, in_flight, None, in_flight)
+    assert block_words // parts <= 1.01 * choose_block_words(words, in_flight, None, in_flight)
+    assert block_words * in_flight <= 1.01 * words / 8
+
+
+@pytest.mark.parametrize("share_rows", [True, False])
+@pytest.mark.parametrize("in_flight", [2, 3, 16])
+@pytest.mark.parametrize("words", [1, 99_999, 4_000_000, 17_173_640])
+def test_all_workers_have_as_many_blocks_in_an_epoch(words: int, in_flight: int, share_rows: bool) -> None:
+    block_words = choose_block_words(words, in_flight, None, in_flight, share_rows)
+    blocks = -(-words // block_words)
+    assert blocks % in_flight == 0 or words < in_flight
+
+
+def test_twice_as_many_words_are_in_flight_in_a_large_corpus() -> None:
+    small, large, larger = (16 * choose_block_words(words, 16, None, 16) for words in (10**6, 2 * 10**7, 10**9))
+    assert small < 2**17 < large < 1.01 * 2**18
+    assert larger < 1.01 * 2**18
 
 
 @pytest.mark.parametrize(
@@ -286,13 +311,14 @@ def test_small_vocabularies_and_cbow_through_the_tree_share_no_rows(
 
 @pytest.mark.parametrize(("in_flight", "share_rows"), [(1, True), (16, False)])
 def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(in_flight: int, share_rows: bool) -> None:
-    assert choose_sharing(131_072, in_flight, share_rows) == (1, 0)
-    assert choose_block_words(10**9, in_flight, None, in_flight, share_rows) == 131_072 // in_flight
+    words = 4 * 10**6
+    assert choose_sharing(131_072, words, in_flight, share_rows) == (1, 0)
+    assert 0.98 < choose_block_words(words, in_flight, None, in_flight, share_rows) * in_flight / 131_072 <= 1
 
 
 def test_small_blocks_have_few_parts() -> None:
-    assert choose_sharing(8_192, 16, share_rows=True) == (1, 0)
-    assert choose_sharing(16_384, 16, share_rows=True)[0] == 2
+    assert choose_sharing(8_192, 10**6, 16, share_rows=True) == (1, 0)
+    assert choose_sharing(16_384, 10**6, 16, share_rows=True)[0] == 2
 
 
 @pytest.mark.parametrize(

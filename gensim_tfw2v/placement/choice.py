@@ -80,7 +80,7 @@ def choose_place(
     if overlap and not in_turn:  # a block that is pulled while another is trained lacks that one's changes
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
-    sharing = Sharing(*choose_sharing(block_words, concurrency, share_rows))
+    sharing = Sharing(*choose_sharing(block_words, total_words, concurrency, share_rows))
     # What blocks in flight do not know of each other is far more than rounding; one after the other, they can be exact.
     row_type = options.dtype or ("float32" if in_turn else "bfloat16")
 
