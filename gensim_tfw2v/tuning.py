@@ -237,7 +237,7 @@ def choose_block_words(
         of_epoch = total_words // (_SHARING_BLOCKS_PARTS * in_flight)
         most = max(most, min(_MOST_PARTS * unshared, of_epoch, _MOST_BLOCK_WORDS))
     words = max(1, min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most))
-    if in_flight > 1 and total_words:
+    if 1 < in_flight <= total_words // words:
         # As many for each, so that none is left over which all others would wait for at the end of an epoch.
         words = -(-total_words // (-(-total_words // (words * in_flight)) * in_flight))
     return words

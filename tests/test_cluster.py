@@ -48,7 +48,7 @@ def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("workers", "overlap", "words"), [(1, None, 131_072), (1, True, 131_072), (2, None, 65_536)])
+@pytest.mark.parametrize(("workers", "overlap", "words"), [(1, None, 131_072), (1, True, 131_072), (2, None, 62_500)])
 def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
     workers: int, overlap: bool | None, words: int
 ) -> None:

@@ -281,11 +281,15 @@ def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_bl
 
 @pytest.mark.parametrize("share_rows", [True, False])
 @pytest.mark.parametrize("in_flight", [2, 3, 16])
-@pytest.mark.parametrize("words", [1, 99_999, 4_000_000, 17_173_640])
+@pytest.mark.parametrize("words", [160_000, 4_000_000, 17_173_640])
 def test_all_workers_have_as_many_blocks_in_an_epoch(words: int, in_flight: int, share_rows: bool) -> None:
     block_words = choose_block_words(words, in_flight, None, in_flight, share_rows)
-    blocks = -(-words // block_words)
-    assert blocks % in_flight == 0 or words < in_flight
+    assert -(-words // block_words) % in_flight == 0
+
+
+@pytest.mark.parametrize("words", [0, 1, 10_000, 131_071])
+def test_a_small_corpus_is_not_cut_into_less_than_usual_for_the_sake_of_all_workers(words: int) -> None:
+    assert choose_block_words(words, 16, None, 16) == 8_192
 
 
 def test_twice_as_many_words_are_in_flight_in_a_large_corpus() -> None:
