@@ -16,11 +16,11 @@ def test_one_block_is_alone_at_first_and_more_join_as_blocks_are_done(blocks_in_
 
 
 def test_the_longer_the_training_the_longer_the_start() -> None:
-    assert allowed_one_by_one(GradualStart(3, 9000), 70) == [1] * 30 + [2] * 30 + [3] * 10
+    assert allowed_one_by_one(GradualStart(3, 18_000), 70) == [1] * 30 + [2] * 30 + [3] * 10
 
 
-def test_sixteen_are_in_flight_after_a_twentieth_of_the_training() -> None:
-    allowed = allowed_one_by_one(GradualStart(16, 9000), 451)
+def test_sixteen_are_in_flight_after_a_fortieth_of_the_training() -> None:
+    allowed = allowed_one_by_one(GradualStart(16, 18_000), 451)
     assert allowed[449] == 15
     assert allowed[450] == 16
 
