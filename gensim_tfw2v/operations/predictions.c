@@ -90,7 +90,9 @@ static void write_busy_rows(const Prediction *all) {
 
    A token's hidden vector predicts every context of it, or the token's own word if it has contexts. */
 static void predict_batch(Call *call) {
-    enum { TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, PASSED, CODES, OFFSETS, BUSY, EVERY_CONTEXT, RATE, FARTHEST, MEASURED };
+    enum {
+        TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, PASSED, CODES, OFFSETS, BUSY, EVERY_CONTEXT, RATE, FARTHEST, MEASURED
+    };
     Prediction all = {
         .table = table_of(call, TABLE),
         .passed = integers(call, PASSED),
