@@ -34,11 +34,10 @@ _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
-# Blocks in flight that do not know of each other's changes have together at most as many words, and in large corpora
-# twice as many: one of so many parts of an epoch.
-_WORDS_IN_FLIGHT, _IN_FLIGHT_PARTS = 131_072, 64
-# Where they share the changes of common rows, that goes for their parts, and blocks may have more.
-_MOST_PARTS, _SHARING_BLOCKS_PARTS, _COMMON_ROWS = 8, 8, 512
+# Words in flight that do not know of each other's changes: this share of an epoch, between these limits.
+_IN_FLIGHT_SHARE, _LEAST_IN_FLIGHT, _MOST_IN_FLIGHT = 1 / 64, 131_072, 262_144
+# Where blocks share the changes of common rows, that goes for their parts; blocks are together at most this share.
+_SHARING_SHARE, _MOST_PARTS, _COMMON_ROWS = 1 / 8, 8, 512
 _BLOCKS_PER_WORKER = 4  # so that workers finish an epoch together
 _BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 
@@ -234,18 +233,19 @@ def choose_block_words(
     unshared = _words_in_flight(total_words) // in_flight
     most = min(unshared, _MOST_BLOCK_WORDS)
     if share_rows and in_flight > 1:
-        of_epoch = total_words // (_SHARING_BLOCKS_PARTS * in_flight)
+        of_epoch = int(total_words * _SHARING_SHARE) // in_flight
         most = max(most, min(_MOST_PARTS * unshared, of_epoch, _MOST_BLOCK_WORDS))
     words = max(1, min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most))
     if 1 < in_flight <= total_words // words:
         # As many for each, so that none is left over which all others would wait for at the end of an epoch.
-        words = -(-total_words // (-(-total_words // (words * in_flight)) * in_flight))
+        rounds = math.ceil(total_words / (words * in_flight))
+        words = math.ceil(total_words / (rounds * in_flight))
     return words
 
 
 def _words_in_flight(total_words: int) -> int:
     """Return how many words at most are trained at a time without knowing of each other's changes."""
-    return min(max(_WORDS_IN_FLIGHT, total_words // _IN_FLIGHT_PARTS), 2 * _WORDS_IN_FLIGHT)
+    return min(max(int(total_words * _IN_FLIGHT_SHARE), _LEAST_IN_FLIGHT), _MOST_IN_FLIGHT)
 
 
 def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
