@@ -310,7 +310,12 @@ def test_small_vocabularies_and_cbow_through_the_tree_share_no_rows(
 
 @pytest.mark.parametrize(
     ("words", "in_flight", "share_rows", "block_words"),
-    [(4_000_000, 1, True, 131_072), (4_000_000, 16, False, 8_065), (10**9, 1, True, 131_072), (10**9, 16, False, 16_383)],
+    [
+        (4_000_000, 1, True, 131_072),
+        (4_000_000, 16, False, 8_065),
+        (10**9, 1, True, 131_072),
+        (10**9, 16, False, 16_383),
+    ],
 )
 def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(
     words: int, in_flight: int, share_rows: bool, block_words: int

@@ -1,0 +1,96 @@
+"""Tables, random arrays and windows that operations are tried on, and how plain loops move rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.operations import operations
+from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+
+tf = load_tensorflow()
+
+# Less than a register, whole ones, some more than one, and as many as sums are kept in, and one more.
+SIZES = [1, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 127, 129, 143, 144, 145, 300]
+NO_FACTORS = np.zeros(0, np.float32)
+ROWS, BATCHES, BATCH = 11, 3, 1
+
+of_every_size = pytest.mark.parametrize("size", SIZES)
+
+
+class Table:
+    """A table whose rows operations may move."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        with tf.device("/CPU:0"):
+            self._variable = tf.Variable(tf.raw_ops.DeepCopy(x=values), trainable=False)
+
+    @property
+    def memory(self) -> Any:
+        """The variable's memory, and not a copy of it."""
+        return tf.raw_ops.ReadVariableOp(resource=self._variable.handle, dtype=tf.float32)
+
+    def read(self) -> np.ndarray:
+        """Return all its rows."""
+        rows = np.arange(self._variable.shape[0], dtype=np.int32)
+        values: np.ndarray = operations().tfw2v_read_rows(table=self.memory, rows=rows).numpy()
+        return values
+
+
+class Windows(NamedTuple):
+    """Runs of sentences and how far tokens see within them."""
+
+    left: np.ndarray  # [batches, runs, tokens]
+    right: np.ndarray
+    window: int
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    """Return normal random numbers of float32."""
+    return np.random.default_rng((seed, *shape)).normal(size=shape).astype(np.float32)
+
+
+def numbers_below(most: int, *shape: int, seed: int = 0) -> np.ndarray:
+    """Return random numbers, so few that many come more than once."""
+    return np.random.default_rng((seed, *shape)).integers(0, most, shape).astype(np.int32)
+
+
+def windows_of(runs: int, tokens: int, window: int, seed: int = 0) -> Windows:
+    """Return windows of tokens in sentences of 1 to 3 times the window, as far as these reach, or less far."""
+    rng = np.random.default_rng(seed)
+    total, left, right = BATCHES * runs * tokens, [], []
+    while len(left) < total:
+        length = int(rng.integers(1, 3 * window + 1))
+        reach = rng.integers(1, window + 1, length) if rng.random() < 0.5 else np.full(length, window)
+        left += np.minimum(reach, np.arange(length)).tolist()
+        right += np.minimum(reach, np.arange(length)[::-1]).tolist()
+    return Windows(*(np.array(side[:total], np.int32).reshape(BATCHES, runs, tokens) for side in (left, right)), window)
+
+
+def contexts_of(windows: Windows, run: int, token: int) -> list[int]:
+    """Return the places of the widened run that are contexts of a token."""
+    own = token + windows.window
+    first, last = own - windows.left[BATCH, run, token], own + windows.right[BATCH, run, token]
+    return [place for place in range(first, last + 1) if place != own]
+
+
+def moved(
+    table: np.ndarray, sums: dict[int, np.ndarray], rate: float, bound: float, factors: np.ndarray
+) -> tuple[np.ndarray, list[int]]:
+    """Return a table moved against sums of gradients, how many rows moved, and how many by less than they should."""
+    after, shortened = table.astype(np.float64), 0
+    for row, gradient in sums.items():
+        step = rate * gradient
+        length = np.sqrt((step * step).sum())
+        if length > bound:
+            step = step * bound / length
+            shortened += 1
+        after[row] -= step * (factors[row % len(factors)] if len(factors) else 1.0)
+    return after, [len(sums), shortened]
+
+
+def median_step(sums: dict[int, np.ndarray], rate: float) -> float:
+    """Return a bound that half of the steps are longer than."""
+    return float(np.median([rate * np.linalg.norm(gradient) for gradient in sums.values()])) * 1.0001
