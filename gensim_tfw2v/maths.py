@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-# As in word2vec, which has no value of the sigmoid for larger ones, and where vectors stop growing by that.
+# As in word2vec, whose table of the sigmoid ends there.
 FARTHEST_NODE_SCORE = 6.0
 
 
