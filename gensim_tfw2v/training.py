@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 from gensim_tfw2v.chunk_reader import ChunkReader
 from gensim_tfw2v.corpus import Chunk, Source
@@ -14,6 +17,7 @@ from gensim_tfw2v.progress import EpochProgress, ProgressObserver
 from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
 _SECONDS_BETWEEN_REPORTS = 0.2
+_MOST_EPOCHS_AT_ONCE = 2  # that workers are at, or that the caller is not done with
 
 
 @dataclass(frozen=True)
@@ -69,23 +73,31 @@ class _Epoch:
     plan: EpochPlan
     reader: ChunkReader
     placement: Placement
+    workers: int  # that have not left it
+    left: SimpleQueue[None] = field(default_factory=SimpleQueue)  # something is in it once all have, or are to
     tally: EpochTally = field(default_factory=EpochTally)
     lock: threading.Lock = field(default_factory=threading.Lock)
     turn: threading.Lock = field(default_factory=threading.Lock)  # to take a chunk: rates follow the chunks' order
-    failure: BaseException | None = None
     begun_examples: int = 0
     begun_words: int = 0
     learning_rate: float = 0.0
 
     def work(self) -> None:
         """Train one chunk after the other until none is left, or until told to stop."""
-        try:
-            while (task := self._await_task()) is not None:
-                self._train(*task)
-        except BaseException as failure:
-            with self.lock:
-                self.failure = self.failure or failure
-            self.reader.stop()
+        while (task := self._await_task()) is not None:
+            self._train(*task)
+
+    def leave(self) -> None:
+        """Count one worker less."""
+        with self.lock:
+            self.workers -= 1
+            if not self.workers:
+                self.left.put(None)
+
+    def stop(self) -> None:
+        """Let nobody take a further chunk."""
+        self.reader.stop()
+        self.left.put(None)
 
     def _await_task(self) -> tuple[Chunk, float, float] | None:
         """Return the next task, the time it took to come added to the tally."""
@@ -165,40 +177,129 @@ class _Epoch:
             )
 
 
-def train_epoch(
-    plan: EpochPlan,
+class _Epochs:
+    """Epochs one after the other: a worker that finds nothing left of one goes on with the next.
+
+    None is begun before the caller is done with all but the last of those before it. Everybody waits at simple queues
+    alone: an interrupt that strikes the caller in the midst of waiting for a condition may leave its lock behind, held.
+    """
+
+    def __init__(self, plans: Iterable[EpochPlan], source: Source, placement: Placement) -> None:
+        self._plans = iter(plans)
+        self._source = source
+        self._placement = placement
+        self._lock = threading.Lock()  # guards the next four
+        self._latest: deque[_Epoch] = deque(maxlen=_MOST_EPOCHS_AT_ONCE)  # all that anybody is at
+        self._is_wanted = True  # the next one, as a worker has found nothing left of the latest
+        self._permitted = 0  # how many may begin
+        self._is_stopped = False
+        self._failure: BaseException | None = None
+        self._inboxes: list[SimpleQueue[_Epoch | None]] = [SimpleQueue() for _ in range(placement.concurrency)]
+        self.begun: SimpleQueue[_Epoch | None] = SimpleQueue()  # None: no others are begun
+
+    def work(self, worker: int) -> None:
+        """Train epoch after epoch."""
+        try:
+            while (epoch := self._inboxes[worker].get()) is not None:
+                epoch.work()
+                self._want_next_after(epoch)
+                epoch.leave()
+        except BaseException as failure:
+            self._failure = self._failure or failure
+            self.stop()
+
+    def _want_next_after(self, epoch: _Epoch) -> None:
+        if self._is_stopped:
+            return
+        epoch.reader.join()  # its corpus is closed before the epoch ends, or the next one opens it
+        with self._lock:
+            self._is_wanted |= epoch is self._latest[-1]
+            self._begin_if_due()
+
+    def permit_another(self) -> None:
+        """Let an epoch more begin."""
+        with self._lock:
+            self._permitted += 1
+            self._begin_if_due()
+
+    def _begin_if_due(self) -> None:
+        """Begin the next epoch if it is wanted and permitted; whoever calls has the lock."""
+        if not (self._is_wanted and self._permitted) or self._is_stopped:
+            return
+        self._is_wanted = False
+        self._permitted -= 1
+        epoch = None
+        if (plan := next(self._plans, None)) is not None:
+            workers = self._placement.concurrency
+            epoch = _Epoch(plan, ChunkReader(self._source, ahead=workers), self._placement, workers)
+            self._latest.append(epoch)
+            epoch.reader.start()
+        for queue in (*self._inboxes, self.begun):
+            queue.put(epoch)
+
+    def stop(self) -> None:
+        """Let workers take no further chunk."""
+        with self._lock:
+            self._is_stopped = True
+        for queue in (*self._inboxes, self.begun):
+            queue.put(None)
+        for epoch in self._latest:
+            epoch.stop()
+
+    def close(self) -> None:
+        """Wait until every corpus is closed."""
+        for epoch in self._latest:
+            epoch.reader.join()
+
+    def raise_failure(self) -> None:
+        """Raise what made the workers stop, if anything but the caller did."""
+        if self._failure is not None:
+            raise self._failure
+
+
+def train_epochs(
+    plans: Iterable[EpochPlan],
     source: Source,
     placement: Placement,
     observers: Sequence[ProgressObserver],
-) -> EpochTally:
-    """Return what one pass over a corpus trained.
+) -> Generator[tuple[EpochPlan, EpochTally], None, None]:
+    """Yield each epoch's plan and what it trained when its last chunk is; workers may be at the next one by then.
 
     An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
     is raised once they have: the placement then holds everything learnt so far. After that `source` has been abandoned.
+    Closing the iterator stops them as well.
     """
-    reader = ChunkReader(source, ahead=placement.concurrency)
-    epoch = _Epoch(plan, reader, placement)
-    began = time.perf_counter()
-    threads = [threading.Thread(target=epoch.work, name=f"tfw2v-worker-{i}") for i in range(placement.concurrency)]
+    epochs = _Epochs(plans, source, placement)
+    threads = [
+        threading.Thread(target=epochs.work, args=(worker,), name=f"tfw2v-worker-{worker}")
+        for worker in range(placement.concurrency)
+    ]
     try:
-        reader.start()
+        for _ in range(_MOST_EPOCHS_AT_ONCE):
+            epochs.permit_another()
         for thread in threads:
             thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(_SECONDS_BETWEEN_REPORTS)
+        began = time.perf_counter()
+        while (epoch := epochs.begun.get()) is not None:
+            is_over = False
+            while not is_over:
+                with contextlib.suppress(Empty):
+                    epoch.left.get(timeout=_SECONDS_BETWEEN_REPORTS)
+                    is_over = True
                 epoch.tally.seconds = time.perf_counter() - began
                 for observer in observers:
                     observer.advance(epoch.progress())
+            if epoch.workers:
+                break
+            began += epoch.tally.seconds
+            for observer in observers:
+                observer.end_epoch(epoch.progress())
+            yield epoch.plan, epoch.tally
+            epochs.permit_another()
     finally:
-        reader.stop()
+        epochs.stop()
         for thread in threads:
             if thread.ident is not None:  # an interrupt may come before all of them are started
                 thread.join()
-        reader.join()
-        epoch.tally.seconds = time.perf_counter() - began
-    if epoch.failure is not None:
-        raise epoch.failure
-    for observer in observers:
-        observer.end_epoch(epoch.progress())
-    return epoch.tally
+        epochs.close()
+    epochs.raise_failure()

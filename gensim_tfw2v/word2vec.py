@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from timeit import default_timer
@@ -23,7 +23,7 @@ from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wa
 from gensim_tfw2v.server_vectors import check_server_vectors
 from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments, plain_arguments
 from gensim_tfw2v.tensorflow_runtime import check_runs_at_once
-from gensim_tfw2v.training import EpochPlan, EpochTally, train_epoch
+from gensim_tfw2v.training import EpochPlan, EpochTally, train_epochs
 from gensim_tfw2v.training_plan import TrainingPlan
 from gensim_tfw2v.vocabulary import cumulative_table, word_counts
 
@@ -323,19 +323,25 @@ class TFWord2Vec(TrainingPlan):
             observers: list[ProgressObserver] = [shown]
             if log is not None:
                 observers.append(cleanup.enter_context(start_board(self, log, settings, current.look, place.addresses)))
-            for epoch in range(self.epochs):
+
+            def plan(epoch: int) -> EpochPlan:
+                self._warn_of_changes(in_use)
+                return self._epoch_plan(epoch, total_examples, total_words)
+
+            is_looked_at = bool(callbacks) or log is not None  # between epochs, which else follow without a pause
+            for epochs in [[epoch] for epoch in range(self.epochs)] if is_looked_at else [range(self.epochs)]:
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
-                self._warn_of_changes(in_use)
-                plan = self._epoch_plan(epoch, total_examples, total_words)
-                tally = train_epoch(plan, source, current.lent_to_placement(), observers)
-                tallies.append(tally)
-                self._count_epoch(plan, tally, from_file=corpus_file is not None)
-                self.training_report = current.report(sum(tally.raw_words for tally in tallies))
-                if callbacks:  # they may read the model, and change it
-                    current.take_back()
-                else:
-                    current.keep_if_endangered()
+                placement = current.lent_to_placement()
+                with closing(train_epochs(map(plan, epochs), source, placement, observers)) as trained:
+                    for done, tally in trained:
+                        tallies.append(tally)
+                        self._count_epoch(done, tally, from_file=corpus_file is not None)
+                        self.training_report = current.report(sum(tally.raw_words for tally in tallies))
+                        if callbacks:  # they may read the model, and change it
+                            current.take_back()
+                        elif done.epoch + 1 < self.epochs:  # after the last it is brought up to date at once
+                            current.keep_if_endangered()
                 for callback in callbacks:
                     callback.on_epoch_end(self)
         return tallies

@@ -24,7 +24,7 @@ from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.corpus import CacheBudget, IterableSource
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.training import EpochPlan, train_epoch
+from gensim_tfw2v.training import EpochPlan, train_epochs
 from gensim_tfw2v.vocabulary import NegativeSampler
 from gensim_tfw2v.work import ChunkWork, TrainedChunk
 
@@ -165,7 +165,7 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run(heeded_interr
     plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
     corpus = IterableSource(["a"], {"a": 0}, 10, CacheBudget(0, 0))
     with pytest.raises(KeyboardInterrupt):
-        train_epoch(plan, corpus, placement, [])
+        list(train_epochs([plan], corpus, placement, []))
     assert finished.is_set()
 
 

@@ -1,0 +1,146 @@
+"""Epochs one after the other: workers go on with the next one, but never far ahead of the caller."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.chunks import Chunk
+from gensim_tfw2v.corpus import Source
+from gensim_tfw2v.training import EpochPlan, train_epochs
+from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, TrainedChunk
+
+LONGEST_WAIT = 20.0
+CHUNKS = 4
+
+
+class Numbers(Source):
+    """Chunks with nothing in them; tells when a pass is begun while another one is open."""
+
+    def __init__(self) -> None:
+        self.passes = self.open_passes = self.most_open = 0
+        self.was_abandoned = False
+
+    def epoch(self) -> Generator[Chunk, None, None]:
+        self.passes += 1
+        self.open_passes += 1
+        self.most_open = max(self.most_open, self.open_passes)
+        nothing = np.empty(0, np.int32)
+        try:
+            for number in range(CHUNKS):
+                yield Chunk(number, nothing, nothing, 1, 1)
+        finally:
+            self.open_passes -= 1
+
+    def abandon(self) -> None:
+        self.was_abandoned = True
+
+    def close(self) -> None:
+        """Free nothing."""
+
+
+class Recording:
+    """A placement that trains nothing: it remembers the (epoch, chunk) of its work, which a function may delay."""
+
+    can_fail = has_failed = False
+
+    def __init__(self, concurrency: int, meanwhile: Callable[[int, int], None] = lambda *_: None) -> None:
+        self.concurrency = concurrency
+        self.begun: list[tuple[int, int]] = []
+        self.ended: list[tuple[int, int]] = []
+        self._meanwhile = meanwhile
+
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        epoch, chunk = work.entropy
+        self.begun.append((epoch, chunk))
+        self._meanwhile(epoch, chunk)
+        self.ended.append((epoch, chunk))
+        return NOTHING_TRAINED
+
+    def task_figures(self) -> dict[str, dict[str, float]]:
+        return {}
+
+
+def plan(epoch: int) -> EpochPlan:
+    return EpochPlan(epoch, 9, (epoch,), lambda fraction: 0.1, CHUNKS, None, exact_loss=False)
+
+
+def in_order(epochs: int) -> list[tuple[int, int]]:
+    return [(epoch, chunk) for epoch in range(epochs) for chunk in range(CHUNKS)]
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 8])
+def test_every_chunk_of_every_epoch_is_trained_once_and_counted(concurrency: int) -> None:
+    source, placement = Numbers(), Recording(concurrency)
+    done = list(train_epochs(map(plan, range(5)), source, placement, []))
+    assert [of.epoch for of, _ in done] == list(range(5))
+    assert [tally.examples for _, tally in done] == [CHUNKS] * 5
+    assert sorted(placement.ended) == in_order(5)
+    assert (source.passes, source.most_open, source.was_abandoned) == (5, 1, False)
+
+
+def test_one_worker_trains_chunks_in_their_order() -> None:
+    placement = Recording(1)
+    list(train_epochs(map(plan, range(4)), Numbers(), placement, []))
+    assert placement.begun == in_order(4)
+
+
+def test_no_epochs_yield_nothing() -> None:
+    assert list(train_epochs([], Numbers(), Recording(2), [])) == []
+
+
+def test_a_worker_begins_the_next_epoch_while_another_one_is_at_the_last() -> None:
+    is_next_begun = threading.Event()
+
+    def meanwhile(epoch: int, chunk: int) -> None:
+        if epoch == 1:
+            is_next_begun.set()
+        elif chunk == CHUNKS - 1:
+            assert is_next_begun.wait(LONGEST_WAIT)
+
+    placement = Recording(2, meanwhile)
+    tallies = list(train_epochs(map(plan, range(2)), Numbers(), placement, []))
+    assert [tally.examples for _, tally in tallies] == [CHUNKS] * 2
+    assert placement.ended.index((0, CHUNKS - 1)) >= CHUNKS - 1
+
+
+def test_no_epoch_begins_before_the_caller_is_done_with_all_but_the_last_of_those_before_it() -> None:
+    source, placement = Numbers(), Recording(2)
+    for number, _ in enumerate(train_epochs(map(plan, range(6)), source, placement, [])):
+        threading.Event().wait(0.05)  # in which workers get as far as they may
+        assert max(epoch for epoch, _ in placement.begun) <= number + 1
+
+
+def test_an_error_stops_all_workers_and_is_raised_when_they_have_stopped() -> None:
+    def meanwhile(epoch: int, chunk: int) -> None:
+        if (epoch, chunk) == (1, 1):
+            raise ValueError("of the second epoch")
+
+    source, placement = Numbers(), Recording(2, meanwhile)
+    epochs = train_epochs(map(plan, range(1000)), source, placement, [])
+    with pytest.raises(ValueError, match="of the second epoch"):
+        list(epochs)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tfw2v-worker")]
+    assert max(epoch for epoch, _ in placement.begun) == 1
+
+
+def test_an_error_of_the_plans_is_raised() -> None:
+    def failing(epoch: int) -> EpochPlan:
+        if epoch == 2:
+            raise ValueError("no such plan")
+        return plan(epoch)
+
+    with pytest.raises(ValueError, match="no such plan"):
+        list(train_epochs(map(failing, range(5)), Numbers(), Recording(3), []))
+
+
+def test_closing_the_iterator_stops_the_workers() -> None:
+    placement = Recording(2)
+    with closing(train_epochs(map(plan, range(1000)), Numbers(), placement, [])) as epochs:
+        next(epochs)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tfw2v-worker")]
+    assert max(epoch for epoch, _ in placement.begun) <= 2
