@@ -138,12 +138,12 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
         first, end = tf.unstack(span, num=2)
         batches = end - first
         memory = Tables(*map(_memory, tables))
-        codes = _window_codes(block)
+        codes = _window_codes(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
-            figures = _Step(objective, memory, block, rates, lookups, codes, batch).run()
+            number = batch - first
+            figures = _Step(objective, memory, block, rates, lookups, _BatchPlace(number).of(codes), batch).run()
             with tf.control_dependencies(list(figures)):
-                number = batch - first
                 return batch + 1, *(array.write(number, figure) for array, figure in zip(arrays, figures, strict=True))
 
         arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in Figures._fields]
@@ -156,10 +156,11 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
 
 
-def _window_codes(block: BlockTensors) -> tf.Tensor:
-    """Return the row of look-up tables for each token's window and place in its run [S, R, B]."""
-    run_tokens = tf.shape(block.left)[-1]
-    return (block.left * (block.window + 1) + block.right) * run_tokens + tf.range(run_tokens)
+def _window_codes(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
+    """Return the row of look-up tables for each token's window and place in its run [n, R, B], of a span's batches."""
+    left, right = (reach[span[0] : span[1]] for reach in (block.left, block.right))
+    run_tokens = tf.shape(left)[-1]
+    return (left * (block.window + 1) + right) * run_tokens + tf.range(run_tokens)
 
 
 class _Step:
@@ -180,7 +181,7 @@ class _Step:
     ) -> None:
         self.objective, self.memory, self.block, self.rates, self.lookups = objective, memory, block, rates, lookups
         self.batch = _BatchPlace(batch)
-        self.codes = self.batch.of(codes)
+        self.codes = codes
         self.learning_rate = self.batch.of(rates.learning_rates)
         self.measured = self.batch.of(rates.measured)
         self.losses: list[tf.Tensor] = []
@@ -343,14 +344,19 @@ def private_copy(values: tf.Tensor) -> tf.Tensor:
     return tf.raw_ops.DeepCopy(x=values)
 
 
-def read_rows(table: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+def read_rows(table: tf.Tensor, rows: tf.Tensor, number_type: Any = tf.float32) -> tf.Tensor:
     """Return rows [n, D] of a variable, given by its handle, that steps may move."""
-    return operations().tfw2v_read_rows(table=_memory(table), rows=rows)
+    return operations().tfw2v_read_rows(table=_memory(table), rows=rows, T=number_type)
 
 
 def write_rows(table: tf.Tensor, rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """Write rows [n, D] of such a variable; the tensor that is returned is known once they are written."""
     return operations().tfw2v_write_rows(table=_memory(table), rows=rows, values=values)
+
+
+def add_to_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
+    """Add changes [n, D] to rows of such a variable; the tensor that is returned is known once they are added."""
+    return operations().tfw2v_add_rows(table=_memory(table), rows=rows, changes=changes)
 
 
 def _memory(table: tf.Tensor) -> tf.Tensor:

@@ -45,11 +45,29 @@ def test_rows_are_read_and_written_where_they_are(size: int) -> None:
     np.testing.assert_array_equal(table.read(), before)
 
 
-def test_no_rows_are_read_or_written() -> None:
+def test_no_rows_are_read_written_or_added_to() -> None:
     table, none = Table(normal(ROWS, 5)), np.zeros(0, np.int32)
     assert operations().tfw2v_read_rows(table=table.memory, rows=none).shape == (0, 5)
     assert operations().tfw2v_write_rows(table=table.memory, rows=none, values=np.zeros((0, 5), np.float32)) == 0
+    assert operations().tfw2v_add_rows(table=table.memory, rows=none, changes=np.zeros((0, 5), np.float32)) == 0
     np.testing.assert_array_equal(table.read(), normal(ROWS, 5))
+
+
+@of_every_size
+def test_rows_are_read_as_bfloat16(size: int) -> None:
+    values, rows = normal(ROWS, size), np.array([3, 10, 3, 0], np.int32)
+    found = operations().tfw2v_read_rows(table=Table(values).memory, rows=rows, T=tf.bfloat16)
+    np.testing.assert_array_equal(tf.cast(found, tf.float32), in_halves(values[rows]))
+
+
+@of_every_size
+@pytest.mark.parametrize("number_type", ["float32", "bfloat16"])
+def test_changes_are_added_to_rows_as_often_as_they_are_named(size: int, number_type: str) -> None:
+    before, rows = normal(ROWS, size), np.array([9, 0, 9, 4], np.int32)
+    changes, table = in_halves(normal(4, size, seed=1)), Table(before)
+    assert operations().tfw2v_add_rows(table=table.memory, rows=rows, changes=tf.cast(changes, number_type)) == 4
+    np.add.at(before, rows, changes)
+    np.testing.assert_allclose(table.read(), before, rtol=1e-6)
 
 
 @of_every_size

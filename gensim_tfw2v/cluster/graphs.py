@@ -25,7 +25,16 @@ from gensim_tfw2v.cluster.task_figures import NAMES
 from gensim_tfw2v.cluster.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
 from gensim_tfw2v.cluster.wire import STAGED_BLOCK, BlockRows, StagedBlock
 from gensim_tfw2v.graph_arguments import pair_lookups
-from gensim_tfw2v.steps import Figures, Objective, Tables, block_function, private_copy, read_rows, write_rows
+from gensim_tfw2v.steps import (
+    Figures,
+    Objective,
+    Tables,
+    add_to_rows,
+    block_function,
+    private_copy,
+    read_rows,
+    write_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -192,8 +201,15 @@ def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) ->
             if shard == 0:
                 with tf.control_dependencies(wanted):
                     version = tf.cast(tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64), tf.float64)
-            found = [_gather(table[shard], numbers) for table, numbers in zip(handles.tables, wanted, strict=True)]
-            pulled.append(tf.cast(tf.concat(found, 0), shape.row_type))
+            pulled.append(
+                tf.concat(
+                    [
+                        read_rows(table[shard], numbers, shape.row_type)
+                        for table, numbers in zip(handles.tables, wanted, strict=True)
+                    ],
+                    0,
+                )
+            )
     return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
 
@@ -299,22 +315,16 @@ def _add_to_common(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf
     shared = []
     for shard, moves in enumerate(tf.split(tf.cast(change, shape.row_type), shape.shards)):
         with tf.device(shape.device_of(shard)):
-            of_tables = tf.split(tf.cast(moves, tf.float32), len(tables))
+            of_tables = tf.split(moves, len(tables))
             found = []
             for number, shards, updates in zip(tables, handles.tables, of_tables, strict=True):
                 table = shards[shard]
                 size, count = tf.raw_ops.VariableShape(input=table)[0], tf.shape(updates)[0]
                 rows = tf.range(count) + lowest_common_row(size, count, are_nodes=number == _NODES)
-                added = tf.raw_ops.ResourceScatterAdd(resource=table, indices=rows, updates=updates)
-                with tf.control_dependencies([added]):
-                    found.append(_gather(table, rows))
-            shared.append(tf.cast(tf.concat(found, 0), shape.row_type))
+                with tf.control_dependencies([add_to_rows(table, rows, updates)]):
+                    found.append(read_rows(table, rows, shape.row_type))
+            shared.append(tf.concat(found, 0))
     return tf.cast(tf.concat(shared, 0), tf.float32)
-
-
-def _gather(table: tf.Tensor, numbers: tf.Tensor) -> tf.Tensor:
-    """Return rows of a server's table, given by its handle."""
-    return tf.raw_ops.ResourceGather(resource=table, indices=numbers, dtype=tf.float32)
 
 
 def _private_variable(value: tf.Tensor) -> tf.Tensor:
@@ -333,15 +343,15 @@ def _push(
 
     That is how many blocks were pushed before this one, 0 but on the first server, and the server's figures.
     """
-    pushes: list[list[tf.Operation]] = [[] for _ in range(shape.servers)]
+    pushes: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     changes = tf.split(tf.cast(change, shape.row_type), tf.reduce_sum(rows.counts, 1), num=shape.shards)
     for shard, (message, updates) in enumerate(zip(messages, changes, strict=True)):
         with tf.device(shape.device_of(shard)):
             wanted = _rows_of_tables(shape, message)
             sizes = [tf.size(numbers) for numbers in wanted]
-            of_tables = tf.split(tf.cast(updates, tf.float32), sizes, num=len(wanted))
+            of_tables = tf.split(updates, sizes, num=len(wanted))
             pushes[shard % shape.servers] += [
-                tf.raw_ops.ResourceScatterAdd(resource=table[shard], indices=numbers, updates=part)
+                add_to_rows(table[shard], numbers, part)
                 for table, numbers, part in zip(handles.tables, wanted, of_tables, strict=True)
             ]
     said = []

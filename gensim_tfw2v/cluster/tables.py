@@ -59,6 +59,10 @@ class ServerTables:
 
     def __init__(self, connection: Connection, shards: int) -> None:
         self._tf = load_tensorflow()
+        from gensim_tfw2v.steps import read_rows, write_rows
+
+        # None of TensorFlow's operations on rows may be used on what workers read and add to by the package's own.
+        self._read, self._write = read_rows, write_rows
         self._connection = connection
         self.shards = shards
         self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
@@ -97,13 +101,9 @@ class ServerTables:
         pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
         for shard, first, end in sorted(pieces, key=lambda piece: piece[1]):  # all servers work at the same time
             places = np.arange(first, end, dtype=np.int64)
-            numbers, rows = python_ops.local(places), python_ops.local(places * self.shards + shard)
+            numbers, rows = python_ops.local(places.astype(np.int32)), python_ops.local(places * self.shards + shard)
             with self._tf.device(self.device_of(shard)):
-                self._tf.raw_ops.ResourceScatterUpdate(
-                    resource=self._handles[name][shard],
-                    indices=numbers,
-                    updates=initial_rows(seed, rows, shape.columns),
-                )
+                self._write(self._handles[name][shard], numbers, initial_rows(seed, rows, shape.columns))
 
     def keep(self, name: str, value: Any) -> Any:
         """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
@@ -122,7 +122,7 @@ class ServerTables:
                 rows = python_ops.local(values[shard :: self.shards][first:end])
                 numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    self._tf.raw_ops.ResourceScatterUpdate(resource=handle, indices=numbers, updates=rows)
+                    self._write(handle, numbers, rows)
 
     def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
         """Yield (shard, first row in it, rows) until the whole table has come by."""
@@ -131,7 +131,7 @@ class ServerTables:
             for first, end in shape.pieces(shard):
                 numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    rows = self._tf.raw_ops.ResourceGather(resource=handle, indices=numbers, dtype=self._tf.float32)
+                    rows = self._read(handle, numbers)
                 yield shard, first, np.asarray(rows.numpy())
 
     def read_into(self, name: str, values: Float32Array) -> None:
@@ -146,9 +146,9 @@ class ServerTables:
             offset = (shard - first) % self.shards
             wanted = np.arange(first + offset, end, self.shards) // self.shards
             if len(wanted):
-                numbers = python_ops.local(wanted)
+                numbers = python_ops.local(wanted.astype(np.int32))
                 with self._tf.device(self.device_of(shard)):
-                    found = self._tf.raw_ops.ResourceGather(resource=handle, indices=numbers, dtype=self._tf.float32)
+                    found = self._read(handle, numbers)
                 rows[offset :: self.shards] = found.numpy()
         return rows
 

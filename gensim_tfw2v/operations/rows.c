@@ -5,6 +5,20 @@
 
 enum { ROWS_AHEAD = 8 };
 
+/* Copies rows to the first output, if there is memory for it. */
+static void fetch(const Call *call, Table table, const int32_t *rows, int64_t count, void *vectors) {
+    if (!vectors) return;
+    bool in_halves = TF_ExpectedOutputDataType_(call->context, 0) == TF_BFLOAT16;
+    for (int64_t i = 0; i < count; i++) {
+        if (i + ROWS_AHEAD < count) prefetch_row(row_of(table, rows[i + ROWS_AHEAD]), table.size);
+        const float *row = row_of(table, rows[i]);
+        if (in_halves)
+            to_halves((uint16_t *)vectors + i * table.size, row, table.size);
+        else
+            memcpy((float *)vectors + i * table.size, row, (size_t)table.size * sizeof(float));
+    }
+}
+
 /* table, ids [batches, runs, places], batch → vectors [runs, places, size] */
 static void gather(Call *call) {
     enum { TABLE, IDS, BATCH };
@@ -12,17 +26,7 @@ static void gather(Call *call) {
     const int32_t *ids = of_batch(call, IDS, *integers(call, BATCH));
     int64_t shape[] = {dimension(call, IDS, 1), dimension(call, IDS, 2), table.size};
     int64_t places = shape[0] * shape[1];
-    void *vectors = output(call, 0, shape, 3);
-    if (!vectors) return;
-    bool in_halves = TF_ExpectedOutputDataType_(call->context, 0) == TF_BFLOAT16;
-    for (int64_t place = 0; place < places; place++) {
-        if (place + ROWS_AHEAD < places) prefetch_row(row_of(table, ids[place + ROWS_AHEAD]), table.size);
-        const float *row = row_of(table, ids[place]);
-        if (in_halves)
-            to_halves((uint16_t *)vectors + place * table.size, row, table.size);
-        else
-            memcpy((float *)vectors + place * table.size, row, (size_t)table.size * sizeof(float));
-    }
+    fetch(call, table, ids, places, output(call, 0, shape, 3));
 }
 
 /* table, ids [batches, runs, places], batch, gradients [runs, places, size], pace → figures [2] */
@@ -51,10 +55,7 @@ static void read(Call *call) {
     enum { TABLE, ROWS };
     Table table = table_of(call, TABLE);
     int64_t count = dimension(call, ROWS, 0);
-    float *values = output(call, 0, (int64_t[]){count, table.size}, 2);
-    if (!values) return;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(values + i * table.size, row_of(table, integers(call, ROWS)[i]), (size_t)table.size * sizeof(float));
+    fetch(call, table, integers(call, ROWS), count, output(call, 0, (int64_t[]){count, table.size}, 2));
 }
 
 /* table, rows [n], values [n, size] → n */
@@ -69,7 +70,30 @@ static void write(Call *call) {
     if (written) *written = (float)count;
 }
 
+/* table, rows [n], changes [n, size] → n */
+static void add(Call *call) {
+    enum { TABLE, ROWS, CHANGES };
+    Table table = table_of(call, TABLE);
+    int64_t count = dimension(call, ROWS, 0);
+    const int32_t *rows = integers(call, ROWS);
+    float *whole = workspace(call, FOR_VECTORS, (size_t)table.size * sizeof(float));
+    if (!whole) return;
+    bool in_halves = is_half(call, CHANGES);
+    for (int64_t i = 0; i < count; i++) {
+        if (i + ROWS_AHEAD < count) prefetch_row(row_of(table, rows[i + ROWS_AHEAD]), table.size);
+        const float *change = floats(call, CHANGES) + i * table.size;
+        if (in_halves) {
+            from_halves(whole, halves_of(call, CHANGES) + i * table.size, table.size);
+            change = whole;
+        }
+        add_scaled(row_of(table, rows[i]), 1, change, table.size);
+    }
+    float *added = output(call, 0, NULL, 0);
+    if (added) *added = (float)count;
+}
+
 OPERATION(run_read, 2, 1, read)
+OPERATION(run_add, 3, 1, add)
 OPERATION(run_write, 3, 1, write)
 OPERATION(run_gather, 3, 1, gather)
 OPERATION(run_move, 7, 1, move)
@@ -77,7 +101,11 @@ OPERATION(run_move, 7, 1, move)
 void register_row_operations(void) {
     register_operation(
         "Tfw2vReadRows", (const char *[]){"table: float", "rows: int32", NULL},
-        (const char *[]){"values: float", NULL}, (const char *[]){NULL}, run_read
+        (const char *[]){"values: T", NULL}, (const char *[]){"T: {float, bfloat16} = DT_FLOAT", NULL}, run_read
+    );
+    register_operation(
+        "Tfw2vAddRows", (const char *[]){"table: float", "rows: int32", "changes: T", NULL},
+        (const char *[]){"added: float", NULL}, (const char *[]){"T: {float, bfloat16}", NULL}, run_add
     );
     register_operation(
         "Tfw2vWriteRows", (const char *[]){"table: float", "rows: int32", "values: float", NULL},
