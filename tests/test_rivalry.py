@@ -231,6 +231,23 @@ def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
     np.testing.assert_allclose(last[others], kept(change, start, rows)[others], atol=1e-5)
 
 
+@pytest.mark.parametrize(("grown", "is_notable"), [(1.009, False), (1.02, True), (0.98, True)])
+def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: float, is_notable: bool) -> None:
+    """The vectors are turned, too, by which it shows which of them were asked."""
+    rows, sharing = contested(16), Sharing(2, 3)
+    first, turned = matrix(1), matrix(1)[:, ::-1] * np.float32(grown)
+    moves = tf.constant(matrix(4)[np.r_[0:3, 7:10]])
+
+    def of_parts(*starts: np.ndarray) -> np.ndarray:
+        shared = rivalry_of(rows, sharing)
+        found = [shared.of_part(moves, tf.gather(start, shared.telling_rows)) for start in starts]
+        return np.asarray(found[-1])
+
+    both, by_first, by_turned = of_parts(first, turned), of_parts(first), of_parts(turned)
+    assert np.abs(by_first - by_turned).max() > 0.01
+    np.testing.assert_allclose(both, by_turned if is_notable else by_first, atol=1e-6)
+
+
 def test_of_contested_rows_those_with_most_pairs_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rivalry, "_TELLING_ALL", 2)
     rows = staged(16).contested

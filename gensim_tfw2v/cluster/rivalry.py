@@ -25,7 +25,7 @@ from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
 # s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as
 # the second.
-SLOPES = (0.07, 0.05, 0.05)
+SLOPES = (0.11, 0.08, 0.08)
 # Of a table: the others move too little to overshoot. Directions are told by the rows trained most and by a sample of
 # the others; those of the thousand rows trained most are others, and scores were half a point lower by them.
 _MOST_ROWS = 3072
@@ -33,6 +33,8 @@ _TELLING_ALL, _TELLING_EVERY = 512, 4
 # Directions along which changes are scaled; by one share along all others, where hardly anything is lost.
 _DIRECTIONS = 24
 _POWERS = 2  # of the moment, by which its longest directions are found
+# Of a table's mean square, for which directions are found anew.
+_NOTABLE_CHANGE = 0.02
 _NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
@@ -122,6 +124,7 @@ class Rivalry:
 
     It is told by vectors, those of the telling rows as they were when the part of the block began that is to be pushed:
     while they are young they grow many times over within a block, and with them what every other block finds as well.
+    Directions that were found for an earlier part serve as long as the mean square of the vectors is about the same.
 
     Parameters
     ----------
@@ -141,6 +144,8 @@ class Rivalry:
         telling = [tf.concat(_telling(of_table), 0) for of_table in rows]
         self.telling_rows = tf.concat(telling, 0)  # [S]
         self._telling_counts = tf.stack([tf.size(of_table) for of_table in telling])
+        self._weights = [tf.concat(_weighted(*_telling(of_table)), 0) for of_table in self._pulls]  # of telling rows
+        self._found = _nothing_found()
 
     def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
         """Return the moves [T * H, D] of common rows in a part of the block as they may be added."""
@@ -159,22 +164,33 @@ class Rivalry:
 
     def _scaled(self, moves: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor], vectors: tf.Tensor) -> list[tf.Tensor]:
         """Return what is kept of each table's moves of rows with these pulls."""
+        self._found = self._found_for(vectors)
+        of_outputs, of_inputs = self._found.of_outputs, self._found.of_inputs
+        met = [of_outputs] + [of_inputs] * (len(self._tables) - 1)
 
         def kept() -> list[tf.Tensor]:
-            of_tables = zip(moves, pulls, self._met(vectors), strict=True)
+            of_tables = zip(moves, pulls, met, strict=True)
             return [_kept_of(*arguments, self._rivals) for arguments in of_tables]
 
-        # Looking for directions takes time, which a block alone need not spend.
-        found: list[tf.Tensor] = tf.cond(self._rivals > 1, kept, lambda: list(moves))
-        return found
+        # A block alone may add all of it.
+        scaled: list[tf.Tensor] = tf.cond(self._rivals > 1, kept, lambda: list(moves))
+        return scaled
 
-    def _met(self, vectors: tf.Tensor) -> list[_Directions]:
-        """Return for each table in use the directions of the vectors that its rows meet."""
+    def _found_for(self, vectors: tf.Tensor) -> _Found:
+        """Return the directions of the telling rows: those that are known, if they may still serve."""
         of_tables = tf.split(vectors, self._telling_counts, num=3)
-        weights = [tf.concat(_weighted(*_telling(pulls)), 0) for pulls in self._pulls]
-        outputs = self._tables[1:]
-        of_outputs = _directions(*(tf.concat([found[t] for t in outputs], 0) for found in (of_tables, weights)))
-        return [of_outputs] + [_directions(of_tables[0], weights[0])] * len(outputs)
+        squares = tf.stack([_mean_square(*of_table) for of_table in zip(of_tables, self._weights, strict=True)])
+        before = self._found
+
+        def find() -> _Found:
+            outputs = self._tables[1:]
+            of_outputs = (tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._weights))
+            return _Found(squares, _directions(*of_outputs), _directions(of_tables[0], self._weights[0]))
+
+        # Of numbers that are no longer finite nothing is the same.
+        is_same = tf.reduce_all(tf.abs(squares - before.squares) <= _NOTABLE_CHANGE * before.squares)
+        found: _Found = tf.cond((self._rivals > 1) & ~is_same, find, lambda: before)
+        return found
 
 
 def _telling(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -192,6 +208,25 @@ class _Directions(NamedTuple):
     squares: tf.Tensor  # [L], mean squares along them
     directions: tf.Tensor  # [D, L]
     other_square: tf.Tensor  # mean square along any other
+
+
+class _Found(NamedTuple):
+    """Directions of the vectors that rows meet."""
+
+    squares: tf.Tensor  # [3], mean squares of each table's telling rows, when they were found
+    of_outputs: _Directions  # of outputs and nodes, which input rows meet
+    of_inputs: _Directions  # which those meet
+
+
+def _nothing_found() -> _Found:
+    none = _Directions(tf.zeros([0]), tf.zeros([0, 0]), tf.zeros([]))
+    return _Found(tf.fill([3], -1.0), none, none)  # which no vectors have
+
+
+def _mean_square(vectors: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Return the mean square length of vectors [K, D] that are met so often [K]."""
+    squares = tf.reduce_sum(tf.square(vectors), 1)
+    return tf.math.divide_no_nan(tf.reduce_sum(weights * squares), tf.reduce_sum(weights))
 
 
 def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
