@@ -70,6 +70,8 @@ class NodeCluster:
         for name, cores in self._cores.items():
             if self._quotas is not None and cores is not None:
                 self._quotas.limit(name, cores)
+            elif self._quotas is not None:
+                self._quotas.prefer(name)
         cpu, sent = self._cpu_seconds(), self._network.sent_bytes()
         self._tell("train")
         self._hear()

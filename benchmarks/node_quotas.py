@@ -11,6 +11,7 @@ from pathlib import Path
 
 _PREFIX = "tfw2v-node-"
 _PERIOD_US = 100_000  # the kernel's own default
+_MOST_WEIGHT, _MOST_SHARES = 10_000, 262_144  # that the kernel's two interfaces take
 _TRIES, _SECONDS_BETWEEN_TRIES = 50, 0.1  # a group whose last process is ending cannot be removed yet
 
 
@@ -36,6 +37,13 @@ class Quotas:
         else:
             (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
             (group / "cpu.cfs_quota_us").write_text(str(quota))
+
+    def prefer(self, name: str) -> None:
+        """Let a machine's processes go first from now on: one without a quota never waits for another's cores."""
+        if self._version == 2:
+            (self._group(name) / "cpu.weight").write_text(str(_MOST_WEIGHT))
+        else:
+            (self._group(name) / "cpu.shares").write_text(str(_MOST_SHARES))
 
     def clear(self) -> None:
         """Remove what this run, or an earlier one that was killed, has made, with the processes in it."""

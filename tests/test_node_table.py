@@ -155,6 +155,13 @@ def test_a_quota_is_written_as_the_kernel_wants_it(tmp_path: Path, version: int,
     assert {file.name: file.read_text() for file in group.iterdir()} == written
 
 
+@pytest.mark.parametrize(("version", "written"), [(1, {"cpu.shares": "262144"}), (2, {"cpu.weight": "10000"})])
+def test_machines_without_a_quota_go_first(tmp_path: Path, version: int, written: dict[str, str]) -> None:
+    Quotas(tmp_path, version).prefer("ps0")
+    group = tmp_path / "tfw2v-node-ps0"
+    assert {file.name: file.read_text() for file in group.iterdir()} == written
+
+
 def test_processor_time_of_a_process_is_what_the_system_says(tmp_path: Path) -> None:
     before = os.times()
     ticks = node_cluster.cpu_ticks(os.getpid()) / os.sysconf("SC_CLK_TCK")

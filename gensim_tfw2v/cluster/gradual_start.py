@@ -9,7 +9,10 @@ from collections.abc import Iterator
 # One more block may be in flight after each such part of the training: sixteen after a fortieth of it, which leaves
 # them at most 15 times the speed of one. A longer start scores a little better; eight times as long leaves 11.2 times.
 _PARTS = 600
-_LEAST_BLOCKS = 8  # of such a part, if they share nothing while they are trained
+_LEAST_BLOCKS = 8  # of such a part
+# The same for blocks that share common rows while they are trained: what is learnt first is what they tell each other.
+_SHARING_PARTS = 2400
+_LEAST_BLOCK_PARTS = 2
 
 
 class GradualStart:
@@ -24,15 +27,16 @@ class GradualStart:
         Blocks in flight in the end.
     blocks_in_all : float
         Blocks of the whole training, about; 0 if not known.
-    parts : float
-        One more block may be in flight after each such part of the training.
+    parts : float, optional
+        One more block may be in flight after each such part of the training; chosen if not given.
     block_parts : int
         Parts of a block, after each of which it shares what it has changed of common rows.
     """
 
-    def __init__(self, most: int, blocks_in_all: float = 0.0, parts: float = _PARTS, block_parts: int = 1) -> None:
+    def __init__(self, most: int, blocks_in_all: float = 0.0, parts: float | None = None, block_parts: int = 1) -> None:
         self._most = most
-        self._blocks_before_another = max(_LEAST_BLOCKS / block_parts, blocks_in_all / parts)
+        usual, least = (_SHARING_PARTS, _LEAST_BLOCK_PARTS / block_parts) if block_parts > 1 else (_PARTS, _LEAST_BLOCKS)
+        self._blocks_before_another = max(least, blocks_in_all / (parts or usual))
         self._done = 0
         self._in_flight = 0
         self._changed = threading.Condition()
