@@ -35,7 +35,9 @@ class GradualStart:
 
     def __init__(self, most: int, blocks_in_all: float = 0.0, parts: float | None = None, block_parts: int = 1) -> None:
         self._most = most
-        usual, least = (_SHARING_PARTS, _LEAST_BLOCK_PARTS / block_parts) if block_parts > 1 else (_PARTS, _LEAST_BLOCKS)
+        usual, least = float(_PARTS), float(_LEAST_BLOCKS)
+        if block_parts > 1:
+            usual, least = _SHARING_PARTS, _LEAST_BLOCK_PARTS / block_parts
         self._blocks_before_another = max(least, blocks_in_all / (parts or usual))
         self._done = 0
         self._in_flight = 0
