@@ -46,8 +46,6 @@ class InFlight:
 class StalePlacement:
     """Trains as a cluster does where blocks do not know of the changes of others in flight.
 
-    The pipeline is not emptied between epochs, as a cluster's is.
-
     Parameters
     ----------
     start : GradualStart

@@ -201,15 +201,8 @@ def _pull(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) ->
             if shard == 0:
                 with tf.control_dependencies(wanted):
                     version = tf.cast(tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64), tf.float64)
-            pulled.append(
-                tf.concat(
-                    [
-                        read_rows(table[shard], numbers, shape.row_type)
-                        for table, numbers in zip(handles.tables, wanted, strict=True)
-                    ],
-                    0,
-                )
-            )
+            places = zip((table[shard] for table in handles.tables), wanted, strict=True)
+            pulled.append(tf.concat([read_rows(*place, shape.row_type) for place in places], 0))
     return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
 
