@@ -175,8 +175,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--parts", type=count, metavar="N", help=parts_help)
     add("--common-rows", type=number_from(0), metavar="N", help="of each table (default: the package's)")
     start_help = (
-        "share of the training after which all are in flight, each after eight more blocks, or two more parts of blocks "
-        "that share rows, at the soonest"
+        "share of the training after which all are in flight, each after eight more blocks, or two more parts of "
+        "blocks that share rows, at the soonest"
     )
     add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
