@@ -23,8 +23,8 @@ from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import Objective
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 
-# s of the rows of inputs, outputs and nodes: the first two found by scores (`benchmarks/stale_blocks.py`), the third as
-# the second.
+# s of the rows of inputs, outputs and nodes: the first two found by loss and scores of skip-gram on 16 workers
+# (`benchmarks/nodes.py`), the third as the second.
 SLOPES = (0.11, 0.08, 0.08)
 # Of a table: the others move too little to overshoot. Directions are told by the rows trained most and by a sample of
 # the others; those of the thousand rows trained most are others, and scores were half a point lower by them.
