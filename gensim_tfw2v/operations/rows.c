@@ -29,6 +29,13 @@ static void gather(Call *call) {
     fetch(call, table, ids, places, output(call, 0, shape, 3));
 }
 
+/* One of the vectors of an input; if they are of bfloat16, `whole` has room for it. */
+static const float *vector_of(const Call *call, int input, int64_t number, int64_t size, bool in_halves, float *whole) {
+    if (!in_halves) return floats(call, input) + number * size;
+    from_halves(whole, halves_of(call, input) + number * size, size);
+    return whole;
+}
+
 /* table, ids [batches, runs, places], batch, gradients [runs, places, size], pace → figures [2] */
 static void move(Call *call) {
     enum { TABLE, IDS, BATCH, GRADIENTS, PACE };
@@ -40,11 +47,7 @@ static void move(Call *call) {
     if (!whole || !start_sums(call, &sums, places, table.size)) return;
     bool in_halves = is_half(call, GRADIENTS);
     for (int64_t place = 0; place < places; place++) {
-        const float *gradient = floats(call, GRADIENTS) + place * table.size;
-        if (in_halves) {
-            from_halves(whole, halves_of(call, GRADIENTS) + place * table.size, table.size);
-            gradient = whole;
-        }
+        const float *gradient = vector_of(call, GRADIENTS, place, table.size, in_halves, whole);
         add_scaled(sum_of(&sums, ids[place]), 1, gradient, table.size);
     }
     move_rows(call, table, &sums, pace_of(call, PACE));
@@ -81,11 +84,7 @@ static void add(Call *call) {
     bool in_halves = is_half(call, CHANGES);
     for (int64_t i = 0; i < count; i++) {
         if (i + ROWS_AHEAD < count) prefetch_row(row_of(table, rows[i + ROWS_AHEAD]), table.size);
-        const float *change = floats(call, CHANGES) + i * table.size;
-        if (in_halves) {
-            from_halves(whole, halves_of(call, CHANGES) + i * table.size, table.size);
-            change = whole;
-        }
+        const float *change = vector_of(call, CHANGES, i, table.size, in_halves, whole);
         add_scaled(row_of(table, rows[i]), 1, change, table.size);
     }
     float *added = output(call, 0, NULL, 0);
