@@ -95,7 +95,7 @@ class CurrentModel:
             self._lent = False
 
     def keep_if_endangered(self) -> None:
-        """Copy the vectors into the model if the placement may lose them; the placement goes on having them."""
+        """Copy the vectors into the model if the placement may lose them; the placement may go on training them."""
         if self._placement.can_fail:
             self._placement.read_into(tables_of(self._model))
 

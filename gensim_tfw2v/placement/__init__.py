@@ -50,8 +50,9 @@ class BlockFigures:
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_chunk` is called from as many threads at once as `concurrency` says, and `read_into` meanwhile by those who
-    can do with rows of different moments; the other methods only while no chunk is being trained.
+    `train_chunk` is called from as many threads at once as `concurrency` says, and meanwhile `task_figures`, `report`,
+    and `read_into` by those who can do with rows of different moments; the other methods only while no chunk is being
+    trained.
     """
 
     concurrency: int
