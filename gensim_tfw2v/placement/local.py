@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,13 @@ import numpy as np
 from gensim_tfw2v.batches import BlockMaker
 from gensim_tfw2v.placement import BlockFigures, ModelTables, StepSettings
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
-from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
 _LARGE_BATCH_TOKENS = 256
-_ROWS_AT_ONCE = 4096  # so that reading a table back takes no further copy of it
+_ROWS_AT_ONCE = 4096  # so that neither filling a table nor reading it back takes a further copy of it
 _BUSY_NODES = 16  # of the tree, that steps side by side train apart; the next ones hardly ever meet
 
 
@@ -49,11 +49,11 @@ class LocalPlacement:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
         for name, values in _present(tables).items():
             with self._tf.device(_DEVICE):
-                own = self._steps.private_copy(values)
-                if name in self._variables:
-                    self._variables[name].assign(own)
-                else:
-                    self._variables[name] = self._tf.Variable(own, trainable=False, name=name)
+                if name not in self._variables:
+                    zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
+                    self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
+                for rows, part in _pieces(values):
+                    self._steps.write_rows(self._variables[name].handle, rows, part)
 
     def train_chunk(self, work: ChunkWork) -> TrainedChunk:
         began = time.perf_counter()
@@ -93,9 +93,7 @@ class LocalPlacement:
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():
-            for start in range(0, len(values), _ROWS_AT_ONCE):
-                part = values[start : start + _ROWS_AT_ONCE]
-                rows = np.arange(start, start + len(part), dtype=np.int32)
+            for rows, part in _pieces(values):
                 with self._tf.device(_DEVICE):
                     np.copyto(part, self._steps.read_rows(self._variables[name].handle, rows).numpy())
 
@@ -112,3 +110,10 @@ class LocalPlacement:
 def _present(tables: ModelTables) -> dict[str, Float32Array]:
     """Return the tables that the model has."""
     return {name: values for name in _TABLES if (values := getattr(tables, name)) is not None}
+
+
+def _pieces(values: Float32Array) -> Iterator[tuple[Int32Array, Float32Array]]:
+    """Yield the numbers of a few rows of a table at a time, and these rows."""
+    for first in range(0, len(values), _ROWS_AT_ONCE):
+        part = values[first : first + _ROWS_AT_ONCE]
+        yield np.arange(first, first + len(part), dtype=np.int32), part
