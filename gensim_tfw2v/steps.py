@@ -94,6 +94,16 @@ class Lookups(NamedTuple):
     weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise
 
 
+class _BlockGraph(NamedTuple):
+    """What all batches of a block have in common."""
+
+    objective: Objective
+    memory: Tables  # the variables' memory
+    block: BlockTensors
+    rates: Rates
+    lookups: Lookups
+
+
 class _BatchPlace:
     """Where in the arrays of a block one batch is."""
 
@@ -137,12 +147,12 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
     def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor) -> Figures:
         first, end = tf.unstack(span, num=2)
         batches = end - first
-        memory = Tables(*map(_memory, tables))
+        of_block = _BlockGraph(objective, Tables(*map(_memory, tables)), block, rates, lookups)
         codes = _window_codes(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
             number = batch - first
-            figures = _Step(objective, memory, block, rates, lookups, _BatchPlace(number).of(codes), batch).run()
+            figures = _Step(of_block, _BatchPlace(number).of(codes), batch).run()
             with tf.control_dependencies(list(figures)):
                 return batch + 1, *(array.write(number, figure) for array, figure in zip(arrays, figures, strict=True))
 
@@ -169,21 +179,12 @@ class _Step:
     What its hidden vectors are told, they are told before any of the input rows that they are made of is moved.
     """
 
-    def __init__(
-        self,
-        objective: Objective,
-        memory: Tables,
-        block: BlockTensors,
-        rates: Rates,
-        lookups: Lookups,
-        codes: tf.Tensor,
-        batch: tf.Tensor,
-    ) -> None:
-        self.objective, self.memory, self.block, self.rates, self.lookups = objective, memory, block, rates, lookups
+    def __init__(self, of_block: _BlockGraph, codes: tf.Tensor, batch: tf.Tensor) -> None:
+        self.objective, self.memory, self.block, self.rates, self.lookups = of_block
         self.batch = _BatchPlace(batch)
         self.codes = codes
-        self.learning_rate = self.batch.of(rates.learning_rates)
-        self.measured = self.batch.of(rates.measured)
+        self.learning_rate = self.batch.of(self.rates.learning_rates)
+        self.measured = self.batch.of(self.rates.measured)
         self.losses: list[tf.Tensor] = []
         self.moved: list[tf.Tensor] = []  # [2] each, rows that took a bounded step, and those whose step was shortened
 
