@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -114,9 +115,14 @@ def test_no_epoch_begins_before_the_caller_is_done_with_all_but_the_last_of_thos
 
 
 def test_an_error_stops_all_workers_and_is_raised_when_they_have_stopped() -> None:
+    failing: SimpleQueue[threading.Thread] = SimpleQueue()
+
     def meanwhile(epoch: int, chunk: int) -> None:
         if (epoch, chunk) == (1, 1):
+            failing.put(threading.current_thread())
             raise ValueError("of the second epoch")
+        if epoch == 1 and chunk > 1:  # as if it lasted until the other worker has stopped everybody
+            failing.get().join()
 
     source, placement = Numbers(), Recording(2, meanwhile)
     epochs = train_epochs(map(plan, range(1000)), source, placement, [])

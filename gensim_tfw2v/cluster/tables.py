@@ -114,12 +114,15 @@ class ServerTables:
 
     def load(self, name: str, values: Float32Array) -> None:
         """Fill a table, which is made if it is not there."""
-        if name not in self._handles:
+        if is_new := name not in self._handles:
             self.make(name, *values.shape)
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
-                rows = python_ops.local(values[shard :: self.shards][first:end])
+                piece = values[shard :: self.shards][first:end]
+                if is_new and not piece.any():  # as outputs are before the first training: servers have zeros already
+                    continue
+                rows = python_ops.local(piece)
                 numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
                     self._write(handle, numbers, rows)
