@@ -1,4 +1,9 @@
-"""Word counts → the Huffman code of each word: gensim's very tree, in a fraction of the time."""
+"""Word counts → the Huffman code of each word: a tree that gensim might have made, in a fraction of the time.
+
+Words of equal counts become neighbours in the tree as they are in the vocabulary, and there in the order of the corpus,
+so that rare words of one passage share nearly all of their nodes. In an order that is drawn they share them with words
+of anywhere, by which vectors score higher (`docs/measurements.md`).
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,17 @@ class _Node(float):
     """A count that knows whose it is, so that heapq compares counts alone, as gensim does, and in C."""
 
     index: int
+
+
+def codes_in_drawn_order(counts: Counts, random: np.random.Generator) -> HuffmanCodes:
+    """Return the codes that gensim's ``create_binary_tree`` would give to these words in an order that is drawn."""
+    order = random.permutation(len(counts))
+    drawn = huffman_codes(counts[order])
+    place = np.argsort(order)  # of each word in that order
+    lengths = np.diff(drawn.offsets)[place]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    moved = np.repeat(drawn.offsets[:-1][place] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return HuffmanCodes(drawn.codes[moved], drawn.points[moved], offsets)
 
 
 def huffman_codes(counts: Counts) -> HuffmanCodes:
