@@ -109,7 +109,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
             )
 
             def make(*model: Any) -> Any:
-                start = _start(pipeline, job.epochs * words / self.block_words, self.sharing.parts)
+                start = _start(pipeline, job.epochs * words / self.block_words, self.sharing.parts > 1)
                 self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, self.sharing)
                 return self.placement
 
@@ -126,13 +126,14 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     return model
 
 
-def _start(pipeline: Pipeline, blocks_in_all: float, block_parts: int) -> Any:
+def _start(pipeline: Pipeline, blocks_in_all: float, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
     from gensim_tfw2v.cluster.gradual_start import GradualStart
 
     joining = pipeline.in_flight - 1
-    share = {} if pipeline.start_share is None or not joining else {"parts": joining / pipeline.start_share}
-    return GradualStart(pipeline.in_flight, blocks_in_all, block_parts=block_parts, **share)
+    if pipeline.start_share is None or not joining:
+        return GradualStart(pipeline.in_flight, blocks_in_all, share_rows=share_rows)
+    return GradualStart(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:

@@ -29,10 +29,8 @@ def test_the_start_may_have_other_parts() -> None:
     assert allowed_one_by_one(GradualStart(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
 
 
-def test_blocks_that_share_rows_after_parts_join_sooner() -> None:
-    assert allowed_one_by_one(GradualStart(4, block_parts=2), 5) == [1, 2, 3, 4, 4]
-    assert allowed_one_by_one(GradualStart(9, block_parts=8), 4) == [1, 5, 9, 9]
-    assert allowed_one_by_one(GradualStart(3, 24_000, block_parts=8), 25) == [1] * 10 + [2] * 10 + [3] * 5
+def test_blocks_that_share_rows_begin_together() -> None:
+    assert allowed_one_by_one(GradualStart(4, 24_000, share_rows=True), 3) == [4, 4, 4]
 
 
 def test_a_block_in_flight_changes_nothing_about_how_many_may_be() -> None:

@@ -72,7 +72,7 @@ class ClusterPlacement:
         self._vector_size = self._fewest_rows = 0
         self._row_type = row_type
         self._sharing = sharing
-        self._start = GradualStart(concurrency, blocks_in_all, block_parts=sharing.parts)
+        self._start = GradualStart(concurrency, blocks_in_all, share_rows=sharing.parts > 1)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
         connection.trainings.add(self)
