@@ -39,13 +39,8 @@ class InFlight:
     own: Any  # the variable that holds them as they are trained
     rivalry: Rivalry
     turn: ExitStack  # to be closed when its changes have been pushed
-    common: Any = None  # rows as they were when the part began that is to be trained
+    common: Any  # rows as they were when they were last shared
     parts_done: int = 0
-
-    def begin_part(self) -> None:
-        """Take the common rows for what they are."""
-        self.common = read_rows(self.own.handle, self.rivalry.common_rows)
-        self.rivalry.begin_part(self.common, lambda: read_rows(self.own.handle, self.rivalry.telling_rows))
 
 
 class StalePlacement:
@@ -134,15 +129,14 @@ class StalePlacement:
         rivalry = Rivalry(contested, objective_of(self._settings), self._sharing)
         with tf.device(_DEVICE):
             own = tf.Variable(private_copy(start), trainable=False)
-        block = InFlight(staged, start, own, rivalry, turn)
-        block.begin_part()
-        return block
+        return InFlight(staged, start, own, rivalry, turn, common=tf.gather(start, rivalry.common_rows))
 
     def _advance_oldest(self) -> None:
         """Train a part of the block whose last part is longest ago, and push what it has changed."""
         block = self._in_flight.popleft()
         staged, own, rivalry = block.staged, block.own, block.rivalry
         places = rivalry.common_rows
+        vectors = read_rows(own.handle, rivalry.telling_rows)
         span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
         with tf.device(_DEVICE):
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
@@ -150,14 +144,14 @@ class StalePlacement:
         block.parts_done += 1
         common = read_rows(own.handle, places) - block.common
         if block.parts_done < self._sharing.parts:
-            self._push_common(rivalry.of_part(common))
-            write_rows(own.handle, places, tf.gather(self._pull(staged), places))
-            block.begin_part()
+            self._push_common(rivalry.of_part(common, vectors))
+            block.common = tf.gather(self._pull(staged), places)
+            write_rows(own.handle, places, block.common)
             self._in_flight.append(block)
             return
         change = own.read_value() - block.start
         moves = [tf.gather(change, rows) for rows in rivalry.rows]
-        for rows, kept in zip(rivalry.rows, rivalry.of_block(moves, common), strict=True):
+        for rows, kept in zip(rivalry.rows, rivalry.of_block(moves, common, vectors), strict=True):
             change = tf.tensor_scatter_nd_update(change, rows[:, None], kept)
         self._push(staged, change)
         block.turn.close()

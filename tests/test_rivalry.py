@@ -48,15 +48,10 @@ def of_block(scaling: Rivalry, change: np.ndarray, common: np.ndarray, start: np
     """Return a block's changes with what may be added of contested ones."""
     moves = [tf.gather(change, rows) for rows in scaling.rows]
     scaled = change.copy()
-    begin_part(scaling, start)
-    for rows, may_move in zip(scaling.rows, scaling.of_block(moves, tf.constant(common)), strict=True):
+    vectors = tf.gather(start, scaling.telling_rows)
+    for rows, may_move in zip(scaling.rows, scaling.of_block(moves, tf.constant(common), vectors), strict=True):
         scaled[rows] = may_move
     return scaled
-
-
-def begin_part(scaling: Rivalry, rows: np.ndarray) -> None:
-    """Have a part begin with rows as these."""
-    scaling.begin_part(tf.gather(rows, scaling.common_rows), lambda: tf.gather(rows, scaling.telling_rows))
 
 
 def rivalry_of(rows: Contested, sharing: Sharing = NOT_SHARED) -> Rivalry:
@@ -225,9 +220,9 @@ def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
     start, change, rows = matrix(1), matrix(3), contested(16)
     places = np.r_[0:common, 7 : 7 + common]
     shared = rivalry_of(rows, Sharing(parts, common))
+    vectors = tf.gather(start, shared.telling_rows)
     of_common = matrix(4)[places]
-    begin_part(shared, start)
-    part = np.asarray(shared.of_part(tf.constant(of_common)))
+    part = np.asarray(shared.of_part(tf.constant(of_common), vectors))
     smaller = rows._replace(pulls=rows.pulls / np.float32(parts))
     np.testing.assert_allclose(part, kept(matrix(4), start, smaller)[places], atol=1e-5)
     last = of_block(shared, change, of_common, start)
@@ -245,9 +240,8 @@ def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: 
 
     def of_parts(*starts: np.ndarray) -> np.ndarray:
         shared = rivalry_of(rows, sharing)
-        for start in starts:
-            begin_part(shared, start)
-        return np.asarray(shared.of_part(moves))
+        found = [shared.of_part(moves, tf.gather(start, shared.telling_rows)) for start in starts]
+        return np.asarray(found[-1])
 
     both, by_first, by_turned = of_parts(first, turned), of_parts(first), of_parts(turned)
     assert np.abs(by_first - by_turned).max() > 0.01

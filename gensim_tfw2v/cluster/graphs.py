@@ -241,14 +241,11 @@ class _Training:
             block.rates.radius_chance,
         )
         self._own = _private_variable(staged.start)
-        self._begin_part(tf.gather(staged.start, self._rivalry.common_rows))
-
-    def _begin_part(self, common: tf.Tensor) -> None:
-        """Take the common rows [T * H, D] for what they are when the next part begins."""
-        self._common = common
-        with tf.control_dependencies([common]):
-            found = self._rivalry.begin_part(common, lambda: read_rows(self._own, self._rivalry.telling_rows))
-        self._begun = [common, *found]
+        rivalry = self._rivalry
+        # As they were when the part began: common rows [T * H, D], and those that tell directions.
+        self._common, self._telling = (
+            tf.gather(staged.start, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+        )
 
     def run(self) -> tuple[Figures, tf.Tensor]:
         """Return the figures of the block's batches, and the changes [U, D] that are still to be pushed after them."""
@@ -266,7 +263,7 @@ class _Training:
         block = self._staged.block
         span = tf.stack(self._shape.sharing.span(part, tf.size(block.pairs)))
         tables = Tables(self._own, self._own, self._own)
-        with tf.control_dependencies(self._begun):
+        with tf.control_dependencies([self._common, self._telling]):
             figures: Figures = self._train_block(tables, block.block, block.rates, self._lookups, span)
         return figures
 
@@ -275,12 +272,14 @@ class _Training:
         rivalry, order = self._rivalry, self._staged.block.common_order
         with tf.control_dependencies(list(trained)):
             moved = read_rows(self._own, rivalry.common_rows) - self._common
-        kept = rivalry.of_part(moved)
+        kept = rivalry.of_part(moved, self._telling)
         shared = _add_to_common(self._shape, self._handles, tf.gather(kept, order))
         with tf.control_dependencies([moved]):
             written = write_rows(self._own, tf.gather(rivalry.common_rows, order), shared)
         with tf.control_dependencies([written]):
-            self._begin_part(read_rows(self._own, rivalry.common_rows))
+            self._common, self._telling = (
+                read_rows(self._own, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+            )
 
     def _end_after(self, trained: Figures) -> tf.Tensor:
         """Return the rows [U, D] as they may have become after the last part, and leave nothing else of them."""
@@ -290,7 +289,7 @@ class _Training:
             ends = [read_rows(self._own, rows) for rows in rivalry.rows]
         starts = [tf.gather(start, rows) for rows in rivalry.rows]
         moves = [after - before for after, before in zip(ends, starts, strict=True)]
-        kept = rivalry.of_block(moves, common)
+        kept = rivalry.of_block(moves, common, self._telling)
         written = [
             write_rows(self._own, rows, before + may_move)
             for rows, before, may_move in zip(rivalry.rows, starts, kept, strict=True)

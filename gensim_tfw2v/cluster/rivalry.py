@@ -11,7 +11,7 @@ direction that all vectors have in common. Beyond the longest directions, one λ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,7 +124,7 @@ class Rivalry:
 
     It is told by vectors, those of the telling rows as they were when the part of the block began that is to be pushed:
     while they are young they grow many times over within a block, and with them what every other block finds as well.
-    Directions that were found for an earlier part serve as long as the common rows' mean square is about the same.
+    Directions that were found for an earlier part serve as long as the mean square of the vectors is about the same.
 
     Parameters
     ----------
@@ -137,75 +137,60 @@ class Rivalry:
         self._tables = [table for table, is_used in enumerate(used) if is_used]
         self._sharing = sharing
         self._rivals = contested.rivals
-        pulls = tf.split(contested.pulls, contested.counts, num=3)
+        self._pulls = tf.split(contested.pulls, contested.counts, num=3)
         rows = tf.split(contested.rows, contested.counts, num=3)
         self.rows = [rows[table] for table in self._tables]  # [K] of each table in use
         self.common_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
-        telling = [tf.concat(_telling(of_table), 0) for of_table in self.rows]
+        telling = [tf.concat(_telling(of_table), 0) for of_table in rows]
         self.telling_rows = tf.concat(telling, 0)  # [S]
         self._telling_counts = tf.stack([tf.size(of_table) for of_table in telling])
-        self._pulls = [pulls[table] for table in self._tables]
         self._weights = [tf.concat(_weighted(*_telling(of_table)), 0) for of_table in self._pulls]  # of telling rows
-        self._found = _nothing_found(len(self._tables))
+        self._found = _nothing_found()
 
-    def begin_part(self, common: tf.Tensor, read_telling: Callable[[], tf.Tensor]) -> list[tf.Tensor]:
-        """Find the directions for a part, and return what must be there before rows may change.
-
-        Parameters
-        ----------
-        common : Tensor
-            The common rows [T * H, D] as they are now.
-        read_telling : callable
-            Returns the telling rows [S, D] as they are now, which are read if need be alone.
-        """
-        of_tables = zip(tf.split(common, len(self._tables)), self._pulls, strict=True)
-        squares = tf.stack([_mean_square(vectors, pulls[: self._sharing.rows]) for vectors, pulls in of_tables])
-        before = self._found
-        # Of numbers that are no longer finite nothing is the same.
-        is_same = tf.reduce_all(tf.abs(squares - before.squares) <= _NOTABLE_CHANGE * before.squares)
-        self._found = tf.cond(
-            (self._rivals > 1) & ~is_same, lambda: self._found_by(read_telling(), squares), lambda: before
-        )
-        found: list[tf.Tensor] = tf.nest.flatten(self._found)
-        return found
-
-    def _found_by(self, telling: tf.Tensor, squares: tf.Tensor) -> _Found:
-        vectors = tf.split(telling, self._telling_counts, num=len(self._tables))
-        of_inputs = _directions(vectors[0], self._weights[0])
-        of_outputs = _directions(tf.concat(vectors[1:], 0), tf.concat(self._weights[1:], 0))
-        met = [of_outputs] + [of_inputs] * (len(self._tables) - 1)
-        parts = [pulls[: self._sharing.rows] / self._sharing.parts for pulls in self._pulls]
-        shares = [_shares_kept(pulls, directions, self._rivals) for pulls, directions in zip(parts, met, strict=True)]
-        return _Found(squares, met, shares)
-
-    def of_part(self, moves: tf.Tensor) -> tf.Tensor:
+    def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
         """Return the moves [T * H, D] of common rows in a part of the block as they may be added."""
-        return tf.concat(self._scaled(tf.split(moves, len(self._tables)), lambda: self._found.of_common), 0)
+        of_tables = tf.split(moves, len(self._tables))
+        pulls = [self._pulls[table][: self._sharing.rows] / self._sharing.parts for table in self._tables]
+        return tf.concat(self._scaled(of_tables, pulls, vectors), 0)
 
-    def of_block(self, moves: Sequence[tf.Tensor], common: tf.Tensor) -> list[tf.Tensor]:
+    def of_block(self, moves: Sequence[tf.Tensor], common: tf.Tensor, vectors: tf.Tensor) -> list[tf.Tensor]:
         """Return each table's moves [K, D] as they may be added; those of `common` rows [T * H, D] are a part's."""
-        others = slice(self._sharing.rows, None)
+        first, others = slice(None, self._sharing.rows), slice(self._sharing.rows, None)
         of_tables = zip(tf.split(common, len(self._tables)), moves, strict=True)
         both = [tf.concat([of_part, of_block[others]], 0) for of_part, of_block in of_tables]
+        pulls = [self._pulls[table] for table in self._tables]
+        pulls = [tf.concat([of_table[first] / self._sharing.parts, of_table[others]], 0) for of_table in pulls]
+        return self._scaled(both, pulls, vectors)
 
-        def shares() -> list[_Shares]:
-            of_tables = zip(self._found.of_common, self._pulls, self._found.met, strict=True)
-            return [
-                _joined(of_common, _shares_kept(pulls[others], met, self._rivals))
-                for of_common, pulls, met in of_tables
-            ]
-
-        return self._scaled(both, shares)
-
-    def _scaled(self, moves: Sequence[tf.Tensor], shares: Callable[[], Sequence[_Shares]]) -> list[tf.Tensor]:
-        """Return what is kept of each table's moves."""
+    def _scaled(self, moves: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor], vectors: tf.Tensor) -> list[tf.Tensor]:
+        """Return what is kept of each table's moves of rows with these pulls."""
+        self._found = self._found_for(vectors)
+        of_outputs, of_inputs = self._found.of_outputs, self._found.of_inputs
+        met = [of_outputs] + [of_inputs] * (len(self._tables) - 1)
 
         def kept() -> list[tf.Tensor]:
-            return [_kept_of(*of_table) for of_table in zip(moves, shares(), self._found.met, strict=True)]
+            of_tables = zip(moves, pulls, met, strict=True)
+            return [_kept_of(*arguments, self._rivals) for arguments in of_tables]
 
         # A block alone may add all of it.
         scaled: list[tf.Tensor] = tf.cond(self._rivals > 1, kept, lambda: list(moves))
         return scaled
+
+    def _found_for(self, vectors: tf.Tensor) -> _Found:
+        """Return the directions of the telling rows: those that are known, if they may still serve."""
+        of_tables = tf.split(vectors, self._telling_counts, num=3)
+        squares = tf.stack([_mean_square(*of_table) for of_table in zip(of_tables, self._weights, strict=True)])
+        before = self._found
+
+        def find() -> _Found:
+            outputs = self._tables[1:]
+            of_outputs = (tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._weights))
+            return _Found(squares, _directions(*of_outputs), _directions(of_tables[0], self._weights[0]))
+
+        # Of numbers that are no longer finite nothing is the same.
+        is_same = tf.reduce_all(tf.abs(squares - before.squares) <= _NOTABLE_CHANGE * before.squares)
+        found: _Found = tf.cond((self._rivals > 1) & ~is_same, find, lambda: before)
+        return found
 
 
 def _telling(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -225,25 +210,17 @@ class _Directions(NamedTuple):
     other_square: tf.Tensor  # mean square along any other
 
 
-class _Shares(NamedTuple):
-    """What rows keep of their changes."""
-
-    along: tf.Tensor  # [K, L], along the longest directions of what they meet, beyond that along others
-    along_others: tf.Tensor  # [K, 1]
-
-
 class _Found(NamedTuple):
-    """Directions of the vectors that rows meet, and what follows from them, by table."""
+    """Directions of the vectors that rows meet."""
 
-    squares: tf.Tensor  # [T], mean squares of the common rows when they were found
-    met: list[_Directions]  # by inputs those of outputs and nodes; by these those of inputs
-    of_common: list[_Shares]  # that the common rows keep of a part's changes
+    squares: tf.Tensor  # [3], mean squares of each table's telling rows, when they were found
+    of_outputs: _Directions  # of outputs and nodes, which input rows meet
+    of_inputs: _Directions  # which those meet
 
 
-def _nothing_found(tables: int) -> _Found:
-    none = tf.zeros([0, 0])
-    directions, shares = _Directions(tf.zeros([0]), none, tf.zeros([])), _Shares(none, none)
-    return _Found(tf.fill([tables], -1.0), [directions] * tables, [shares] * tables)  # squares that no vectors have
+def _nothing_found() -> _Found:
+    none = _Directions(tf.zeros([0]), tf.zeros([0, 0]), tf.zeros([]))
+    return _Found(tf.fill([3], -1.0), none, none)  # which no vectors have
 
 
 def _mean_square(vectors: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -271,24 +248,15 @@ def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
     )
 
 
-def _shares_kept(pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> _Shares:
-    """Return what rows with pulls [K] keep."""
+def _kept_of(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
+    """Return what is kept of the moves [K, D] of rows with pulls [K]."""
     along_others = _share_kept(pulls[:, None] * met.other_square, rivals)
-    return _Shares(_share_kept(pulls[:, None] * met.squares, rivals) - along_others, along_others)
-
-
-def _joined(first: _Shares, others: _Shares) -> _Shares:
-    """Return what the rows of both keep."""
-    return _Shares(*(tf.concat(parts, 0) for parts in zip(first, others, strict=True)))
-
-
-def _kept_of(moves: tf.Tensor, shares: _Shares, met: _Directions) -> tf.Tensor:
-    """Return what is kept of the moves [K, D] of rows."""
-    along = tf.matmul(moves, met.directions) * shares.along
-    return moves * shares.along_others + tf.matmul(along, met.directions, transpose_b=True)
+    shares = _share_kept(pulls[:, None] * met.squares, rivals) - along_others
+    along = tf.matmul(moves, met.directions) * shares
+    return moves * along_others + tf.matmul(along, met.directions, transpose_b=True)
 
 
 def _share_kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
     """Return the share of a change that is kept, for each `a`."""
-    kept = tf.math.expm1(-rivals * settling) / (rivals * tf.math.expm1(-tf.maximum(settling, _NEGLIGIBLE)))
+    kept = (1.0 - tf.exp(-rivals * settling)) / (rivals * (1.0 - tf.exp(-tf.maximum(settling, _NEGLIGIBLE))))
     return tf.where(settling > _NEGLIGIBLE, kept, 1.0)
