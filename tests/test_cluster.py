@@ -176,6 +176,16 @@ def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end(
         list(_reading_freed(tables, values))
 
 
+def test_zeros_are_loaded_into_new_tables_and_over_what_a_table_has() -> None:
+    tables = ServerTables(connect(shared_cluster()), shards=2)
+    zeros, back = np.zeros((11, 3), np.float32), np.ones((11, 3), np.float32)
+    for values in (zeros, np.ones_like(zeros), zeros):
+        tables.load("outputs", values)
+        tables.read_into("outputs", back)
+        np.testing.assert_array_equal(back, values)
+    tables.free()
+
+
 def _reading_freed(tables: ServerTables, values: np.ndarray) -> Iterator[Any]:
     """Read a table after it was freed, by a handle of the same name."""
     import tensorflow as tf
