@@ -33,20 +33,9 @@ class _Node(float):
     index: int
 
 
-def codes_in_drawn_order(counts: Counts, random: np.random.Generator) -> HuffmanCodes:
-    """Return the codes that gensim's ``create_binary_tree`` would give to these words in an order that is drawn."""
-    order = random.permutation(len(counts))
-    drawn = huffman_codes(counts[order])
-    place = np.argsort(order)  # of each word in that order
-    lengths = np.diff(drawn.offsets)[place]
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    moved = np.repeat(drawn.offsets[:-1][place] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return HuffmanCodes(drawn.codes[moved], drawn.points[moved], offsets)
-
-
-def huffman_codes(counts: Counts) -> HuffmanCodes:
-    """Return the codes that gensim's ``create_binary_tree`` gives to words with these counts."""
-    parent, branch = _join_rarest(counts.tolist())
+def huffman_codes(counts: Counts, order: Int64Array) -> HuffmanCodes:
+    """Return the codes that gensim's ``create_binary_tree`` gives to words with these counts in this order."""
+    parent, branch = _join_rarest(counts.tolist(), order.tolist())
     root = len(parent) - 1
     node = words = np.arange(len(counts) if root > 0 else 0)
     levels = []  # from the leaves upwards: the words whose way is so long, the node above, the branch taken there
@@ -66,9 +55,9 @@ def huffman_codes(counts: Counts) -> HuffmanCodes:
     return HuffmanCodes(codes, points, offsets)
 
 
-def _join_rarest(counts: list[float]) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
+def _join_rarest(counts: list[float], order: list[int]) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
     """Return the parent and the branch of each node: first the words, then inner nodes as they are made."""
-    heap = [_node(count, word) for word, count in enumerate(counts)]
+    heap = [_node(counts[word], word) for word in order]
     heapq.heapify(heap)
     nodes = max(0, 2 * len(counts) - 1)
     parent, branch = [0] * nodes, [0] * nodes

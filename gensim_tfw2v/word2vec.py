@@ -14,7 +14,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.current_model import CurrentModel, check_tables
-from gensim_tfw2v.huffman import codes_in_drawn_order
+from gensim_tfw2v.huffman import huffman_codes
 from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
 from gensim_tfw2v.observe.model_board import check_log, start_board
 from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
@@ -205,7 +205,8 @@ class TFWord2Vec(TrainingPlan):
     def create_binary_tree(self) -> None:
         """Set each word's ``code`` and ``point``, as gensim would for words in an order that the seed draws."""
         logger.info("constructing a huffman tree from %i words", len(self.wv))
-        ways = codes_in_drawn_order(word_counts(self.wv), np.random.default_rng(self._entropy()))
+        order = np.random.default_rng(self._entropy()).permutation(len(self.wv))
+        ways = huffman_codes(word_counts(self.wv), order)
         for name, values in (("code", ways.codes), ("point", ways.points)):
             self.wv.allocate_vecattrs(attrs=[name], types=[object])
             for word, (start, stop) in enumerate(pairwise(ways.offsets.tolist())):
