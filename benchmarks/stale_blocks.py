@@ -19,7 +19,7 @@ _SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "s
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
-    "all equally fast. One is at first, and more and more join it.",
+    "all equally fast. Of those that share no rows one is at first, and more and more join it.",
     "parts: of a block, after each of which blocks in flight share what they have changed of the common rows, those of "
     "the most frequent words and the tree's first nodes.",
     "slopes: how steep the sigmoid is taken to be where rows of inputs, outputs and nodes are trained. The steeper, "

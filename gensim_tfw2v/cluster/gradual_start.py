@@ -1,7 +1,6 @@
 """How many blocks may be in flight: few while the vectors are young and every change is large, then more and more.
 
-Blocks that share common rows while they are trained need no such start: what is learnt first is what they tell each
-other, and losses and scores were the same without it.
+Blocks that share common rows while they are trained tell each other what is learnt first, and begin together.
 """
 
 from __future__ import annotations
