@@ -175,10 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     parts_help = "of a block, after each of which blocks in flight share common rows (default: the package's)"
     add("--parts", type=count, metavar="N", help=parts_help)
     add("--common-rows", type=number_from(0), metavar="N", help="of each table (default: the package's)")
-    start_help = (
-        "share of the training after which all are in flight, each after eight more blocks, or two more parts of "
-        "blocks that share rows, at the soonest"
-    )
+    start_help = "share of the training after which all are in flight, each after eight more blocks at the soonest"
     add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
     add("--vector-size", type=count, default=100, metavar="N", help="default: 100")
