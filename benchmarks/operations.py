@@ -74,8 +74,7 @@ def compare_rows(vector_size: int, rounds: int) -> None:
         ),
         "gather + segment_sum + scatter_update": lambda: table.scatter_update(
             tf.IndexedSlices(
-                tf.gather(table, unique)
-                - bounded(tf.math.segment_sum(tf.gather(gradients, in_order), sorted_segment)),
+                tf.gather(table, unique) - bounded(tf.math.segment_sum(tf.gather(gradients, in_order), sorted_segment)),
                 unique,
             )
         ),

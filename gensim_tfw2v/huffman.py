@@ -1,8 +1,8 @@
 """Word counts → the Huffman code of each word: a tree that gensim might have made, in a fraction of the time.
 
-Words of equal counts become neighbours in the tree as they are in the vocabulary, and there in the order of the corpus,
-so that rare words of one passage share nearly all of their nodes. In an order that is drawn they share them with words
-of anywhere, by which vectors score higher (`docs/measurements.md`).
+Words of equal counts become neighbours in gensim's tree as they are in the vocabulary, and there in the order of the
+corpus, so that rare words of one passage share nearly all of their nodes. In an order that is drawn they share them
+with words of anywhere, by which vectors of a large vocabulary score higher (`docs/measurements.md`).
 """
 
 from __future__ import annotations

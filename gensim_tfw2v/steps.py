@@ -157,9 +157,7 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
                 return batch + 1, *(array.write(number, figure) for array, figure in zip(arrays, figures, strict=True))
 
         arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in Figures._fields]
-        _, *arrays = tf.while_loop(
-            lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1
-        )
+        _, *arrays = tf.while_loop(lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1)
         return Figures(*(array.stack() for array in arrays))
 
     # Calling the concrete function spares a millisecond of argument checks a block, in which Python's lock is held.
@@ -213,9 +211,7 @@ class _Step:
                 self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
             else:
                 pace = self._pace(self.rates.lock_factors)
-                self.moved.append(
-                    operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **pace)
-                )
+                self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **pace))
         moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
         return Figures(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
 

@@ -24,6 +24,7 @@ _SKIP_GRAM_TOKENS_A_ROOT, _CBOW_TOKENS_A_ROOT = 0.6, 4.0  # and likewise through
 _LEAST_SKIP_GRAM_TREE_TOKENS, _LEAST_CBOW_TREE_TOKENS = 8, 16
 _USUAL_NEGATIVE = 5  # draws a pair
 _SMALL_VOCABULARY = 10_000  # words, below which a corpus trains in seconds and can afford more negatives
+_TIES_VOCABULARY = 25_000  # words, below which a tree with its ties drawn scores no higher
 _MOST_RUN_TOKENS = 512
 _REGISTER = 16  # float32: oneDNN's small products are a third slower when their columns do not fill registers
 _RARE_HIT = 2e-3  # share of negatives hitting their own target below which sparing them changes nothing
@@ -206,6 +207,11 @@ def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
     if not shrink:
         return Windows.FIXED
     return Windows.DRAWN if tree or words < _SMALL_VOCABULARY else Windows.MEAN
+
+
+def draws_ties(words: int) -> bool:
+    """Return whether words of equal counts are joined in the Huffman tree in a drawn order, in so many words."""
+    return words >= _TIES_VOCABULARY
 
 
 def choose_block_words(

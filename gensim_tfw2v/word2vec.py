@@ -25,6 +25,7 @@ from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments, plain_arg
 from gensim_tfw2v.tensorflow_runtime import check_runs_at_once
 from gensim_tfw2v.training import EpochPlan, EpochTally, train_epochs
 from gensim_tfw2v.training_plan import TrainingPlan
+from gensim_tfw2v.tuning import draws_ties
 from gensim_tfw2v.vocabulary import cumulative_table, word_counts
 
 logger = logging.getLogger(__name__)
@@ -203,9 +204,11 @@ class TFWord2Vec(TrainingPlan):
         self.cum_table = cumulative_table(word_counts(self.wv), float(self.ns_exponent), domain)
 
     def create_binary_tree(self) -> None:
-        """Set each word's ``code`` and ``point``, as gensim would for words in an order that the seed draws."""
+        """Set each word's ``code`` and ``point`` as gensim would, for many words as in an order that the seed draws."""
         logger.info("constructing a huffman tree from %i words", len(self.wv))
-        order = np.random.default_rng(self._entropy()).permutation(len(self.wv))
+        order = np.arange(len(self.wv))
+        if draws_ties(len(self.wv)):
+            np.random.default_rng(self._entropy()).shuffle(order)
         ways = huffman_codes(word_counts(self.wv), order)
         for name, values in (("code", ways.codes), ("point", ways.points)):
             self.wv.allocate_vecattrs(attrs=[name], types=[object])

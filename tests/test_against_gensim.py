@@ -21,17 +21,10 @@ SIGMOID_TABLE_ERROR = 0.012
 _SEEDS = 400  # a mean over so many trainings stands for what is expected
 
 
-def built(word2vec_class: type[Word2Vec], **arguments: Any) -> Word2Vec:
-    """Return an untrained model with the tree that gensim makes, whose ties ours draws in another order."""
-    model = word2vec_class(**FIXED | arguments)
-    model.build_vocab(common_texts)
-    Word2Vec.create_binary_tree(model)
-    return model
-
-
 def trained(word2vec_class: type[Word2Vec], alpha: float, **arguments: Any) -> tuple[Word2Vec, np.ndarray, np.ndarray]:
     """Return a model after an epoch at a constant rate, with its vectors before it."""
-    model = built(word2vec_class, alpha=alpha, min_alpha=alpha, **arguments)
+    model = word2vec_class(**FIXED | {"alpha": alpha, "min_alpha": alpha} | arguments)
+    model.build_vocab(common_texts)
     rng = np.random.default_rng(7)
     model.wv.vectors[:] = rng.normal(0, 0.5, model.wv.vectors.shape)
     model.syn1[:] = rng.normal(0, 0.5, model.syn1.shape)
@@ -68,13 +61,15 @@ def test_small_steps_of_a_whole_batch_go_where_gensims_go(mode: dict[str, int]) 
 def test_the_loss_is_gensims(mode: dict[str, int]) -> None:
     losses = []
     for word2vec_class in (TFWord2Vec, Word2Vec):
-        model = built(word2vec_class, **mode)
+        model = word2vec_class(**FIXED | mode)
+        model.build_vocab(common_texts)
         model.train(common_texts, total_examples=model.corpus_count, epochs=1, compute_loss=True)
         losses.append(model.get_latest_training_loss())
     if mode["sg"]:
         assert losses[0] == pytest.approx(losses[1], rel=0.03)  # the table again
     else:  # gensim's Cython counts no loss for CBOW's tree; the number of decisions times log 2 is known, though
-        model = built(TFWord2Vec, **mode)
+        model = TFWord2Vec(**FIXED | mode)
+        model.build_vocab(common_texts)
         lengths = dict(zip(model.wv.index_to_key, map(len, model.wv.expandos["code"]), strict=True))
         decisions = sum(lengths[word] for sentence in common_texts if len(sentence) > 1 for word in sentence)
         assert losses[0] == pytest.approx(decisions * np.log(2), rel=0.05)

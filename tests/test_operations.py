@@ -130,9 +130,7 @@ def test_rows_move_by_one_bounded_step_against_the_sum_of_their_gradients(size: 
 
 @pytest.mark.parametrize("factors", [[0.0], [0.5], [0.0, 1.0, 0.25], np.linspace(0, 2, ROWS)])
 @pytest.mark.parametrize("size", [3, 100])
-def test_steps_are_scaled_by_the_factors_of_their_rows_however_few_there_are(
-    size: int, factors: list[float]
-) -> None:
+def test_steps_are_scaled_by_the_factors_of_their_rows_however_few_there_are(size: int, factors: list[float]) -> None:
     check_moved_rows(size, factors=np.array(factors, np.float32))
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.huffman import huffman_codes
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.vocabulary import word_counts
 
 Path = list[tuple[int, int]]  # of (node, code), the root first
 
@@ -51,13 +50,11 @@ FREQUENCIES = st.lists(st.integers(1, 12) | st.integers(1, 10**9), max_size=60)
 
 
 @given(FREQUENCIES)
-def test_codes_are_those_that_gensim_makes_of_words_in_a_drawn_order(frequencies: list[int]) -> None:
-    ours = TFWord2Vec(hs=1, negative=0, min_count=1, seed=5)
-    ours.build_vocab_from_freq({f"w{i}": frequency for i, frequency in enumerate(frequencies)})
-    words = ours.wv.index_to_key
-    order = np.random.default_rng(ours._entropy()).permutation(len(words)).tolist()
-    theirs = Word2Vec(hs=1, negative=0, min_count=1, sorted_vocab=0)
-    theirs.build_vocab_from_freq({words[place]: ours.wv.get_vecattr(words[place], "count") for place in order})
+def test_codes_are_those_that_gensim_makes_also_where_counts_are_equal(frequencies: list[int]) -> None:
+    words = {f"w{i}": frequency for i, frequency in enumerate(frequencies)}
+    ours, theirs = TFWord2Vec(hs=1, negative=0, min_count=1), Word2Vec(hs=1, negative=0, min_count=1)
+    for model in (ours, theirs):
+        model.build_vocab_from_freq(dict(words))
     for name in ("code", "point"):
         for word in words:
             mine, gensims = ours.wv.get_vecattr(word, name), theirs.wv.get_vecattr(word, name)
@@ -66,23 +63,28 @@ def test_codes_are_those_that_gensim_makes_of_words_in_a_drawn_order(frequencies
 
 
 @given(FREQUENCIES)
-def test_codes_are_gensims_where_no_order_is_drawn(frequencies: list[int]) -> None:
-    theirs = model_of(frequencies)
-    ways = huffman_codes(word_counts(theirs.wv), np.arange(len(frequencies)))
-    for word in range(len(frequencies)):
+def test_codes_are_those_that_gensim_makes_of_words_in_another_order(frequencies: list[int]) -> None:
+    counts = np.array(frequencies, np.int64)
+    order = np.random.default_rng(5).permutation(len(counts))
+    ways = huffman_codes(counts, order)
+    theirs = Word2Vec(hs=1, negative=0, min_count=1, sorted_vocab=0)
+    theirs.build_vocab_from_freq({f"w{word}": frequencies[word] for word in order.tolist()})
+    for place, word in enumerate(order.tolist()):
         own = slice(*ways.offsets[word : word + 2].tolist())
         path = list(zip(ways.points[own].tolist(), ways.codes[own].tolist(), strict=True))
-        assert path == (gensim_path(theirs, word) if len(frequencies) > 1 else [])
+        assert path == (gensim_path(theirs, place) if len(counts) > 1 else [])
 
 
-def test_words_of_equal_counts_share_nodes_by_the_seed_alone() -> None:
-    def codes(seed: int) -> list[list[int]]:
-        model = TFWord2Vec(hs=1, negative=0, min_count=1, seed=seed)
-        model.build_vocab_from_freq({f"w{i}": 3 for i in range(20)})
+def test_ties_of_a_large_vocabulary_are_drawn_by_the_seed_alone() -> None:
+    def codes(word2vec_class: type[Word2Vec], words: int, seed: int) -> list[list[int]]:
+        model = word2vec_class(hs=1, negative=0, min_count=1, vector_size=1, seed=seed)
+        model.build_vocab_from_freq({f"w{i}": 3 for i in range(words)})
         return [code.tolist() for code in model.wv.expandos["code"]]
 
-    assert codes(1) == codes(1) != codes(2)
-    assert sorted(map(len, codes(1))) == sorted(map(len, codes(2)))
+    large, small = 25_000, 24_999
+    assert codes(TFWord2Vec, large, 1) == codes(TFWord2Vec, large, 1) != codes(TFWord2Vec, large, 2)
+    assert sorted(map(len, codes(TFWord2Vec, large, 1))) == sorted(map(len, codes(Word2Vec, large, 1)))
+    assert codes(TFWord2Vec, small, 1) == codes(Word2Vec, small, 2)
 
 
 def test_a_larger_vocabulary_gets_a_tree_of_all_its_words() -> None:
