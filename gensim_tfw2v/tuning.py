@@ -14,7 +14,6 @@ _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps
 _CBOW_TOKENS_A_ROOT_OF_WORDS = 11.0  # fewer steps do for CBOW on small corpora: see `_share`
 _MOST_TOKENS = 1024
-_MOST_CBOW_TOKENS = 2048  # with negative sampling alone: 1,024 score lower
 _MOST_NUMBERS = 1 << 18  # of a batch's vectors, so that the copies a step makes of them stay in the cache
 _LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps; skip-gram
@@ -148,7 +147,7 @@ def _batch_limits(
     """Return what limits a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [
-        _MOST_TOKENS if skip_gram or tree else _MOST_CBOW_TOKENS,
+        _MOST_TOKENS,
         _MOST_NUMBERS / vector_size,
         _MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
     ]

@@ -123,10 +123,11 @@ def test_the_vectors_of_a_batch_take_a_megabyte_at_most(skip_gram: bool, vector_
     assert long_paths.batch_tokens * vector_size * 4 <= 2**20
 
 
-@pytest.mark.parametrize("negative", [0, 5])
-def test_cbow_has_smaller_batches_with_the_tree(negative: int) -> None:
-    without = choose_batch_shape(even_counts(10**6), 100, 5, 5, False, False)
-    assert choose_batch_shape(even_counts(10**6), 100, 5, negative, False, True).batch_tokens < without.batch_tokens
+@pytest.mark.parametrize("skip_gram", [True, False])
+@pytest.mark.parametrize(("negative", "tree"), [(5, False), (0, True), (5, True)])
+def test_batches_of_a_large_vocabulary_are_as_large_in_every_model(skip_gram: bool, negative: int, tree: bool) -> None:
+    """CBOW scores a point less with twice as many tokens."""
+    assert choose_batch_shape(even_counts(10**6), 100, 5, negative, skip_gram, tree).batch_tokens == 1024
 
 
 def test_cbow_through_the_tree_alone_has_long_runs_in_which_few_words_stand_twice() -> None:
