@@ -9,7 +9,9 @@ import sys
 import pytest
 from child_process import run_script
 
-ALLOCATOR = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
+from gensim_tfw2v.processor import instruction_level
+
+ALLOCATOR, ONEDNN = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "TF_ENABLE_ONEDNN_OPTS"
 LOAD = """
 import os, psutil
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
@@ -29,11 +31,11 @@ print(held() - before)
 
 
 def printed_by(program: str, before: str = "", **environment: str) -> str:
-    """Return what a program prints in a process of its own, in whose environment nobody has chosen an allocator.
+    """Return what a program prints in a process of its own, in whose environment nobody has chosen TensorFlow's ways.
 
     `before` runs before TensorFlow is loaded, `program` after it.
     """
-    others = {name: value for name, value in os.environ.items() if name != ALLOCATOR}
+    others = {name: value for name, value in os.environ.items() if name not in (ALLOCATOR, ONEDNN)}
     command = [sys.executable, "-c", before + LOAD + program]
     return subprocess.run(command, env=others | environment, capture_output=True, text=True, check=True).stdout
 
@@ -46,15 +48,24 @@ def test_the_users_choice_of_an_allocator_stands() -> None:
     assert printed_by(f"print(os.environ['{ALLOCATOR}'])", **{ALLOCATOR: "0"}).strip() == "0"
 
 
-def test_tasks_that_a_program_starts_do_not_get_its_allocator() -> None:
+def test_tasks_that_a_program_starts_choose_for_themselves() -> None:
     program = f"""
 from gensim_tfw2v import local_cluster
 with local_cluster(ps=1, workers=1) as cluster:
     environments = [psutil.Process(process.pid).environ() for process in cluster.processes.values()]
-print([environment.get("{ALLOCATOR}") for environment in environments])
+print([environment.get(name) for environment in environments for name in ("{ALLOCATOR}", "{ONEDNN}")])
 """
-    assert printed_by(program).strip() == "[None, None]"
-    assert printed_by(program, **{ALLOCATOR: "1"}).strip() == "['1', '1']"
+    assert printed_by(program).strip() == "[None, None, None, None]"
+    assert printed_by(program, **{ALLOCATOR: "1", ONEDNN: "0"}).strip() == "['1', '0', '1', '0']"
+
+
+@pytest.mark.skipif(instruction_level() == "baseline", reason="oneDNN is for processors with AVX2")
+@pytest.mark.parametrize(("environment", "enabled"), [({}, "True"), ({ONEDNN: "0"}, "False")])
+def test_matrices_are_multiplied_by_onednn_unless_the_user_would_not_have_it(
+    environment: dict[str, str], enabled: str
+) -> None:
+    is_enabled = "from tensorflow.python.util._pywrap_util_port import IsMklEnabled; print(IsMklEnabled())"
+    assert printed_by(is_enabled, **environment).strip() == enabled
 
 
 def test_keras_is_imported_when_it_is_used_and_not_before() -> None:
