@@ -51,8 +51,9 @@ class TrainingPlan(CorpusReading):
         chosen = None if self.batch_words == UNSET_BATCH_WORDS else self.batch_words
         words = int(total_words or self.corpus_total_words or 0)
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
-        share_rows = can_share_rows(len(self.wv), bool(self.sg), bool(self.hs))
-        return choose_place(cluster, self.workers, words, self.epochs, chosen, share_rows, options)
+        tree = bool(self.hs)
+        share_rows = can_share_rows(len(self.wv), bool(self.sg), tree)
+        return choose_place(cluster, self.workers, words, self.epochs, chosen, share_rows, tree, options)
 
     def _step_and_blocks(self, place: Place) -> tuple[StepSettings, BlockMaker]:
         """Return what steps are to do and how blocks are made; what both depend on is worked out once."""

@@ -34,6 +34,7 @@ _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
+_MOST_LOCAL_BLOCK_WORDS, _MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones only take more memory
 # Words in flight that do not know of each other's changes: this share of an epoch, between these limits.
 _IN_FLIGHT_SHARE, _LEAST_IN_FLIGHT, _MOST_IN_FLIGHT = 1 / 64, 131_072, 262_144
 # Where blocks share the changes of common rows, that goes for their parts; blocks are together at most this share.
@@ -219,6 +220,7 @@ def choose_block_words(
     batch_words: int | None,
     in_flight: int = 1,
     share_rows: bool = False,
+    most_words: int = _MOST_BLOCK_WORDS,
 ) -> int:
     """Return how many raw words a worker takes at a time.
 
@@ -232,20 +234,27 @@ def choose_block_words(
         Blocks that are trained without knowing of each other's changes: the more, the smaller.
     share_rows : bool
         Whether several in flight are to know of each other's changes of common rows.
+    most_words : int
+        What memory allows.
     """
     if batch_words is not None:
         return batch_words
     unshared = _words_in_flight(total_words) // in_flight
-    most = min(unshared, _MOST_BLOCK_WORDS)
+    most = min(unshared, most_words)
     if share_rows and in_flight > 1:
         of_epoch = int(total_words * _SHARING_SHARE) // in_flight
-        most = max(most, min(_MOST_PARTS * unshared, of_epoch, _MOST_BLOCK_WORDS))
+        most = max(most, min(_MOST_PARTS * unshared, of_epoch, most_words))
     words = max(1, min(max(total_words // (_BLOCKS_PER_WORKER * workers), _LEAST_BLOCK_WORDS), most))
     if 1 < in_flight <= total_words // words:
         # As many for each, so that none is left over which all others would wait for at the end of an epoch.
         rounds = math.ceil(total_words / (words * in_flight))
         words = math.ceil(total_words / (rounds * in_flight))
     return words
+
+
+def most_local_block_words(tree: bool) -> int:
+    """Return how many raw words a thread of one process takes at a time at most, if the tree is trained or not."""
+    return _MOST_LOCAL_TREE_BLOCK_WORDS if tree else _MOST_LOCAL_BLOCK_WORDS
 
 
 def _words_in_flight(total_words: int) -> int:

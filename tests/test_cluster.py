@@ -53,7 +53,7 @@ def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
     workers: int, overlap: bool | None, words: int
 ) -> None:
     options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
-    assert choose_place(shared_cluster(), workers, 10**6, 1, None, False, options).block_words == words
+    assert choose_place(shared_cluster(), workers, 10**6, 1, None, False, False, options).block_words == words
 
 
 def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from gensim_tfw2v.tuning import (
     choose_sharing,
     choose_update_bound,
     choose_windows,
+    most_local_block_words,
     negatives_hit_targets,
 )
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
@@ -254,6 +255,14 @@ def test_an_epoch_of_the_tree_takes_many_steps_however_small_the_corpus(
 )
 def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | None, expected: int) -> None:
     assert choose_block_words(words, 2, chosen) == expected
+
+
+@pytest.mark.parametrize(("tree", "expected"), [(False, 65_536), (True, 32_768)])
+def test_blocks_of_one_process_are_smaller_and_those_with_ways_down_the_tree_more_so(tree: bool, expected: int) -> None:
+    most = most_local_block_words(tree)
+    assert choose_block_words(10**9, 2, None, most_words=most) == expected
+    assert choose_block_words(100_000, 2, None, most_words=most) == 12_500
+    assert choose_block_words(10**9, 2, 123_456, most_words=most) == 123_456
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from gensim_tfw2v.cluster.common_rows import Sharing
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.placement import Placement, StepSettings
 from gensim_tfw2v.tensorflow_runtime import usable_cores
-from gensim_tfw2v.tuning import blocks_overlap, choose_block_words, choose_sharing
+from gensim_tfw2v.tuning import blocks_overlap, choose_block_words, choose_sharing, most_local_block_words
 
 # Where each row that is touched has to travel, a block's negatives come from a pool of draws: one for so many words,
 # but not fewer than these, without which small blocks learn badly.
@@ -44,6 +44,7 @@ def choose_place(
     epochs: int,
     batch_words: int | None,
     share_rows: bool,
+    tree: bool,
     options: ClusterOptions,
 ) -> Place:
     """Return this process for `cluster` None, or else the cluster, to which it connects.
@@ -61,10 +62,13 @@ def choose_place(
         The user's own block size.
     share_rows : bool
         Whether blocks in flight on a cluster are to share rows while they are trained.
+    tree : bool
+        Whether hierarchical softmax is trained.
     """
     if cluster is None:
         threads = min(workers, usable_cores())
-        return Place(choose_block_words(total_words, threads, batch_words), None, _local(workers))
+        block_words = choose_block_words(total_words, threads, batch_words, most_words=most_local_block_words(tree))
+        return Place(block_words, None, _local(workers))
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster)
