@@ -6,7 +6,7 @@
 #include "operation.h"
 #include "vectors.h"
 
-enum { MOST_TOGETHER = 16, WORDS_AHEAD = 4 };
+enum { MOST_TOGETHER = 16, WORDS_AHEAD = 4, CACHE_LINE = 16 /* numbers */ };
 static const float LARGEST_SCORE = 80; /* whose exponential float32 still holds */
 
 typedef struct {
@@ -20,17 +20,21 @@ typedef struct {
     float rate, farthest; /* Scores at least so far from 0 move nothing. */
     bool is_measured;
     double loss;
-    int64_t longest; /* way, rounded up to whole registers */
+    int64_t longest; /* way, rounded up to whole registers, and to rows whose products are made together */
     float **way;     /* [longest] */
     float *told;     /* [MOST_TOGETHER, longest], scores, and then gradients by them */
     float *counts;   /* [longest], 1 where a score moves vectors, 0 where it is too far from 0 */
 } Prediction;
+
+static int64_t rounded_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts * parts; }
 
 static float *place_of(const Prediction *all, int32_t row) {
     return row < all->first_busy ? row_of(all->table, row) : all->busy + (row - all->first_busy) * all->table.size;
 }
 
 static void fetch_early(const Prediction *all, int32_t word) {
+    for (int32_t step = all->offsets[word]; step < all->offsets[word + 1]; step += CACHE_LINE)
+        __builtin_prefetch(all->codes + step);
     for (int32_t step = all->offsets[word]; step < all->offsets[word + 1]; step++)
         if (all->passed[step] < all->first_busy) prefetch_row(row_of(all->table, all->passed[step]), all->table.size);
 }
@@ -40,9 +44,14 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
     int32_t first = all->offsets[word], steps = all->offsets[word + 1] - first;
     const int32_t *codes = all->codes + first;
     for (int32_t i = 0; i < steps; i++) all->way[i] = place_of(all, all->passed[first + i]);
+    int64_t rows = rounded_up(steps, ROWS_TOGETHER);
+    for (int64_t i = steps; i < rows; i++) all->way[i] = all->way[steps - 1]; /* whose products nobody needs */
     for (int64_t k = 0; k < count; k++) {
         float *told = all->told + k * all->longest;
-        dots(told, hidden[k], all->way, steps, all->table.size);
+        if (steps == 1)
+            *told = dot(hidden[k], *all->way, all->table.size);
+        else
+            dots(told, hidden[k], all->way, rows, all->table.size);
         for (int32_t i = 0; i < steps; i++) {
             all->counts[i] = fabsf(told[i]) >= all->farthest ? 0.0f : 1.0f;
             float right = codes[i] ? -told[i] : told[i];
@@ -59,7 +68,10 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
     for (int32_t i = 0; i < steps; i++) {
         float factors[MOST_TOGETHER];
         for (int64_t k = 0; k < count; k++) factors[k] = -all->rate * all->told[k * all->longest + i];
-        add_mixture(all->way[i], hidden, factors, count, all->table.size);
+        if (count == 1)
+            add_scaled(all->way[i], factors[0], hidden[0], all->table.size);
+        else
+            add_mixture(all->way[i], hidden, factors, count, all->table.size);
     }
 }
 
@@ -112,7 +124,7 @@ static void predict_batch(Call *call) {
     float *gradients = output(call, 0, (int64_t[]){runs, tokens, size}, 3), *loss = output(call, 1, NULL, 0);
     for (int64_t number = 0; number < runs * places; number++)
         all.longest = largest(all.longest, all.offsets[words[number] + 1] - all.offsets[words[number]]);
-    all.longest = (all.longest + LANES - 1) / LANES * LANES;
+    all.longest = rounded_up(all.longest, largest(LANES, ROWS_TOGETHER));
     all.told = workspace(call, FOR_VECTORS, (size_t)((MOST_TOGETHER + 1) * all.longest) * sizeof(float));
     all.counts = all.told + MOST_TOGETHER * all.longest;
     all.way = workspace(call, FOR_POINTERS, (size_t)all.longest * sizeof(float *));

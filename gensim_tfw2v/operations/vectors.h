@@ -17,8 +17,16 @@
 
 typedef float wide __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float narrow __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t narrow_numbers __attribute__((vector_size(16)));
 typedef uint32_t wide_bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+
+/* Those numbers of two registers, one after the other, that are counted from 0. */
+#if defined(__clang__)
+#define SHUFFLE(one, other, ...) __builtin_shufflevector(one, other, __VA_ARGS__)
+#else
+#define SHUFFLE(one, other, ...) __builtin_shuffle(one, other, (narrow_numbers){__VA_ARGS__})
+#endif
 
 /* sum += factor * vector */
 static inline void add_scaled(float *restrict sum, float factor, const float *restrict vector, int64_t size) {
@@ -57,47 +65,59 @@ static inline float dot(const float *restrict one, const float *restrict other, 
     return sum;
 }
 
-/* products[k] = vector . rows[k], four rows at a time */
+/* The lanes of each of four registers, added up. */
+static inline narrow totals_of_four(const narrow *values) {
+    narrow first = SHUFFLE(values[0], values[1], 0, 4, 1, 5) + SHUFFLE(values[0], values[1], 2, 6, 3, 7);
+    narrow second = SHUFFLE(values[2], values[3], 0, 4, 1, 5) + SHUFFLE(values[2], values[3], 2, 6, 3, 7);
+    return SHUFFLE(first, second, 0, 1, 4, 5) + SHUFFLE(first, second, 2, 3, 6, 7);
+}
+
+/* Rows whose products with a vector are added up side by side, enough for sums not to wait for each other. */
+enum { ROWS_TOGETHER = LANES == 16 ? 4 : 8 };
+
+/* products[k] = vector . rows[k] for a number of rows that is a multiple of ROWS_TOGETHER */
 static inline void dots(
     float *restrict products, const float *restrict vector, float *const *rows, int64_t count, int64_t size
 ) {
-    int64_t k = 0;
-    for (; k + 4 <= count; k += 4) {
-        const float *const four[] = {rows[k], rows[k + 1], rows[k + 2], rows[k + 3]};
-        wide a = {0}, b = {0}, c = {0}, d = {0};
+    for (int64_t k = 0; k < count; k += ROWS_TOGETHER) {
+        wide sums[ROWS_TOGETHER] = {{0}};
+        narrow totals[ROWS_TOGETHER];
         int64_t i = 0;
-        for (; i + LANES <= size; i += LANES) {
-            wide part = *(const wide *)(vector + i);
-            a += part * *(const wide *)(four[0] + i);
-            b += part * *(const wide *)(four[1] + i);
-            c += part * *(const wide *)(four[2] + i);
-            d += part * *(const wide *)(four[3] + i);
-        }
-        narrow totals[] = {quarter_of(a), quarter_of(b), quarter_of(c), quarter_of(d)};
+        for (; i + LANES <= size; i += LANES)
+            for (int row = 0; row < ROWS_TOGETHER; row++)
+                sums[row] += *(const wide *)(vector + i) * *(const wide *)(rows[k + row] + i);
+        for (int row = 0; row < ROWS_TOGETHER; row++) totals[row] = quarter_of(sums[row]);
         for (; i + 4 <= size; i += 4)
-            for (int row = 0; row < 4; row++)
-                totals[row] += *(const narrow *)(vector + i) * *(const narrow *)(four[row] + i);
-        for (int row = 0; row < 4; row++) {
-            float sum = total_of_four(totals[row]);
-            for (int64_t last = i; last < size; last++) sum += vector[last] * four[row][last];
-            products[k + row] = sum;
-        }
+            for (int row = 0; row < ROWS_TOGETHER; row++)
+                totals[row] += *(const narrow *)(vector + i) * *(const narrow *)(rows[k + row] + i);
+        union {
+            narrow parts[ROWS_TOGETHER / 4];
+            float all[ROWS_TOGETHER];
+        } found; /* written at once, as those who read whole registers need it */
+        for (int row = 0; row < ROWS_TOGETHER; row += 4) found.parts[row / 4] = totals_of_four(totals + row);
+        memcpy(products + k, &found, sizeof found);
+        for (; i < size; i++)
+            for (int row = 0; row < ROWS_TOGETHER; row++) products[k + row] += vector[i] * rows[k + row][i];
     }
-    for (; k < count; k++) products[k] = dot(vector, rows[k], size);
 }
 
 enum { REGISTERS = 8 }; /* of a sum that is added up at once */
 
-/* Adds to so many registers of a sum, which begin at these places and may overlap. */
+/* Adds to so many consecutive registers of a sum, of which the last one may overlap the one before it. */
 static inline __attribute__((always_inline)) void add_mixture_at(
-    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, const int64_t *places,
-    const int registers
+    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t begin,
+    int64_t last, const int registers
 ) {
     wide parts[REGISTERS];
-    for (int r = 0; r < registers; r++) parts[r] = *(wide *)(sum + places[r]);
-    for (int64_t k = 0; k < count; k++)
-        for (int r = 0; r < registers; r++) parts[r] += weights[k] * *(const wide *)(rows[k] + places[r]);
-    for (int r = 0; r < registers; r++) *(wide *)(sum + places[r]) = parts[r];
+    for (int r = 0; r < registers - 1; r++) parts[r] = *(wide *)(sum + begin + r * LANES);
+    parts[registers - 1] = *(wide *)(sum + last);
+    for (int64_t k = 0; k < count; k++) {
+        const float *row = rows[k];
+        for (int r = 0; r < registers - 1; r++) parts[r] += weights[k] * *(const wide *)(row + begin + r * LANES);
+        parts[registers - 1] += weights[k] * *(const wide *)(row + last);
+    }
+    for (int r = 0; r < registers - 1; r++) *(wide *)(sum + begin + r * LANES) = parts[r];
+    *(wide *)(sum + last) = parts[registers - 1];
 }
 
 /* sum += sum of weights[k] * rows[k] */
@@ -112,17 +132,16 @@ static inline void add_mixture(
         int64_t left = (size - begin + LANES - 1) / LANES;
         /* The last one overlaps the one before it, and so has to be added to at the same time. */
         int registers = left == REGISTERS + 1 ? REGISTERS - 1 : left < REGISTERS ? (int)left : REGISTERS;
-        int64_t places[REGISTERS];
-        for (int r = 0; r < registers; r++, begin += LANES)
-            places[r] = begin + LANES <= size ? begin : size - LANES;
+        int64_t end = begin + registers * LANES, last = (end < size ? end : size) - LANES;
         switch (registers) {
 #define CASE(n)                                                                                                        \
     case n:                                                                                                            \
-        add_mixture_at(sum, rows, weights, count, places, n);                                                          \
+        add_mixture_at(sum, rows, weights, count, begin, last, n);                                                     \
         break;
             CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
 #undef CASE
         }
+        begin = end;
     }
 }
 
