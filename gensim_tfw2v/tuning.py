@@ -34,7 +34,7 @@ _UPDATE_BOUND, _TREE_UPDATE_BOUND = 20.0, 7.0
 _LEAST_HALF_PRODUCT_TOKENS, _USUAL_VECTOR_SIZE = 512, 100
 _LEAST_BLOCK_WORDS = 10_000
 _MOST_BLOCK_WORDS = 131_072
-_MOST_LOCAL_BLOCK_WORDS, _MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones only take more memory
+_MOST_LOCAL_BLOCK_WORDS, _MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take more memory for little speed
 # Words in flight that do not know of each other's changes: this share of an epoch, between these limits.
 _IN_FLIGHT_SHARE, _LEAST_IN_FLIGHT, _MOST_IN_FLIGHT = 1 / 64, 131_072, 262_144
 # Where blocks share the changes of common rows, that goes for their parts; blocks are together at most this share.
