@@ -67,8 +67,8 @@ def _choose_allocator() -> None:
 def _choose_products() -> None:
     """Make TensorFlow multiply matrices by oneDNN, unless the user has said otherwise.
 
-    By itself it does so only where the processor has instructions made for neural networks. But oneDNN multiplies small
-    matrices two to three times as fast as Eigen with AVX2, too.
+    By itself it does so only where the processor has instructions made for neural networks. But with AVX2 alone, too,
+    oneDNN multiplies small matrices about three times as fast as Eigen (``benchmarks/profile_step.py``).
     """
     if instruction_level() != "baseline":
         _choose(_ONEDNN, "1")

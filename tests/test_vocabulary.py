@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.batches import BatchShape, Windows
+from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
 from gensim_tfw2v.tuning import (
     can_share_rows,
     choose_batch_shape,
@@ -21,7 +22,6 @@ from gensim_tfw2v.tuning import (
     choose_sharing,
     choose_update_bound,
     choose_windows,
-    most_local_block_words,
     negatives_hit_targets,
 )
 from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
@@ -259,10 +259,14 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 
 @pytest.mark.parametrize(("tree", "expected"), [(False, 65_536), (True, 32_768)])
 def test_blocks_of_one_process_are_smaller_and_those_with_ways_down_the_tree_more_so(tree: bool, expected: int) -> None:
-    most = most_local_block_words(tree)
-    assert choose_block_words(10**9, 2, None, most_words=most) == expected
-    assert choose_block_words(100_000, 2, None, most_words=most) == 12_500
-    assert choose_block_words(10**9, 2, 123_456, most_words=most) == 123_456
+    options = ClusterOptions(timeout=60.0, overlap=None, dtype=None)
+
+    def block_words(words: int, chosen: int | None = None) -> int:
+        return choose_place(None, 1, words, 1, chosen, False, tree, options).block_words
+
+    assert block_words(10**9) == expected
+    assert block_words(100_000) == 25_000
+    assert block_words(10**9, 123_456) == 123_456
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@
 #include "operation.h"
 #include "vectors.h"
 
-enum { MOST_TOGETHER = 16, WORDS_AHEAD = 4, CACHE_LINE = 16 /* numbers */ };
+enum { MOST_TOGETHER = 16, WORDS_AHEAD = 4 };
 static const float LARGEST_SCORE = 80; /* whose exponential float32 still holds */
 
 typedef struct {
@@ -68,10 +68,7 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
     for (int32_t i = 0; i < steps; i++) {
         float factors[MOST_TOGETHER];
         for (int64_t k = 0; k < count; k++) factors[k] = -all->rate * all->told[k * all->longest + i];
-        if (count == 1)
-            add_scaled(all->way[i], factors[0], hidden[0], all->table.size);
-        else
-            add_mixture(all->way[i], hidden, factors, count, all->table.size);
+        add_mixture(all->way[i], hidden, factors, count, all->table.size);
     }
 }
 

@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void add_mixture_at(
 static inline void add_mixture(
     float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
 ) {
-    if (size < LANES) {
+    if (size < LANES || count == 1) {
         for (int64_t k = 0; k < count; k++) add_scaled(sum, weights[k], rows[k], size);
         return;
     }
@@ -191,8 +191,10 @@ static inline wide exponential(wide values) {
     return series * power.numbers;
 }
 
+enum { CACHE_LINE = 16 }; /* numbers */
+
 static inline void prefetch_row(const float *row, int64_t size) {
-    for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(row + i, 1, 2);
+    for (int64_t i = 0; i < size; i += CACHE_LINE) __builtin_prefetch(row + i, 1, 2);
 }
 
 #endif
