@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void add_mixture_at(
 static inline void add_mixture(
     float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
 ) {
-    if (size < LANES || count == 1) {
+    if (size < LANES) {
         for (int64_t k = 0; k < count; k++) add_scaled(sum, weights[k], rows[k], size);
         return;
     }
