@@ -68,7 +68,7 @@ def _choose_products() -> None:
     """Make TensorFlow multiply matrices by oneDNN, unless the user has said otherwise.
 
     By itself it does so only where the processor has instructions made for neural networks. But with AVX2 alone, too,
-    oneDNN multiplies small matrices about three times as fast as Eigen (``benchmarks/profile_step.py``).
+    oneDNN multiplies small matrices several times as fast as Eigen (``benchmarks/profile_step.py``).
     """
     if instruction_level() != "baseline":
         _choose(_ONEDNN, "1")

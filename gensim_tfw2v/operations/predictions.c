@@ -68,7 +68,7 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
     for (int32_t i = 0; i < steps; i++) {
         float factors[MOST_TOGETHER];
         for (int64_t k = 0; k < count; k++) factors[k] = -all->rate * all->told[k * all->longest + i];
-        if (count == 1) /* as nearly always in CBOW */
+        if (count == 1) /* as in CBOW */
             add_scaled(all->way[i], factors[0], hidden[0], all->table.size);
         else
             add_mixture(all->way[i], hidden, factors, count, all->table.size);
