@@ -19,6 +19,7 @@ ROWS = 4_096  # gradients of a batch
 # Words of a run, and words that each of them is compared with.
 RUNS = ((16, 32), (16, 40), (16, 48), (16, 50), (22, 48), (32, 48), (32, 66), (64, 112))
 BATCH_WORDS = 1_024
+CBOW_RUN_WORDS, CBOW_RUN_NEGATIVES = 32, 16
 RATE, BOUND = 0.025, 0.5
 
 
@@ -88,6 +89,57 @@ def compare_rows(vector_size: int, rounds: int) -> None:
             print(f"  {heading:5}  {nanoseconds_a_row(operation, ROWS, rounds):7.1f} ns a gradient  {name}")
 
 
+def compare_negatives(vector_size: int, rounds: int) -> None:
+    """Print a line for each way to tell CBOW's hidden vectors of their runs' negatives, and to move these."""
+    rng = np.random.default_rng(0)
+    runs = BATCH_WORDS // CBOW_RUN_WORDS
+    drawn = word_ids(rng)[None, : runs * CBOW_RUN_NEGATIVES].reshape(1, runs, CBOW_RUN_NEGATIVES)
+    words = word_ids(rng)[None, :BATCH_WORDS].reshape(1, runs, CBOW_RUN_WORDS)
+    reach = np.ones_like(words)
+    hidden, gradients = rng.normal(size=(2, runs, CBOW_RUN_WORDS, vector_size)).astype(np.float32)
+    table = tf.Variable(tf.raw_ops.DeepCopy(x=tf.zeros([VOCABULARY, vector_size])))
+    negative = 5.0
+    pace = {"rate": RATE, "bound": BOUND, "factors": tf.zeros([0])}
+
+    def memory() -> tf.Tensor:
+        return tf.raw_ops.ReadVariableOp(resource=table.handle, dtype=tf.float32)
+
+    def by_one_operation() -> tf.Tensor:
+        return operations().tfw2v_sample_negatives(
+            table=memory(),
+            hidden=hidden,
+            drawn=drawn,
+            own=words,
+            left=reach,
+            right=reach,
+            batch=0,
+            negative=negative,
+            spare=True,
+            measured=False,
+            **pace,
+        )[1]
+
+    def by_products(number_type: tf.DType) -> tf.Tensor:
+        rows = operations().tfw2v_gather_rows(table=memory(), ids=drawn, batch=0, T=number_type)
+        vectors = tf.cast(hidden, number_type)
+        score = tf.cast(tf.matmul(vectors, rows, transpose_b=True), tf.float32)
+        others = tf.cast(words[0, :, :, None] != drawn[0, :, None, :], tf.float32)
+        pull = tf.cast(negative / CBOW_RUN_NEGATIVES * others * tf.sigmoid(score), number_type)
+        of_rows = tf.matmul(pull, vectors, transpose_a=True)
+        moved = operations().tfw2v_move_rows(table=memory(), ids=drawn, batch=0, gradients=of_rows, **pace)
+        with tf.control_dependencies([moved]):
+            return gradients + tf.cast(tf.matmul(pull, rows), tf.float32)
+
+    ways = {
+        "Tfw2vSampleNegatives (used)": by_one_operation,
+        "products of float32": lambda: by_products(tf.float32),
+        "products of bfloat16": lambda: by_products(tf.bfloat16),
+    }
+    print(f"  {CBOW_RUN_NEGATIVES} negatives for runs of {CBOW_RUN_WORDS} words")
+    for name, way in ways.items():
+        print(f"  negatives  {nanoseconds_a_row(way, BATCH_WORDS, rounds):7.1f} ns a word  {name}")
+
+
 def compare_products(vector_size: int, rounds: int) -> None:
     """Print a line for each shape of a run: its three products, in float32 and in bfloat16 between casts."""
     for words, candidates in RUNS:
@@ -125,8 +177,8 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
 def main(argv: list[str] | None = None) -> int:
     """Print the comparison; the exit status is 0."""
     parser = argparse.ArgumentParser(
-        description="Compares ways to multiply small matrices, to fetch rows, and to sum gradients by row and move "
-        "them, on one thread. What is marked as used is what gensim_tfw2v does."
+        description="Compares ways to multiply small matrices, to fetch rows, to sum gradients by row and move them, "
+        "and to tell hidden vectors of negatives, on one thread. What is marked as used is what gensim_tfw2v does."
     )
     parser.add_argument("--vector-size", type=int, nargs="+", default=[100, 300], metavar="N", help="default: 100 300")
     parser.add_argument("--rounds", type=int, default=200, metavar="N", help="the best of so many (default: 200)")
@@ -134,6 +186,7 @@ def main(argv: list[str] | None = None) -> int:
     for vector_size in arguments.vector_size:
         compare_rows(vector_size, arguments.rounds)
         compare_products(vector_size, arguments.rounds)
+        compare_negatives(vector_size, arguments.rounds)
     return 0
 
 

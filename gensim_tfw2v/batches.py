@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from gensim_tfw2v.shards import ShardReader
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
-from gensim_tfw2v.ways import Ways, ways_down_the_tree, ways_to_themselves
+from gensim_tfw2v.ways import Ways, ways_down_the_tree
 
 Float64Array = npt.NDArray[np.float64]
 
@@ -53,9 +53,9 @@ class Block:
     left: Int32Array  # [S, R, B], contexts each token has before it
     right: Int32Array  # [S, R, B], contexts each token has after it
     input_ids: Int32Array  # skip-gram [S, R, B], the run; CBOW [S, R, P], the widened run
-    candidate_ids: Int32Array | None  # output rows that are multiplied with: skip-gram [S, R, P + K], CBOW [S, R, K]
-    targets: Ways | None  # CBOW with negative sampling: to the output rows of the words [S, R, P] of the widened run
-    tree: Ways | None  # hierarchical softmax: down the tree to those words
+    candidate_ids: Int32Array | None  # output rows that a run shares: skip-gram [S, R, P + K], CBOW [S, R, K]
+    target_ids: Int32Array | None  # CBOW with negative sampling [S, R, B], output rows of the run's words
+    tree: Ways | None  # hierarchical softmax: down the tree to the words [S, R, P] of the widened run
     window: int  # widest reach in this block
     tokens: int  # kept tokens
     pairs: Float64Array  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
@@ -88,20 +88,18 @@ class BlockMaker:
         grid = (batches, runs, self.shape.run_tokens)
         run_ids, left, right = (_pad_to(array, grid) for array in (kept, left, right))
         wide_ids = _widen(kept, grid, window)
-        candidates = targets = None
+        candidates = None
         if self.negatives is not None:
             drawn = self._draw(self.negatives, rng, batches * runs * self.shape.shared_negatives)
             candidates = drawn.reshape(batches, runs, -1)
             if self.skip_gram:
                 candidates = np.concatenate([wide_ids, candidates], axis=2)
-            else:
-                targets = ways_to_themselves(wide_ids)
         return Block(
             left=left,
             right=right,
             input_ids=run_ids if self.skip_gram else wide_ids,
             candidate_ids=candidates,
-            targets=targets,
+            target_ids=None if self.skip_gram or self.negatives is None else run_ids,
             tree=None if self.tree is None else ways_down_the_tree(wide_ids, self.tree),
             window=window,
             tokens=len(kept),

@@ -12,7 +12,7 @@ from gensim_tfw2v.batches import LOOKUP_WINDOW, Block
 from gensim_tfw2v.placement import StepSettings
 from gensim_tfw2v.steps import WAYS, BlockTensors, Lookups, Objective, Rates, as_rows, block_function
 from gensim_tfw2v.steps import Ways as WayTensors
-from gensim_tfw2v.vocabulary import Float32Array
+from gensim_tfw2v.vocabulary import Float32Array, Int32Array
 from gensim_tfw2v.ways import Ways
 from gensim_tfw2v.work import PreparedBlock
 
@@ -26,7 +26,7 @@ def objective_of(settings: StepSettings) -> Objective:
         mean_context=settings.mean_context,
         lookup_weights=settings.window <= LOOKUP_WINDOW,
         spare_targets=settings.negative > 0 and settings.spare_targets,
-        half_products=settings.compute_dtype == "bfloat16",
+        half_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
     )
 
 
@@ -42,11 +42,15 @@ def block_tensors(block: Block) -> BlockTensors:
         left=block.left,
         right=block.right,
         inputs=block.input_ids,
-        candidates=np.zeros((0, 0, 0), np.int32) if block.candidate_ids is None else block.candidate_ids,
-        targets=_way_tensors(block.targets),
+        candidates=_or_empty(block.candidate_ids),
+        targets=_or_empty(block.target_ids),
         tree=_way_tensors(block.tree),
         window=np.int32(block.window),
     )
+
+
+def _or_empty(ids: Int32Array | None) -> Int32Array:
+    return np.zeros((0, 0, 0), np.int32) if ids is None else ids
 
 
 def _way_tensors(ways: Ways | None) -> WayTensors:

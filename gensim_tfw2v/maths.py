@@ -10,14 +10,12 @@ so that with S = H Zt the loss and its gradients are
 
     loss = sum(N * (softplus(S) - L * S))        G = N * (sigmoid(S) - L)        dH = G Z        dZ = Gt H
 
-Here are the pairs that come in rectangles: those with negatives, which whole runs share, and with skip-gram's contexts,
-which neighbours share. Words that are predicted by way of rows of their own (CBOW's targets, the tree's nodes) have
-the same formula with N = 1, or 0 for a node whose score is farther from 0 than `FARTHEST_NODE_SCORE`, in
-`gensim_tfw2v/operations/predictions.c`.
+Here are skip-gram's pairs with contexts, which neighbours share, and with negatives, which whole runs share. CBOW's are
+in `gensim_tfw2v/operations/negatives.c`, by the same formula: those with negatives, with L = 0, and each token's with
+its own word, with N = 1. What is predicted down the tree is in `gensim_tfw2v/operations/predictions.c`, with N = 1, or
+0 for a node whose score is farther from 0 than `FARTHEST_NODE_SCORE`.
 
 Operands of products may be bfloat16 where labels and weights are float32: what stands between them converts.
-
-A CBOW token without contexts has H = 0, which leaves every row where it is; only the loss has to pass it over.
 
 Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
 """
@@ -129,11 +127,6 @@ def spare_contexts(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor,
     target_ids, drawn_ids = candidates[..., :targets], candidates[..., targets:]
     hits = tf.matmul(weights[..., :targets], _same(target_ids, drawn_ids)) * negative_weight(shared, negative)
     return weights - tf.pad(hits, [[0, 0], [0, 0], [targets, 0]])
-
-
-def spare_words(weight: tf.Tensor, words: tf.Tensor, drawn: tf.Tensor) -> tf.Tensor:
-    """Return CBOW's N [R, B, K] likewise, for words [R, B] and draws [R, K] that each have this weight."""
-    return weight * (1.0 - _same(words, drawn))
 
 
 def _same(words: tf.Tensor, others: tf.Tensor) -> tf.Tensor:

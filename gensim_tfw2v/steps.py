@@ -12,7 +12,6 @@ it: from then on TensorFlow makes a copy for whoever reads the variable, here as
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,7 +51,7 @@ class BlockTensors(NamedTuple):
     right: tf.Tensor
     inputs: tf.Tensor
     candidates: tf.Tensor
-    targets: Ways
+    targets: tf.Tensor
     tree: Ways
     window: tf.Tensor
 
@@ -130,7 +129,7 @@ WAYS = Ways(_int(3), _int(1), _int(1), _int(1))
 _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(_int(3), _int(3), _int(3), _int(3), WAYS, WAYS, _int(0)),
+    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), WAYS, _int(0)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
     Lookups(_float(2), _float(2), _float(2)),
     _int(1),
@@ -197,13 +196,13 @@ class _Step:
         else:
             hidden = operations().tfw2v_mix_contexts(**contexts.forward)
         gradients = []
-        if negatives and contexts is not None:
-            gradients.append(self._predict(self.memory.outputs, hidden, self.block.targets))
         if tree:
-            gradients.append(self._predict(self.memory.nodes, hidden, self.block.tree))
-        if negatives:
+            gradients.append(self._predict_down_the_tree(hidden))
+        if negatives and contexts is not None:
+            gradients.append(self._sample_negatives(hidden))
+        elif negatives:
             with tf.control_dependencies(gradients):
-                gradient = self._sample_negatives(tf.cast(hidden, self._product_type))
+                gradient = self._meet_candidates(tf.cast(hidden, self._product_type))
             gradients.append(gradient if products_alone else tf.cast(gradient, tf.float32))
         gradient = gradients[0] if len(gradients) == 1 else tf.add_n(gradients)
         with tf.control_dependencies(self.moved):
@@ -215,11 +214,11 @@ class _Step:
         moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
         return Figures(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
 
-    def _predict(self, table: tf.Tensor, hidden: tf.Tensor, ways: Ways) -> tf.Tensor:
-        """Have hidden vectors [R, B, D] predict words by way of rows that move at once; return their gradients."""
-        down_the_tree = ways is self.block.tree
+    def _predict_down_the_tree(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Have hidden vectors [R, B, D] predict words by way of nodes that move at once; return their gradients."""
+        ways = self.block.tree
         gradients, loss = operations().tfw2v_predict_words(
-            table=table,
+            table=self.memory.nodes,
             hidden=hidden,
             words=ways.words,
             left=self.block.left,
@@ -228,56 +227,59 @@ class _Step:
             passed=ways.rows,
             codes=ways.codes,
             offsets=ways.offsets,
-            busy=self.rates.busy_nodes if down_the_tree else 0,
+            busy=self.rates.busy_nodes,
             every_context=self.objective.skip_gram,
             rate=self.learning_rate,
-            farthest=maths.FARTHEST_NODE_SCORE if down_the_tree else math.inf,
+            farthest=maths.FARTHEST_NODE_SCORE,
             measured=self.measured,
         )
         self.losses.append(loss)
         return gradients
 
     def _sample_negatives(self, hidden: tf.Tensor) -> tf.Tensor:
-        """Move the output rows of the batch's candidates, and return the gradients of `hidden` [R, B, D]."""
+        """Have CBOW's hidden vectors [R, B, D] tell words from negatives, whose rows move; return their gradients."""
+        moved, gradients, loss = operations().tfw2v_sample_negatives(
+            table=self.memory.outputs,
+            hidden=hidden,
+            drawn=self.block.candidates,
+            own=self.block.targets,
+            left=self.block.left,
+            right=self.block.right,
+            batch=self.batch.number,
+            negative=self.rates.negative,
+            spare=self.objective.spare_targets,
+            measured=self.measured,
+            **self._pace(tf.zeros([0])),
+        )
+        self.moved.append(moved)
+        self.losses.append(loss)
+        return gradients
+
+    def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Move the output rows of skip-gram's candidates, and return the gradients of `hidden` [R, B, D]."""
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
-        labels, weights = self._labels_and_weights()
+        labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], self.rates.shared_negatives)
+        weights = self._weights()
         self._measure(lambda: maths.sampling_loss(score, labels, weights))
         pull = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
         self._move(self.memory.outputs, self.block.candidates, maths.back_to_columns(pull, hidden), tf.zeros([0]))
         return maths.back_to_rows(pull, candidates)
 
-    def _labels_and_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return what the batch's hidden vectors are to be told of its candidates, and how often."""
+    def _weights(self) -> tf.Tensor:
+        """Return how often skip-gram's hidden vectors are to be told of each of their candidates [R, B, C]."""
         shared, negative = self.rates.shared_negatives, self.rates.negative
-        if self.objective.skip_gram:
-            weights = self._skip_gram_weights()
-            if self.objective.spare_targets:
-                numbers = self.batch.of(self.block.candidates)
-                weights = maths.spare_contexts(weights, numbers, shared, negative)
-            return maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], shared), weights
-        weights = maths.negative_weight(shared, negative)
-        if self.objective.spare_targets:
-            window, run_tokens = self.block.window, tf.shape(self.block.left)[-1]
-            words = self.batch.of(self.block.targets.words)[:, window : window + run_tokens]
-            drawn = self.batch.of(self.block.candidates)
-            weights = maths.spare_words(weights, tf.gather(self.block.targets.rows, words), drawn)
-        return tf.zeros([]), weights
-
-    def _skip_gram_weights(self) -> tf.Tensor:
         if self.objective.lookup_weights:
-            return tf.gather(self.lookups.weights, self.codes)
-        mask = maths.window_mask(*self._windows())
-        return maths.skip_gram_weights(mask, self.rates.shared_negatives, self.rates.negative)
+            weights = tf.gather(self.lookups.weights, self.codes)
+        else:
+            weights = maths.skip_gram_weights(maths.window_mask(*self._windows()), shared, negative)
+        if self.objective.spare_targets:
+            weights = maths.spare_contexts(weights, self.batch.of(self.block.candidates), shared, negative)
+        return weights
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
-        """Add the losses [R, B] of tokens with contexts to the batch's, if it is one whose loss is wanted."""
-
-        def loss() -> tf.Tensor:
-            has_contexts = self.batch.of(self.block.left) + self.batch.of(self.block.right) > 0
-            return tf.reduce_sum(tf.cast(has_contexts, tf.float32) * losses())
-
-        self.losses.append(tf.cond(self.measured, loss, lambda: tf.zeros([])))
+        """Add the losses [R, B] of tokens to the batch's, if it is one whose loss is wanted."""
+        self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.zeros([])))
 
     def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
         """Return the batch's rows of a table [R, ..., D]."""

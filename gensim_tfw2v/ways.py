@@ -1,4 +1,4 @@
-"""By way of which rows of a table a word is predicted: the tree's nodes on the way to it, or its own output row."""
+"""By way of which rows a word is predicted: the tree's nodes on the way to it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,6 @@ def ways_down_the_tree(words: Int32Array, tree: HuffmanTree) -> Ways:
     offsets = _offsets(lengths)
     steps = np.arange(offsets[-1], dtype=np.int32) + np.repeat(tree.offsets[distinct] - offsets[:-1], lengths)
     return Ways(numbers, tree.nodes[steps], tree.codes[steps].astype(np.int32), offsets)
-
-
-def ways_to_themselves(words: Int32Array) -> Ways:
-    """Return the ways of words, given by their ids, by their own rows alone, which are told "yes"."""
-    distinct, numbers = _numbered(words)
-    return Ways(numbers, distinct, np.zeros(len(distinct), np.int32), np.arange(len(distinct) + 1, dtype=np.int32))
 
 
 def _numbered(ids: Int32Array) -> tuple[Int32Array, Int32Array]:

@@ -60,8 +60,9 @@ class TFWord2Vec(TrainingPlan):
         Longest step that a batch may move a vector by, in multiples of the starting learning rate, or of the present
         one where that is higher; 20 by default, 7 with hierarchical softmax alone.
     compute_dtype : {"bfloat16", "float32"}, optional
-        Numbers that products of vectors are computed with; vectors themselves, sums and steps are float32. By default
-        the shorter ones where this machine's processor has instructions for them and batches are large enough to gain.
+        Numbers that skip-gram's products with contexts and negatives are computed with; vectors themselves, sums and
+        steps are float32, and so is all of CBOW. By default the shorter ones where this machine's processor has
+        instructions for them and batches are large enough to gain.
     logdir : str, os.PathLike or TensorBoardLog, optional
         Folder in which `train()` logs for TensorBoard, or a `TensorBoardLog` that also says what. It is not saved with
         the model.

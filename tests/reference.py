@@ -1,9 +1,9 @@
 """word2vec as its papers and gensim's loops have it, one pair at a time in float64: what the graphs must equal.
 
 Nothing here shares code with the package. Hidden vectors are those of the tables when a batch begins. The tree's nodes,
-and the output rows of CBOW's targets, take a step for each word that is predicted, one after the other; what is left of
-a batch, negatives above all, is summed by row, and each row then makes one bounded step. As in gensim, a node whose
-score is far from 0 is told nothing.
+and the output rows of CBOW's targets, take a step for each word that is predicted, one after the other; those of CBOW's
+negatives one bounded step for each run that has drawn them, after its targets. What is left of a batch is summed by
+row, and each row then makes one bounded step. As in gensim, a node whose score is far from 0 is told nothing.
 """
 
 from __future__ import annotations
@@ -58,21 +58,24 @@ class ReferenceModel:
         self._errors = [np.zeros(self.inputs.shape[1]) for _ in batch.words]  # negative gradients of hidden vectors
         trained = [token for token, windows in enumerate(batch.windows) if all(windows)]
         if self.negative and not self.skip_gram:
-            for token in trained:
-                self._predict("outputs", [token], [(batch.words[token], 0)], learning_rate)
+            for first in range(0, len(batch.words), batch.run_tokens):
+                run = [token for token in trained if first <= token < first + batch.run_tokens]
+                for token in run:
+                    self._predict("outputs", [token], [(batch.words[token], 0)], learning_rate)
+                for token in run:
+                    self._sample(token, batch, all_words)
+                self._step_all(learning_rate)
         if self.paths is not None:
             for word, tokens in self._predictions(batch, trained, all_words):
                 for first in range(0, len(tokens), MOST_TOGETHER):
                     together = tokens[first : first + MOST_TOGETHER]
                     self._predict("nodes", together, self.paths[word], learning_rate)
-        if self.negative:
+        if self.negative and self.skip_gram:
             for token in trained:
                 self._sample(token, batch, all_words)
         for token in trained:
             self._carry_back(token, batch, all_words)
-        for name, rows in self._changes.items():
-            for row, gradient in rows.items():
-                self._step(name, row, gradient, learning_rate)
+        self._step_all(learning_rate)
         return self._loss
 
     def _hidden(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> np.ndarray:
@@ -150,6 +153,12 @@ class ReferenceModel:
     def _add(self, table: str, row: int, gradient: np.ndarray) -> None:
         rows = self._changes[table]
         rows[row] = rows.get(row, 0.0) + gradient
+
+    def _step_all(self, learning_rate: float) -> None:
+        for name, rows in self._changes.items():
+            for row, gradient in rows.items():
+                self._step(name, row, gradient, learning_rate)
+            rows.clear()
 
     def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
         step = learning_rate * gradient

@@ -113,7 +113,7 @@ def test_every_batch_counts_its_own_pairs(lengths: np.ndarray, window: int, skip
 
 
 @given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), skip_gram=st.booleans(), sampling=st.booleans())
-def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_to_its_own_row(
+def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_run_its_output_rows(
     lengths: np.ndarray, window: int, skip_gram: bool, sampling: bool
 ) -> None:
     model = model_of([60, 30, 20, 9, 8, 7, 5, 5, 1, 1])
@@ -128,11 +128,13 @@ def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_to_i
         token = (batch * runs + run) * run_tokens + place - block.window
         wide[batch, run, place] = ids[min(max(token, 0), len(ids) - 1)]
     assert block.tree is not None and block.tree.words.shape == shape
-    assert (block.targets is not None) == (sampling and not skip_gram)
+    assert (block.target_ids is not None) == (sampling and not skip_gram)
+    if block.target_ids is not None:
+        assert block.target_ids.shape == block.left.shape
+        np.testing.assert_array_equal(block.target_ids.reshape(-1)[: len(ids)], ids)
     for place, word in np.ndenumerate(wide):
         points, codes = (model.wv.expandos[name][word].tolist() for name in ("point", "code"))
         assert way_of(block.tree, place) == (points, codes)
-        assert block.targets is None or way_of(block.targets, place) == ([word], [0])
     if not sampling:
         assert block.candidate_ids is None
     elif skip_gram:

@@ -279,7 +279,7 @@ def test_operations_compares_what_the_step_does_with_other_ways() -> None:
     done = run_command("operations.py", "--rounds", 1, "--vector-size", 20)
     assert done.returncode == 0, done.stderr
     used = [line for line in done.stdout.splitlines() if "(used)" in line]
-    kinds = ["fetch", "move", "products"]
+    kinds = ["fetch", "move", "products", "negatives"]
     assert [kind for kind in kinds if any(kind in line for line in used)] == kinds
 
 

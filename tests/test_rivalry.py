@@ -172,15 +172,15 @@ def test_all_pairs_of_a_block_are_shared_out_among_its_rows(skip_gram: bool) -> 
     assert rows.rows.tolist() == list(range(len(block.rows.numbers)))
 
 
-def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_widened_runs() -> None:
+def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
     block = staged(16, skip_gram=False)
     rows, found = block.contested, np.zeros(len(block.rows.numbers))
     found[rows.rows] = rows.pulls
     expected = np.zeros(len(found))
     targets = block.block.targets
     pairs = block.pairs.sum() * RATE * SLOPES[1]
-    for number in targets.words.reshape(-1).tolist():
-        expected[targets.rows[targets.offsets[number]]] += pairs / targets.words.size
+    for row in targets.reshape(-1).tolist():
+        expected[row] += pairs / targets.size
     for row in block.block.candidates.reshape(-1).tolist():
         expected[row] += SETTINGS.negative * pairs / block.block.candidates.size
     outputs = slice(rows.counts[0], None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
@@ -12,9 +10,7 @@ from hypothesis import strategies as st
 from test_tree import EVEN, MIXED, STEEP, model_of
 
 from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.ways import Ways, ways_down_the_tree, ways_to_themselves
-
-MakeWays = Callable[[np.ndarray], Ways]
+from gensim_tfw2v.ways import Ways, ways_down_the_tree
 
 
 def way(ways: Ways, number: int) -> tuple[list[int], list[int]]:
@@ -26,17 +22,6 @@ def way(ways: Ways, number: int) -> tuple[list[int], list[int]]:
 def gensims_way(model: Word2Vec, word: int) -> tuple[list[int], list[int]]:
     """Return the points and codes that gensim stored for a word."""
     return model.wv.expandos["point"][word].tolist(), model.wv.expandos["code"][word].tolist()
-
-
-def down_the_tree_of(frequencies: list[int]) -> MakeWays:
-    """Return a function from words to ways down the tree over these frequencies."""
-    tree = HuffmanTree.of(model_of(frequencies).wv)
-    return lambda words: ways_down_the_tree(words, tree)
-
-
-MAKERS = pytest.mark.parametrize(
-    "make", [down_the_tree_of(MIXED), ways_to_themselves], ids=["down the tree", "to themselves"]
-)
 
 
 @pytest.mark.parametrize("frequencies", [EVEN, STEEP, MIXED, [3, 1]], ids=["even", "steep", "mixed", "two"])
@@ -59,20 +44,10 @@ def test_ways_down_the_tree_hold_those_of_the_words_asked_for_and_no_others(aske
     assert ways.offsets[-1] == len(ways.rows) == len(ways.codes)
 
 
-@given(st.lists(st.integers(0, 200), max_size=30))
-def test_ways_of_words_to_themselves_are_their_own_rows_told_yes(asked: list[int]) -> None:
-    ways = ways_to_themselves(np.array(asked, np.int32))
-    assert [way(ways, number) for number in ways.words.tolist()] == [([word], [0]) for word in asked]
-    assert sorted(ways.rows.tolist()) == sorted(set(asked))
-
-
-@MAKERS
 @given(asked=st.lists(st.integers(0, 11), min_size=12, max_size=12))
-def test_the_same_word_has_the_same_number_everywhere_and_numbers_have_no_gaps(
-    make: MakeWays, asked: list[int]
-) -> None:
+def test_the_same_word_has_the_same_number_everywhere_and_numbers_have_no_gaps(asked: list[int]) -> None:
     words = np.array(asked, np.int32).reshape(2, 3, 2)
-    ways = make(words)
+    ways = ways_down_the_tree(words, HuffmanTree.of(model_of(MIXED).wv))
     assert ways.words.shape == words.shape
     pairs = set(zip(asked, ways.words.reshape(-1).tolist(), strict=True))
     distinct = len(set(asked))
@@ -81,23 +56,21 @@ def test_the_same_word_has_the_same_number_everywhere_and_numbers_have_no_gaps(
     assert len(ways.offsets) == distinct + 1
 
 
-@MAKERS
 @pytest.mark.parametrize("shape", [(0,), (0, 3, 4), (2, 0, 5)])
-def test_no_words_have_no_ways(make: MakeWays, shape: tuple[int, ...]) -> None:
-    ways = make(np.zeros(shape, np.int32))
+def test_no_words_have_no_ways(shape: tuple[int, ...]) -> None:
+    ways = ways_down_the_tree(np.zeros(shape, np.int32), HuffmanTree.of(model_of(MIXED).wv))
     assert ways.words.shape == shape
     assert (len(ways.rows), len(ways.codes), ways.offsets.tolist()) == (0, 0, [0])
 
 
-@MAKERS
-def test_all_of_a_way_is_of_the_integers_that_operations_take(make: MakeWays) -> None:
+def test_all_of_a_way_is_of_the_integers_that_operations_take() -> None:
     for words in ([[[3, 1], [3, 0]]], np.zeros((1, 1, 0))):
-        ways = make(np.array(words, np.int32))
+        ways = ways_down_the_tree(np.array(words, np.int32), HuffmanTree.of(model_of(MIXED).wv))
         assert {array.dtype for array in vars(ways).values()} == {np.dtype(np.int32)}
 
 
 def test_the_only_word_of_a_vocabulary_has_an_empty_way() -> None:
-    ways = down_the_tree_of([7])(np.zeros((1, 2, 3), np.int32))
+    ways = ways_down_the_tree(np.zeros((1, 2, 3), np.int32), HuffmanTree.of(model_of([7]).wv))
     assert not ways.words.any() and ways.words.shape == (1, 2, 3)
     assert (len(ways.rows), ways.offsets.tolist()) == (0, [0, 0])
 

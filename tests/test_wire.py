@@ -92,20 +92,20 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
     matrix = sent_by_shards(staged.rows, tables, shards)
     block = prepared.block
-    ways = [(block.targets, staged.block.targets, tables[1]), (block.tree, staged.block.tree, tables[2])]
     np.testing.assert_array_equal(matrix[staged.block.inputs], tables[0][block.input_ids])
     assert (block.candidate_ids is not None) == sampling
     if block.candidate_ids is not None:
         np.testing.assert_array_equal(matrix[staged.block.candidates], tables[1][block.candidate_ids])
-    assert [own is not None for own, _, _ in ways] == [sampling and not skip_gram, tree]
-    for own, found, table in ways:
-        if own is None:
-            assert not any(map(len, found))
-            continue
-        np.testing.assert_array_equal(matrix[found.rows], table[own.rows])
+    assert (block.target_ids is not None) == (sampling and not skip_gram)
+    if block.target_ids is not None:
+        np.testing.assert_array_equal(matrix[staged.block.targets], tables[1][block.target_ids])
+    if block.tree is None:
+        assert not any(map(len, staged.block.tree))
+    else:
+        np.testing.assert_array_equal(matrix[staged.block.tree.rows], tables[2][block.tree.rows])
         for name in ("words", "codes", "offsets"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(own, name))
-    outputs = [block.candidate_ids, None if block.targets is None else block.targets.rows]
+            np.testing.assert_array_equal(getattr(staged.block.tree, name), getattr(block.tree, name))
+    outputs = [block.candidate_ids, block.target_ids]
     nodes = [None if block.tree is None else block.tree.rows]
     wanted = [
         {number for ids in of_table if ids is not None for number in ids.reshape(-1).tolist()}

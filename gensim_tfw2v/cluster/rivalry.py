@@ -88,7 +88,7 @@ def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Floa
     outputs = nodes = np.zeros(rows, np.float32)
     if block.candidate_ids is not None:
         context_targets, drawn = np.split(block.candidate_ids, [-settings.shared_negatives], axis=2)
-        targets = context_targets if block.targets is None else block.targets.rows[block.targets.words]
+        targets = context_targets if block.target_ids is None else block.target_ids
         outputs = _shared_out(targets, pairs, rows) + _shared_out(drawn, pairs * settings.negative, rows)
         partners += 1 + settings.negative
     if block.tree is not None:

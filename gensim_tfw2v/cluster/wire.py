@@ -28,7 +28,6 @@ from gensim_tfw2v.shards import ShardReader, Span
 from gensim_tfw2v.steps import SIGNATURE, BlockTensors, Rates
 from gensim_tfw2v.tree import HuffmanTree
 from gensim_tfw2v.vocabulary import Float32Array, Int32Array, NegativeSampler
-from gensim_tfw2v.ways import Ways
 from gensim_tfw2v.work import ChunkWork, PreparedBlock
 
 _HEAD = 9  # numbers at the beginning of an assignment
@@ -179,9 +178,7 @@ def stage(
     if prepared is None:
         return _empty(shards, figures)
     block = prepared.block
-    outputs_wanted = [] if block.candidate_ids is None else [block.candidate_ids]
-    if block.targets is not None:
-        outputs_wanted.append(block.targets.rows)
+    outputs_wanted = [ids for ids in (block.candidate_ids, block.target_ids) if ids is not None]
     tables = [
         _Wanted([block.input_ids], model.words, sharing.ids(model.words, are_nodes=False)),
         _Wanted(outputs_wanted, model.words, sharing.ids(model.words, are_nodes=False)),
@@ -192,8 +189,8 @@ def stage(
         block,
         input_ids=inputs[block.input_ids],
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
-        targets=_renumbered(block.targets, outputs),
-        tree=_renumbered(block.tree, nodes),
+        target_ids=None if block.target_ids is None else outputs[block.target_ids],
+        tree=None if block.tree is None else replace(block.tree, rows=nodes[block.tree.rows]),
     )
     locks = model.lock_factors
     if len(locks) > 1:
@@ -254,10 +251,6 @@ def _number(tables: Sequence[_Wanted], shards: int) -> tuple[list[Int32Array], B
         places.append(place)
     numbers = np.concatenate([of_shards[shard] for shard in range(shards) for of_shards in wanted])
     return places, BlockRows(numbers, counts)
-
-
-def _renumbered(ways: Ways | None, numbers: Int32Array) -> Ways | None:
-    return None if ways is None else replace(ways, rows=numbers[ways.rows])
 
 
 def _empty(shards: int, figures: Any) -> StagedBlock:

@@ -364,5 +364,5 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
     add(
         "--compute-dtype",
         choices=DTYPES,
-        help="numbers that products of vectors are of (default: bfloat16 where the processor multiplies it fast)",
+        help="numbers that skip-gram's products are of (default: bfloat16 where the processor multiplies it fast)",
     )

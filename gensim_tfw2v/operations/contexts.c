@@ -86,7 +86,9 @@ static void move(Call *call) {
                 add_mixture(sum_of(&sums, all.rows[run * all.places + place]), found, weights, count, table.size);
         }
     }
-    move_rows(call, table, &sums, pace_of(call, PACE));
+    Moved moved = {0};
+    move_rows(table, &sums, pace_of(call, PACE), &moved);
+    output_moved(call, moved);
 }
 
 OPERATION(run_mix, 7, 1, mix)

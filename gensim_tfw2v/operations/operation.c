@@ -92,10 +92,12 @@ void *workspace(Call *call, enum purpose purpose, size_t bytes) {
 void register_row_operations(void);
 void register_context_operations(void);
 void register_prediction_operations(void);
+void register_negative_operations(void);
 
 __attribute__((constructor)) static void register_all(void) {
     if (!find_tensorflow()) return;
     register_row_operations();
     register_context_operations();
     register_prediction_operations();
+    register_negative_operations();
 }

@@ -33,6 +33,7 @@ typedef struct {
 
 static inline float *row_of(Table table, int64_t row) { return table.first + row * table.size; }
 static inline int64_t largest(int64_t one, int64_t other) { return one > other ? one : other; }
+static inline int64_t rounded_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts * parts; }
 
 static inline float *floats(const Call *call, int input) { return TF_TensorData_(call->inputs[input]); }
 static inline const int32_t *integers(const Call *call, int input) { return TF_TensorData_(call->inputs[input]); }

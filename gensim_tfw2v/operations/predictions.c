@@ -1,13 +1,12 @@
 /* Words are predicted by hidden vectors around them, or by their own, by way of rows of a table that are each to be told
-   "yes" or "no": the nodes of the tree on the way to a word, or the word's own output row.
+   "yes" or "no": the nodes of the tree on the way to a word.
 
-   As in word2vec such a row takes its step when it has been told, before the next word comes to it. */
+   As in word2vec a node takes its step when it has been told, before the next word comes to it. */
 
 #include "operation.h"
 #include "vectors.h"
 
 enum { MOST_TOGETHER = 16, WORDS_AHEAD = 4 };
-static const float LARGEST_SCORE = 80; /* whose exponential float32 still holds */
 
 typedef struct {
     Table table;
@@ -25,8 +24,6 @@ typedef struct {
     float *told;     /* [MOST_TOGETHER, longest], scores, and then gradients by them */
     float *counts;   /* [longest], 1 where a score moves vectors, 0 where it is too far from 0 */
 } Prediction;
-
-static int64_t rounded_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts * parts; }
 
 static float *place_of(const Prediction *all, int32_t row) {
     return row < all->first_busy ? row_of(all->table, row) : all->busy + (row - all->first_busy) * all->table.size;
@@ -48,15 +45,10 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
     for (int64_t i = steps; i < rows; i++) all->way[i] = all->way[steps - 1]; /* whose products nobody needs */
     for (int64_t k = 0; k < count; k++) {
         float *told = all->told + k * all->longest;
-        if (steps == 1)
-            *told = dot(hidden[k], *all->way, all->table.size);
-        else
-            dots(told, hidden[k], all->way, rows, all->table.size);
+        dots(told, hidden[k], (const float *const *)all->way, rows, all->table.size);
         for (int32_t i = 0; i < steps; i++) {
             all->counts[i] = fabsf(told[i]) >= all->farthest ? 0.0f : 1.0f;
-            float right = codes[i] ? -told[i] : told[i];
-            right = right > LARGEST_SCORE ? LARGEST_SCORE : right;
-            told[i] = right < -LARGEST_SCORE ? -LARGEST_SCORE : right;
+            told[i] = capped(codes[i] ? -told[i] : told[i]);
         }
         if (all->is_measured)
             for (int32_t i = 0; i < steps; i++) all->loss += log1pf(expf(-told[i]));

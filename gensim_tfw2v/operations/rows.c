@@ -50,7 +50,9 @@ static void move(Call *call) {
         const float *gradient = vector_of(call, GRADIENTS, place, table.size, in_halves, whole);
         add_scaled(sum_of(&sums, ids[place]), 1, gradient, table.size);
     }
-    move_rows(call, table, &sums, pace_of(call, PACE));
+    Moved moved = {0};
+    move_rows(table, &sums, pace_of(call, PACE), &moved);
+    output_moved(call, moved);
 }
 
 /* table, rows [n] → values [n, size] */

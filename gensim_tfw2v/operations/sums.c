@@ -44,21 +44,24 @@ Pace pace_of(const Call *call, int first) {
     };
 }
 
-void move_rows(Call *call, Table table, const Sums *sums, Pace pace) {
-    int64_t shortened = 0;
+void move_rows(Table table, const Sums *sums, Pace pace, Moved *moved) {
     for (int64_t i = 0; i < sums->count; i++) {
         if (i + ROWS_AHEAD < sums->count) prefetch_row(row_of(table, sums->rows[i + ROWS_AHEAD]), table.size);
         const float *gradient = sums->sums + i * sums->size;
         float rate = pace.rate, length = sqrtf(dot(gradient, gradient, sums->size));
         if (rate * length > pace.bound) {
             rate = pace.bound / length;
-            shortened++;
+            moved->shortened++;
         }
         if (pace.factor_count) rate *= pace.factors[sums->rows[i] % pace.factor_count];
         add_scaled(row_of(table, sums->rows[i]), -rate, gradient, sums->size);
     }
+    moved->rows += sums->count;
+}
+
+void output_moved(Call *call, Moved moved) {
     float *figures = output(call, 0, (int64_t[]){2}, 1);
     if (!figures) return;
-    figures[0] = (float)sums->count;
-    figures[1] = (float)shortened;
+    figures[0] = (float)moved.rows;
+    figures[1] = (float)moved.shortened;
 }

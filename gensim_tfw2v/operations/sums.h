@@ -29,8 +29,15 @@ typedef struct {
 /* The pace that three inputs of a call from `first` on tell. */
 Pace pace_of(const Call *call, int first);
 
-/* Moves each row by one bounded step against its summed gradient, and outputs how many rows have moved and how many of
-   these steps were shortened. */
-void move_rows(Call *call, Table table, const Sums *sums, Pace pace);
+/* How many steps rows have taken, and how many of these were shortened. */
+typedef struct {
+    int64_t rows, shortened;
+} Moved;
+
+/* Moves each row by one bounded step against its summed gradient. */
+void move_rows(Table table, const Sums *sums, Pace pace, Moved *moved);
+
+/* Outputs these figures as a call's first output. */
+void output_moved(Call *call, Moved moved);
 
 #endif

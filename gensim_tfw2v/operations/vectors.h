@@ -36,6 +36,22 @@ static inline void add_scaled(float *restrict sum, float factor, const float *re
     for (; i < size; i++) sum[i] += factor * vector[i];
 }
 
+/* gradient = share * row, and row += step * vector, with one reading of both */
+static inline void exchange(
+    float *restrict row, float *restrict gradient, const float *restrict vector, float step, float share, int64_t size
+) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) {
+        wide part = *(wide *)(row + i);
+        *(wide *)(gradient + i) = share * part;
+        *(wide *)(row + i) = part + step * *(const wide *)(vector + i);
+    }
+    for (; i < size; i++) {
+        gradient[i] = share * row[i];
+        row[i] += step * vector[i];
+    }
+}
+
 static inline float total_of_four(narrow values) { return (values[0] + values[1]) + (values[2] + values[3]); }
 
 static inline narrow quarter_of(wide values) {
@@ -77,7 +93,7 @@ enum { ROWS_TOGETHER = LANES == 16 ? 4 : 8 };
 
 /* products[k] = vector . rows[k] for a number of rows that is a multiple of ROWS_TOGETHER */
 static inline void dots(
-    float *restrict products, const float *restrict vector, float *const *rows, int64_t count, int64_t size
+    float *restrict products, const float *restrict vector, const float *const *rows, int64_t count, int64_t size
 ) {
     for (int64_t k = 0; k < count; k += ROWS_TOGETHER) {
         wide sums[ROWS_TOGETHER] = {{0}};
@@ -98,6 +114,38 @@ static inline void dots(
         memcpy(products + k, &found, sizeof found);
         for (; i < size; i++)
             for (int row = 0; row < ROWS_TOGETHER; row++) products[k + row] += vector[i] * rows[k + row][i];
+    }
+}
+
+/* Vectors and rows whose products are added up side by side, so that both are read once for several. */
+enum { TILE_VECTORS = 3, TILE_ROWS = 4 };
+
+/* products[v * stride + k] = vectors[v] . rows[k] of a tile */
+static inline void dots_of_tile(
+    float *restrict products, int64_t stride, const float *const *vectors, const float *const *rows, int64_t size
+) {
+    wide sums[TILE_VECTORS][TILE_ROWS];
+    for (int v = 0; v < TILE_VECTORS; v++)
+        for (int k = 0; k < TILE_ROWS; k++) sums[v][k] = (wide){0};
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) {
+        wide parts[TILE_VECTORS];
+        for (int v = 0; v < TILE_VECTORS; v++) parts[v] = *(const wide *)(vectors[v] + i);
+        for (int k = 0; k < TILE_ROWS; k++) {
+            wide row = *(const wide *)(rows[k] + i);
+            for (int v = 0; v < TILE_VECTORS; v++) sums[v][k] += parts[v] * row;
+        }
+    }
+    for (int v = 0; v < TILE_VECTORS; v++) {
+        narrow totals[TILE_ROWS];
+        int64_t j = i;
+        for (int k = 0; k < TILE_ROWS; k++) totals[k] = quarter_of(sums[v][k]);
+        for (; j + 4 <= size; j += 4)
+            for (int k = 0; k < TILE_ROWS; k++)
+                totals[k] += *(const narrow *)(vectors[v] + j) * *(const narrow *)(rows[k] + j);
+        *(narrow *)(products + v * stride) = totals_of_four(totals);
+        for (; j < size; j++)
+            for (int k = 0; k < TILE_ROWS; k++) products[v * stride + k] += vectors[v][j] * rows[k][j];
     }
 }
 
@@ -145,6 +193,48 @@ static inline void add_mixture(
     }
 }
 
+/* Mixtures of the same rows that are added up side by side, so that a row is read once for all of them. */
+enum { MIXTURES_TOGETHER = 4, MIXTURE_REGISTERS = LANES == 16 ? 4 : 3 };
+
+/* Adds to so many registers of each of the sums. */
+static inline __attribute__((always_inline)) void add_mixtures_at(
+    float *const *sums, const float *const *rows, const float *restrict weights, int64_t stride, int64_t count,
+    int64_t begin, const int registers
+) {
+    wide parts[MIXTURES_TOGETHER][MIXTURE_REGISTERS];
+    for (int m = 0; m < MIXTURES_TOGETHER; m++)
+        for (int r = 0; r < registers; r++) parts[m][r] = (wide){0};
+    for (int64_t k = 0; k < count; k++) {
+        wide row[MIXTURE_REGISTERS];
+        for (int r = 0; r < registers; r++) row[r] = *(const wide *)(rows[k] + begin + r * LANES);
+        for (int m = 0; m < MIXTURES_TOGETHER; m++)
+            for (int r = 0; r < registers; r++) parts[m][r] += weights[m * stride + k] * row[r];
+    }
+    for (int m = 0; m < MIXTURES_TOGETHER; m++)
+        for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
+}
+
+/* sums[m] += sum of weights[m * stride + k] * rows[k], for MIXTURES_TOGETHER sums, of which some may be the same */
+static inline void add_mixtures(
+    float *const *sums, const float *const *rows, const float *restrict weights, int64_t stride, int64_t count,
+    int64_t size
+) {
+    int64_t begin = 0;
+    for (; begin + MIXTURE_REGISTERS * LANES <= size; begin += MIXTURE_REGISTERS * LANES)
+        add_mixtures_at(sums, rows, weights, stride, count, begin, MIXTURE_REGISTERS);
+    for (; begin + LANES <= size; begin += LANES) add_mixtures_at(sums, rows, weights, stride, count, begin, 1);
+    for (; begin + 4 <= size; begin += 4) {
+        narrow parts[MIXTURES_TOGETHER] = {{0}};
+        for (int64_t k = 0; k < count; k++)
+            for (int m = 0; m < MIXTURES_TOGETHER; m++)
+                parts[m] += weights[m * stride + k] * *(const narrow *)(rows[k] + begin);
+        for (int m = 0; m < MIXTURES_TOGETHER; m++) *(narrow *)(sums[m] + begin) += parts[m];
+    }
+    for (int m = 0; m < MIXTURES_TOGETHER && begin < size; m++)
+        for (int64_t k = 0; k < count; k++)
+            add_scaled(sums[m] + begin, weights[m * stride + k], rows[k] + begin, size - begin);
+}
+
 /* bfloat16 is the upper half of float32: rounded to the nearer one, to the even one between two. */
 static inline uint16_t half_of(float value) {
     uint32_t bits;
@@ -170,6 +260,13 @@ static inline void from_halves(float *restrict out, const uint16_t *restrict vec
         uint32_t bits = (uint32_t)vector[i] << 16;
         memcpy(out + i, &bits, sizeof bits);
     }
+}
+
+/* The score, or the nearest one whose exponential float32 still holds. */
+static inline float capped(float score) {
+    const float largest = 80;
+    score = score > largest ? largest : score;
+    return score < -largest ? -largest : score;
 }
 
 /* e to the power of each of them, to float32's precision, from -87 to 88. */
