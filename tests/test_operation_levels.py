@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import test_context_operations
+import test_negatives
 import test_operations
 import test_predictions
 from child_process import run_script
@@ -46,6 +47,7 @@ def check_every_operation() -> None:
             test_operations.check_moved_rows(size, number_type)
         test_context_operations.check_mixtures(size, contexts)
         test_context_operations.check_moved_contexts(size, contexts)
+        test_negatives.check(test_negatives.sampling(size))
         for every_context in (True, False):
             test_predictions.check_prediction(test_predictions.prediction(size, every_context, busy=4))
     for code in (0, 1):
