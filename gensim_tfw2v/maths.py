@@ -10,12 +10,12 @@ so that with S = H Zt the loss and its gradients are
 
     loss = sum(N * (softplus(S) - L * S))        G = N * (sigmoid(S) - L)        dH = G Z        dZ = Gt H
 
-Here are skip-gram's pairs with contexts, which neighbours share, and with negatives, which whole runs share. CBOW's are
-in `gensim_tfw2v/operations/negatives.c`, by the same formula: those with negatives, with L = 0, and each token's with
-its own word, with N = 1. What is predicted down the tree is in `gensim_tfw2v/operations/predictions.c`, with N = 1, or
-0 for a node whose score is farther from 0 than `FARTHEST_NODE_SCORE`.
-
-Operands of products may be bfloat16 where labels and weights are float32: what stands between them converts.
+Here are weights, and products of whole runs for skip-gram's pairs with contexts, which neighbours share, and with
+negatives, which whole runs share; their operands may be bfloat16 where labels and weights are float32, and what stands
+between them converts. With float32 the same is in `gensim_tfw2v/operations/candidates.c`. CBOW's pairs are in
+`negatives.c` beside it, by the same formula: those with negatives, with L = 0, and each token's with its own word, with
+N = 1. What is predicted down the tree is in `predictions.c`, with N = 1, or 0 for a node whose score is farther from 0
+than `FARTHEST_NODE_SCORE`.
 
 Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
 """

@@ -257,25 +257,48 @@ class _Step:
 
     def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
         """Move the output rows of skip-gram's candidates, and return the gradients of `hidden` [R, B, D]."""
+        weights, codes = self._pair_weights()
+        if self.objective.half_products:
+            return self._multiply_candidates(hidden, tf.gather(weights, codes))
+        moved, gradients, loss = operations().tfw2v_meet_candidates(
+            table=self.memory.outputs,
+            hidden=hidden,
+            ids=self.block.candidates,
+            left=self.block.left,
+            right=self.block.right,
+            batch=self.batch.number,
+            codes=codes,
+            weights=weights,
+            shared=self.rates.shared_negatives,
+            negative=self.rates.negative,
+            spare=self.objective.spare_targets,
+            measured=self.measured,
+            **self._pace(tf.zeros([0])),
+        )
+        self.moved.append(moved)
+        self.losses.append(loss)
+        return gradients
+
+    def _multiply_candidates(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+        """Do the same by products of matrices, with all places of a run [R, B, C], of numbers that are half as long."""
+        shared, negative = self.rates.shared_negatives, self.rates.negative
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
-        labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], self.rates.shared_negatives)
-        weights = self._weights()
+        labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], shared)
+        if self.objective.spare_targets:
+            weights = maths.spare_contexts(weights, self.batch.of(self.block.candidates), shared, negative)
         self._measure(lambda: maths.sampling_loss(score, labels, weights))
         pull = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
         self._move(self.memory.outputs, self.block.candidates, maths.back_to_columns(pull, hidden), tf.zeros([0]))
         return maths.back_to_rows(pull, candidates)
 
-    def _weights(self) -> tf.Tensor:
-        """Return how often skip-gram's hidden vectors are to be told of each of their candidates [R, B, C]."""
-        shared, negative = self.rates.shared_negatives, self.rates.negative
+    def _pair_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return how often skip-gram's hidden vectors are to be told of candidates [..., C]; the row of each [R, B]."""
         if self.objective.lookup_weights:
-            weights = tf.gather(self.lookups.weights, self.codes)
-        else:
-            weights = maths.skip_gram_weights(maths.window_mask(*self._windows()), shared, negative)
-        if self.objective.spare_targets:
-            weights = maths.spare_contexts(weights, self.batch.of(self.block.candidates), shared, negative)
-        return weights
+            return self.lookups.weights, self.codes
+        mask = maths.window_mask(*self._windows())
+        weights = maths.skip_gram_weights(mask, self.rates.shared_negatives, self.rates.negative)
+        return as_rows(weights), self._codes_in_order()
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add the losses [R, B] of tokens to the batch's, if it is one whose loss is wanted."""
@@ -303,7 +326,7 @@ class _Step:
         else:
             windows = self._windows()
             mask, shares = (as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
-            codes = tf.reshape(tf.range(tf.size(self.codes)), tf.shape(self.codes))
+            codes = self._codes_in_order()
         forward, backward = maths.mixing_weights(mask, shares, self.objective.mean_context)
         places: dict[str, Any] = {
             "table": self.memory.inputs,
@@ -314,6 +337,10 @@ class _Step:
             "codes": codes,
         }
         return _Contexts(places | {"weights": forward}, places | {"weights": backward})
+
+    def _codes_in_order(self) -> tf.Tensor:
+        """Return the row of each token [R, B] in a table that has one for each."""
+        return tf.reshape(tf.range(tf.size(self.codes)), tf.shape(self.codes))
 
     def _windows(self) -> tuple[tf.Tensor, ...]:
         """Return how many contexts each token has on its left and on its right [R, B], at most, and at which odds."""

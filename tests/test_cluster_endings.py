@@ -220,16 +220,23 @@ def test_tables_of_a_coordinator_that_lives_are_not_freed_however_silent_it_is(m
     silent.free()
 
 
+def runs() -> dict[str, Any]:
+    """Return what the shared cluster's first server knows of each training that has tables there."""
+    found: dict[str, Any] = connect(shared_cluster()).describe("ps", 0)["runs"]
+    return found
+
+
 def test_servers_hear_of_a_training_while_a_callback_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gensim_tfw2v.cluster.signs_of_life.SECONDS_BETWEEN_SIGNS", 0.1)
+    earlier = runs()  # what other tests have left, which is freed in time
 
     class Slow(CallbackAny2Vec):  # type: ignore[misc]
         def on_epoch_end(self, model: Any) -> None:
             _wait_until(lambda: self.silence() > self.silence())
 
         def silence(self) -> float:
-            (run,) = connect(shared_cluster()).describe("ps", 0)["runs"].values()
-            return float(run["idle"])
+            (name,) = runs().keys() - earlier.keys()
+            return float(runs()[name]["idle"])
 
     TFWord2Vec(SENTENCES, **SMALL | {"epochs": 1}, cluster=shared_cluster(), callbacks=[Slow()])
 

@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 import pytest
+import test_candidates
 import test_context_operations
 import test_negatives
 import test_operations
@@ -47,6 +48,7 @@ def check_every_operation() -> None:
             test_operations.check_moved_rows(size, number_type)
         test_context_operations.check_mixtures(size, contexts)
         test_context_operations.check_moved_contexts(size, contexts)
+        test_candidates.check_meeting(test_candidates.meeting(size))
         test_negatives.check(test_negatives.sampling(size))
         for every_context in (True, False):
             test_predictions.check_prediction(test_predictions.prediction(size, every_context, busy=4))

@@ -69,17 +69,6 @@ static void tell(Run *run, const int32_t *drawn, int64_t token) {
     for (int64_t k = 0; k < run->drawn; k++) run->told_to_negatives[k * run->tokens + token] = scores[k];
 }
 
-/* sums[m] += sum of weights[m * stride + k] * rows[k] */
-static void add_all_mixtures(
-    float *const *sums, int64_t sums_count, const float *const *rows, const float *weights, int64_t stride,
-    int64_t count, int64_t size
-) {
-    int64_t m = 0;
-    for (; m + MIXTURES_TOGETHER <= sums_count; m += MIXTURES_TOGETHER)
-        add_mixtures(sums + m, rows, weights + m * stride, stride, count, size);
-    for (; m < sums_count; m++) add_mixture(sums[m], rows, weights + m * stride, count, size);
-}
-
 /* table, hidden [runs, tokens, size], drawn [batches, runs, K], own, left, right [batches, runs, tokens], batch,
    negative, spare, measured, and then the pace → figures [2], gradients as hidden, loss */
 static void sample_negatives(Call *call) {

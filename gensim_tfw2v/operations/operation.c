@@ -93,6 +93,7 @@ void register_row_operations(void);
 void register_context_operations(void);
 void register_prediction_operations(void);
 void register_negative_operations(void);
+void register_candidate_operations(void);
 
 __attribute__((constructor)) static void register_all(void) {
     if (!find_tensorflow()) return;
@@ -100,4 +101,5 @@ __attribute__((constructor)) static void register_all(void) {
     register_context_operations();
     register_prediction_operations();
     register_negative_operations();
+    register_candidate_operations();
 }

@@ -214,7 +214,7 @@ static inline __attribute__((always_inline)) void add_mixtures_at(
         for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
 }
 
-/* sums[m] += sum of weights[m * stride + k] * rows[k], for MIXTURES_TOGETHER sums, of which some may be the same */
+/* The same for MIXTURES_TOGETHER sums, sums[m] += sum of weights[m * stride + k] * rows[k]; some may be the same. */
 static inline void add_mixtures(
     float *const *sums, const float *const *rows, const float *restrict weights, int64_t stride, int64_t count,
     int64_t size
@@ -233,6 +233,17 @@ static inline void add_mixtures(
     for (int m = 0; m < MIXTURES_TOGETHER && begin < size; m++)
         for (int64_t k = 0; k < count; k++)
             add_scaled(sums[m] + begin, weights[m * stride + k], rows[k] + begin, size - begin);
+}
+
+/* The same for any number of sums. */
+static inline void add_all_mixtures(
+    float *const *sums, int64_t sums_count, const float *const *rows, const float *weights, int64_t stride,
+    int64_t count, int64_t size
+) {
+    int64_t m = 0;
+    for (; m + MIXTURES_TOGETHER <= sums_count; m += MIXTURES_TOGETHER)
+        add_mixtures(sums + m, rows, weights + m * stride, stride, count, size);
+    for (; m < sums_count; m++) add_mixture(sums[m], rows, weights + m * stride, count, size);
 }
 
 /* bfloat16 is the upper half of float32: rounded to the nearer one, to the even one between two. */
