@@ -18,7 +18,7 @@ VOCABULARY = 50_000
 ROWS = 4_096  # gradients of a batch
 # Words of a run, and words that each of them is compared with.
 RUNS = ((16, 32), (16, 40), (16, 48), (16, 50), (22, 48), (32, 48), (32, 66), (64, 112))
-BATCH_WORDS = 1_024
+BATCH_WORDS, WINDOW = 1_024, 5
 CBOW_RUN_WORDS, CBOW_RUN_NEGATIVES = 32, 16
 RATE, BOUND = 0.025, 0.5
 
@@ -141,7 +141,7 @@ def compare_negatives(vector_size: int, rounds: int) -> None:
 
 
 def compare_products(vector_size: int, rounds: int) -> None:
-    """Print a line for each shape of a run: its three products, in float32 and in bfloat16 between casts."""
+    """Print a line for each shape of a run: its three products by either type, and the operation that does all."""
     for words, candidates in RUNS:
         runs = BATCH_WORDS // words
         nanoseconds = {
@@ -170,8 +170,37 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
             lambda multiply=multiply: multiply(gradient, rows),
             lambda multiply=multiply: multiply(gradient, hidden, transpose_a=True),
         ]
-        for name, multiply in ((f"float32{' (used)' * (not fast)}", tf.matmul), (f"bfloat16{' (used)' * fast}", half))
-    }
+        for name, multiply in (("float32", tf.matmul), (f"bfloat16{' (used)' * fast}", half))
+    } | {f"Tfw2vMeetCandidates{' (used)' * (not fast)}": [meeting(hidden, candidates)]}
+
+
+def meeting(hidden: tf.Tensor, candidates: int) -> Callable[[], object]:
+    """Return what does all three for skip-gram, and fetches, sums and moves rows: a whole window for every word."""
+    runs, words, vector_size = hidden.shape
+    places = words + 2 * WINDOW
+    distance = np.arange(places) - np.arange(words)[:, None] - WINDOW
+    weights = np.ones((words, candidates), np.float32)
+    weights[:, :places] = (np.abs(distance) <= WINDOW) & (distance != 0)
+    table = tf.Variable(tf.raw_ops.DeepCopy(x=tf.zeros([VOCABULARY, vector_size])))
+    ids = np.resize(word_ids(np.random.default_rng(0)), (1, runs, candidates))
+    reach = np.full((1, runs, words), WINDOW, np.int32)
+    return lambda: operations().tfw2v_meet_candidates(
+        table=tf.raw_ops.ReadVariableOp(resource=table.handle, dtype=tf.float32),
+        hidden=hidden,
+        ids=ids,
+        left=reach,
+        right=reach,
+        batch=0,
+        codes=np.resize(np.arange(words, dtype=np.int32), (runs, words)),
+        weights=weights,
+        shared=candidates - places,
+        negative=5.0,
+        spare=False,
+        measured=False,
+        rate=RATE,
+        bound=BOUND,
+        factors=tf.zeros([0]),
+    )[1]
 
 
 def main(argv: list[str] | None = None) -> int:

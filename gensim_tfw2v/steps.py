@@ -238,41 +238,36 @@ class _Step:
 
     def _sample_negatives(self, hidden: tf.Tensor) -> tf.Tensor:
         """Have CBOW's hidden vectors [R, B, D] tell words from negatives, whose rows move; return their gradients."""
-        moved, gradients, loss = operations().tfw2v_sample_negatives(
-            table=self.memory.outputs,
-            hidden=hidden,
-            drawn=self.block.candidates,
-            own=self.block.targets,
-            left=self.block.left,
-            right=self.block.right,
-            batch=self.batch.number,
-            negative=self.rates.negative,
-            spare=self.objective.spare_targets,
-            measured=self.measured,
-            **self._pace(tf.zeros([0])),
+        return self._tell(
+            operations().tfw2v_sample_negatives, hidden, drawn=self.block.candidates, own=self.block.targets
         )
-        self.moved.append(moved)
-        self.losses.append(loss)
-        return gradients
 
     def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
         """Move the output rows of skip-gram's candidates, and return the gradients of `hidden` [R, B, D]."""
         weights, codes = self._pair_weights()
         if self.objective.half_products:
             return self._multiply_candidates(hidden, tf.gather(weights, codes))
-        moved, gradients, loss = operations().tfw2v_meet_candidates(
-            table=self.memory.outputs,
-            hidden=hidden,
+        return self._tell(
+            operations().tfw2v_meet_candidates,
+            hidden,
             ids=self.block.candidates,
-            left=self.block.left,
-            right=self.block.right,
-            batch=self.batch.number,
             codes=codes,
             weights=weights,
             shared=self.rates.shared_negatives,
+        )
+
+    def _tell(self, operation: Callable[..., Any], hidden: tf.Tensor, **told: tf.Tensor) -> tf.Tensor:
+        """Run an operation that tells hidden vectors of output rows and moves these; return their gradients."""
+        moved, gradients, loss = operation(
+            table=self.memory.outputs,
+            hidden=hidden,
+            left=self.block.left,
+            right=self.block.right,
+            batch=self.batch.number,
             negative=self.rates.negative,
             spare=self.objective.spare_targets,
             measured=self.measured,
+            **told,
             **self._pace(tf.zeros([0])),
         )
         self.moved.append(moved)

@@ -1,4 +1,4 @@
-"""By way of which rows a word is predicted: the tree's nodes on the way to it."""
+"""By way of which rows of a table words are predicted: the tree's nodes on the way to each."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_the_workers_of_the_cluster_are_traced_on_request(
     monkeypatch.chdir(tmp_path)  # the tasks have another working directory
     log = TensorBoardLog("log", pairs=[], projector="none", trace_seconds=3)
     with caplog.at_level(logging.WARNING):
-        # Operations that take less than 8,000 cycles are left out of traces, as those of small vectors and batches do.
+        # Long enough for tasks to begin their traces while they train.
         large = SMALL | {"epochs": 100, "workers": 2, "vector_size": 100, "batch_tokens": 1024}
         TFWord2Vec(two_topics(8000), **large, cluster=shared_cluster(), logdir=log)
     addresses = shared_cluster().addresses["worker"]
