@@ -15,7 +15,6 @@ typedef struct {
     float **gradients;           /* [tokens] */
     float **sums;                /* [stride] of the rows' gradients */
     float *told;                 /* [tokens, stride], scores, and then gradients by them */
-    float *told_to_rows;         /* [stride, tokens], these gradients by row */
     float *shares;               /* [stride - negatives], how often a token is to be told of each negative */
     bool is_measured;
     double loss;
@@ -28,13 +27,12 @@ typedef struct {
 
 static bool make_room(Call *call, Run *run) {
     run->rows = workspace(call, FOR_POINTERS, (size_t)(2 * run->stride + 2 * run->tokens) * sizeof(float *));
-    run->told = workspace(call, FOR_VECTORS, (size_t)((2 * run->tokens + 1) * run->stride) * sizeof(float));
+    run->told = workspace(call, FOR_VECTORS, (size_t)((run->tokens + 1) * run->stride) * sizeof(float));
     if (!run->rows || !run->told) return false;
     run->sums = (float **)(run->rows + run->stride);
     run->hidden = (const float **)(run->sums + run->stride);
     run->gradients = (float **)(run->hidden + run->tokens);
-    run->told_to_rows = run->told + run->tokens * run->stride;
-    run->shares = run->told_to_rows + run->tokens * run->stride;
+    run->shares = run->told + run->tokens * run->stride;
     return true;
 }
 
@@ -105,35 +103,31 @@ static void tell(Run *run, int64_t token, const float *weights, float share) {
             for (int64_t place = near.first; place < near.end; place++)
                 if (run->ids[place] == run->ids[run->places + k]) run->shares[k] -= share * weights[place];
     tell_rows(run, told + run->negatives, run->shares, run->drawn, 1);
-    for (int64_t k = 0; k < run->stride; k++) run->told_to_rows[k * run->tokens + token] = told[k];
 }
 
-/* Adds to so many sums mixtures of a span of the rows. */
-static void mix(
-    float *const *sums, int64_t count, const float *const *rows, const float *weights, int64_t stride, Span span,
-    int64_t size
-) {
-    if (span.end > span.first)
-        add_all_mixtures(sums, count, rows + span.first, weights + span.first, stride, span.end - span.first, size);
+/* Adds to so many tokens' gradients what a span of rows gives. */
+static void add_to_tokens(const Run *run, int64_t token, int64_t count, Span span) {
+    Weights weights = {run->told + token * run->stride + span.first, run->stride, 1};
+    add_mixtures(run->gradients + token, count, run->rows + span.first, weights, span.end - span.first, run->size);
+}
+
+/* Adds to so many rows' sums what a span of tokens gives. */
+static void add_to_rows(const Run *run, int64_t row, int64_t count, Span span) {
+    Weights weights = {run->told + span.first * run->stride + row, 1, run->stride};
+    add_mixtures(run->sums + row, count, run->hidden + span.first, weights, span.end - span.first, run->size);
 }
 
 static void add_gradients(const Run *run) {
     for (int64_t token = 0; token < run->tokens; token += MIXTURES_TOGETHER) {
         int64_t left = run->tokens - token, count = left < MIXTURES_TOGETHER ? left : MIXTURES_TOGETHER;
-        const float *told = run->told + token * run->stride;
-        Span negatives = {run->negatives, run->negatives + run->drawn};
-        mix(run->gradients + token, count, run->rows, told, run->stride, places_near(run, token, count), run->size);
-        mix(run->gradients + token, count, run->rows, told, run->stride, negatives, run->size);
+        add_to_tokens(run, token, count, places_near(run, token, count));
+        add_to_tokens(run, token, count, (Span){run->negatives, run->negatives + run->drawn});
     }
-    for (int64_t k = 0; k < run->negatives + run->drawn;) {
-        if (k == run->places) k = run->negatives;
-        int64_t left = (k < run->places ? run->places : run->negatives + run->drawn) - k;
-        int64_t count = left < MIXTURES_TOGETHER ? left : MIXTURES_TOGETHER;
-        Span tokens = k < run->places ? tokens_near(run, k, count) : (Span){0, run->tokens};
-        const float *told = run->told_to_rows + k * run->tokens;
-        mix(run->sums + k, count, run->hidden, told, run->tokens, tokens, run->size);
-        k += count;
+    for (int64_t place = 0; place < run->places; place += MIXTURES_TOGETHER) {
+        int64_t left = run->places - place, count = left < MIXTURES_TOGETHER ? left : MIXTURES_TOGETHER;
+        add_to_rows(run, place, count, tokens_near(run, place, count));
     }
+    add_to_rows(run, run->negatives, run->drawn, (Span){0, run->tokens});
 }
 
 /* table, hidden [runs, tokens, size], ids [batches, runs, places + drawn], left, right [batches, runs, tokens], batch,
@@ -147,8 +141,13 @@ static void meet_candidates(Call *call) {
         .tokens = dimension(call, LEFT, 2),
         .drawn = *integers(call, SHARED),
         .size = table.size,
+        .ids = of_batch(call, IDS, batch),
+        .left = of_batch(call, LEFT, batch),
+        .right = of_batch(call, RIGHT, batch),
         .is_measured = *booleans(call, MEASURED),
     };
+    const int32_t *codes = integers(call, CODES);
+    const float *hidden = floats(call, HIDDEN);
     run.places = rows - run.drawn;
     run.window = (run.places - run.tokens) / 2;
     run.negatives = rounded_up(run.places, LANES) + LANES;
@@ -161,15 +160,12 @@ static void meet_candidates(Call *call) {
     if (!gradients || !loss || !make_room(call, &run)) return;
     memset(gradients, 0, (size_t)(runs * run.tokens * run.size) * sizeof(float));
     if (!start_sums(call, &sums, runs * rows, run.size)) return;
+    for (int64_t k = 0; k < run.stride; k++) run.rows[k] = table.first; /* so padding remains */
     for (int64_t number = 0; number < runs; number++) {
-        run.ids = of_batch(call, IDS, batch) + number * rows;
-        run.left = of_batch(call, LEFT, batch) + number * run.tokens;
-        run.right = of_batch(call, RIGHT, batch) + number * run.tokens;
         for (int64_t token = 0; token < run.tokens; token++) {
-            run.hidden[token] = floats(call, HIDDEN) + (number * run.tokens + token) * run.size;
+            run.hidden[token] = hidden + (number * run.tokens + token) * run.size;
             run.gradients[token] = gradients + (number * run.tokens + token) * run.size;
         }
-        for (int64_t k = 0; k < run.stride; k++) run.rows[k] = row_of(table, *run.ids);
         for (int64_t k = 0; k < rows; k++) {
             int64_t at = k < run.places ? k : run.negatives + k - run.places;
             run.rows[at] = row_of(table, run.ids[k]);
@@ -177,11 +173,10 @@ static void meet_candidates(Call *call) {
             if (number + 1 < runs && k >= 2 * run.window) prefetch_row(row_of(table, run.ids[k + rows]), run.size);
         }
         score(&run);
-        for (int64_t token = 0; token < run.tokens; token++) {
-            int64_t code = integers(call, CODES)[number * run.tokens + token];
-            tell(&run, token, floats(call, WEIGHTS) + code * rows, share);
-        }
+        for (int64_t token = 0; token < run.tokens; token++)
+            tell(&run, token, floats(call, WEIGHTS) + codes[token] * rows, share);
         add_gradients(&run);
+        run.ids += rows, run.left += run.tokens, run.right += run.tokens, codes += run.tokens;
     }
     move_rows(table, &sums, pace, &moved);
     *loss = (float)run.loss;

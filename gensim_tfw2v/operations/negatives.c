@@ -17,7 +17,6 @@ typedef struct {
     int32_t *own;             /* [count], rows of their words */
     float **sums;             /* [drawn] of the negatives' gradients */
     float *told;              /* [count, padded], scores, and then gradients by them */
-    float *told_to_negatives; /* [drawn, tokens], these gradients by negative */
     float weight;             /* how often a token is to be told of each negative */
     bool spares, is_measured; /* whether nobody is told that its own word is a negative; whether losses are wanted */
     double loss;
@@ -25,13 +24,12 @@ typedef struct {
 
 static bool make_room(Call *call, Run *run) {
     run->rows = workspace(call, FOR_POINTERS, (size_t)(run->padded + 2 * run->tokens + run->drawn) * sizeof(float *));
-    run->told = workspace(call, FOR_VECTORS, (size_t)(run->tokens * (run->padded + run->drawn + 1)) * sizeof(float));
+    run->told = workspace(call, FOR_VECTORS, (size_t)(run->tokens * (run->padded + 1)) * sizeof(float));
     if (!run->rows || !run->told) return false;
     run->hidden = run->rows + run->padded;
     run->gradients = (float **)(run->hidden + run->tokens);
     run->sums = run->gradients + run->tokens;
-    run->told_to_negatives = run->told + run->tokens * run->padded;
-    run->own = (int32_t *)(run->told_to_negatives + run->tokens * run->drawn);
+    run->own = (int32_t *)(run->told + run->tokens * run->padded);
     return true;
 }
 
@@ -43,15 +41,6 @@ static void predict_own_words(Run *run, Table table, float rate) {
         if (run->is_measured) run->loss += log1pf(expf(-score));
         exchange(row, run->gradients[i], run->hidden[i], rate * told, -told, run->size);
     }
-}
-
-/* Makes the products of hidden vectors with all negatives. */
-static void score(const Run *run) {
-    int64_t i = 0;
-    for (; i + TILE_VECTORS <= run->count; i += TILE_VECTORS)
-        for (int64_t k = 0; k < run->padded; k += TILE_ROWS)
-            dots_of_tile(run->told + i * run->padded + k, run->padded, run->hidden + i, run->rows + k, run->size);
-    for (; i < run->count; i++) dots(run->told + i * run->padded, run->hidden[i], run->rows, run->padded, run->size);
 }
 
 /* Turns a token's scores into gradients by them. */
@@ -66,7 +55,6 @@ static void tell(Run *run, const int32_t *drawn, int64_t token) {
         *(wide *)(scores + k) = run->weight / (1.0f + exponential(-*(wide *)(scores + k)));
     for (int64_t k = 0; k < run->drawn; k++)
         if (drawn[k] == spared) scores[k] = 0;
-    for (int64_t k = 0; k < run->drawn; k++) run->told_to_negatives[k * run->tokens + token] = scores[k];
 }
 
 /* table, hidden [runs, tokens, size], drawn [batches, runs, K], own, left, right [batches, runs, tokens], batch,
@@ -106,11 +94,12 @@ static void sample_negatives(Call *call) {
         }
         predict_own_words(&run, table, pace.rate);
         for (int64_t k = 0; k < run.padded; k++) run.rows[k] = row_of(table, drawn[k < run.drawn ? k : 0]);
-        score(&run);
+        all_dots(run.told, run.padded, run.hidden, run.count, run.rows, run.padded, run.size);
         for (int64_t i = 0; i < run.count; i++) tell(&run, drawn, i);
-        add_all_mixtures(run.gradients, run.count, run.rows, run.told, run.padded, run.drawn, run.size);
+        Weights by_token = {run.told, run.padded, 1}, by_negative = {run.told, 1, run.padded};
+        add_mixtures(run.gradients, run.count, run.rows, by_token, run.drawn, run.size);
         for (int64_t k = 0; k < run.drawn; k++) run.sums[k] = sum_of(&sums, drawn[k]);
-        add_all_mixtures(run.sums, run.drawn, run.hidden, run.told_to_negatives, run.tokens, run.count, run.size);
+        add_mixtures(run.sums, run.drawn, run.hidden, by_negative, run.count, run.size);
         move_rows(table, &sums, pace, &moved);
     }
     *loss = (float)run.loss;

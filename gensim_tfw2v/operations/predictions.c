@@ -36,6 +36,18 @@ static void fetch_early(const Prediction *all, int32_t word) {
         if (all->passed[step] < all->first_busy) prefetch_row(row_of(all->table, all->passed[step]), all->table.size);
 }
 
+/* Turns a hidden vector's scores on a way into gradients by them. */
+static void tell(Prediction *all, float *told, const int32_t *codes, int32_t steps) {
+    for (int32_t i = 0; i < steps; i++) {
+        all->counts[i] = fabsf(told[i]) >= all->farthest ? 0.0f : 1.0f;
+        told[i] = capped(codes[i] ? -told[i] : told[i]);
+    }
+    if (all->is_measured)
+        for (int32_t i = 0; i < steps; i++) all->loss += log1pf(expf(-told[i]));
+    for (int32_t i = 0; i < steps; i += LANES) *(wide *)(told + i) = 1.0f / (1.0f + exponential(*(wide *)(told + i)));
+    for (int32_t i = 0; i < steps; i++) told[i] = all->counts[i] * (codes[i] ? told[i] : -told[i]);
+}
+
 /* Adds to the gradients of hidden vectors what predicting a word asks of them, and moves the rows on its way. */
 static void predict(Prediction *all, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
     int32_t first = all->offsets[word], steps = all->offsets[word + 1] - first;
@@ -43,28 +55,17 @@ static void predict(Prediction *all, int32_t word, const float *const *hidden, f
     for (int32_t i = 0; i < steps; i++) all->way[i] = place_of(all, all->passed[first + i]);
     int64_t rows = rounded_up(steps, ROWS_TOGETHER);
     for (int64_t i = steps; i < rows; i++) all->way[i] = all->way[steps - 1]; /* whose products nobody needs */
-    for (int64_t k = 0; k < count; k++) {
-        float *told = all->told + k * all->longest;
-        dots(told, hidden[k], (const float *const *)all->way, rows, all->table.size);
-        for (int32_t i = 0; i < steps; i++) {
-            all->counts[i] = fabsf(told[i]) >= all->farthest ? 0.0f : 1.0f;
-            told[i] = capped(codes[i] ? -told[i] : told[i]);
-        }
-        if (all->is_measured)
-            for (int32_t i = 0; i < steps; i++) all->loss += log1pf(expf(-told[i]));
-        for (int32_t i = 0; i < steps; i += LANES)
-            *(wide *)(told + i) = 1.0f / (1.0f + exponential(*(wide *)(told + i)));
-        for (int32_t i = 0; i < steps; i++) told[i] = all->counts[i] * (codes[i] ? told[i] : -told[i]);
-        add_mixture(gradients[k], (const float *const *)all->way, told, steps, all->table.size);
+    all_dots(all->told, all->longest, hidden, count, (const float *const *)all->way, rows, all->table.size);
+    for (int64_t k = 0; k < count; k++) tell(all, all->told + k * all->longest, codes, steps);
+    if (count == 1) { /* as in CBOW */
+        exchange_mixture(gradients[0], all->way, all->told, steps, hidden[0], all->rate, all->table.size);
+        return;
     }
-    for (int32_t i = 0; i < steps; i++) {
-        float factors[MOST_TOGETHER];
-        for (int64_t k = 0; k < count; k++) factors[k] = -all->rate * all->told[k * all->longest + i];
-        if (count == 1) /* as in CBOW */
-            add_scaled(all->way[i], factors[0], hidden[0], all->table.size);
-        else
-            add_mixture(all->way[i], hidden, factors, count, all->table.size);
-    }
+    Weights by_vector = {all->told, all->longest, 1}, by_row = {all->told, 1, all->longest};
+    add_mixtures(gradients, count, (const float *const *)all->way, by_vector, steps, all->table.size);
+    for (int64_t k = 0; k < count; k++)
+        for (int32_t i = 0; i < steps; i++) all->told[k * all->longest + i] *= -all->rate;
+    add_mixtures(all->way, steps, hidden, by_row, count, all->table.size);
 }
 
 static bool copy_busy_rows(Call *call, Prediction *all, int64_t wanted) {

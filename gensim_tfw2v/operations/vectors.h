@@ -149,42 +149,62 @@ static inline void dots_of_tile(
     }
 }
 
-enum { REGISTERS = 8 }; /* of a sum that is added up at once */
-
-/* Adds to so many consecutive registers of a sum, of which the last one may overlap the one before it. */
-static inline __attribute__((always_inline)) void add_mixture_at(
-    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t begin,
-    int64_t last, const int registers
+/* products[v * stride + k] = vectors[v] . rows[k] of all, where the number of rows is a multiple of ROWS_TOGETHER */
+static inline void all_dots(
+    float *restrict products, int64_t stride, const float *const *vectors, int64_t vector_count,
+    const float *const *rows, int64_t row_count, int64_t size
 ) {
-    wide parts[REGISTERS];
-    for (int r = 0; r < registers - 1; r++) parts[r] = *(wide *)(sum + begin + r * LANES);
-    parts[registers - 1] = *(wide *)(sum + last);
-    for (int64_t k = 0; k < count; k++) {
-        const float *row = rows[k];
-        for (int r = 0; r < registers - 1; r++) parts[r] += weights[k] * *(const wide *)(row + begin + r * LANES);
-        parts[registers - 1] += weights[k] * *(const wide *)(row + last);
-    }
-    for (int r = 0; r < registers - 1; r++) *(wide *)(sum + begin + r * LANES) = parts[r];
-    *(wide *)(sum + last) = parts[registers - 1];
+    int64_t v = 0;
+    for (; v + TILE_VECTORS <= vector_count; v += TILE_VECTORS)
+        for (int64_t k = 0; k < row_count; k += TILE_ROWS)
+            dots_of_tile(products + v * stride + k, stride, vectors + v, rows + k, size);
+    for (; v < vector_count; v++) dots(products + v * stride, vectors[v], rows, row_count, size);
 }
 
-/* sum += sum of weights[k] * rows[k] */
-static inline void add_mixture(
-    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
+enum { REGISTERS = 8 }; /* of a sum that is added up at once */
+
+/* Does what `mix_rows` does for so many consecutive registers, of which the last one may overlap the one before it. */
+static inline __attribute__((always_inline)) void mix_registers(
+    float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
+    const float *restrict vector, float rate, int64_t begin, int64_t last, const int registers
 ) {
-    if (size < LANES) {
-        for (int64_t k = 0; k < count; k++) add_scaled(sum, weights[k], rows[k], size);
-        return;
+    wide parts[REGISTERS], along[REGISTERS];
+    int64_t places[REGISTERS];
+    for (int r = 0; r < registers; r++) {
+        places[r] = r < registers - 1 ? begin + r * LANES : last;
+        parts[r] = *(wide *)(sum + places[r]);
+        if (vector) along[r] = rate * *(const wide *)(vector + places[r]);
     }
-    for (int64_t begin = 0; begin < size;) {
+    for (int64_t k = 0; k < count; k++) {
+        float *row = rows[k], weight = weights[k];
+        wide old[REGISTERS];
+        for (int r = 0; r < registers; r++) old[r] = *(const wide *)(row + places[r]);
+        for (int r = 0; r < registers; r++) parts[r] += weight * old[r];
+        if (!vector) continue;
+        for (int r = 0; r < registers; r++) *(wide *)(row + places[r]) = old[r] - weight * along[r];
+    }
+    for (int r = 0; r < registers; r++) *(wide *)(sum + places[r]) = parts[r];
+}
+
+/* sum += sum of weights[k] * rows[k], at most so many registers at once; with a vector, by which the weights are then
+   gradients, rows[k] -= rate * weights[k] * vector as well. */
+static inline __attribute__((always_inline)) void mix_rows(
+    float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
+    const float *restrict vector, float rate, int64_t size, const int most
+) {
+    for (int64_t k = 0; k < count && size < LANES; k++) {
+        add_scaled(sum, weights[k], rows[k], size);
+        if (vector) add_scaled(rows[k], -rate * weights[k], vector, size);
+    }
+    for (int64_t begin = 0; begin < size && size >= LANES;) {
         int64_t left = (size - begin + LANES - 1) / LANES;
         /* The last one overlaps the one before it, and so has to be added to at the same time. */
-        int registers = left == REGISTERS + 1 ? REGISTERS - 1 : left < REGISTERS ? (int)left : REGISTERS;
+        int registers = left == most + 1 ? most - 1 : left < most ? (int)left : most;
         int64_t end = begin + registers * LANES, last = (end < size ? end : size) - LANES;
         switch (registers) {
 #define CASE(n)                                                                                                        \
     case n:                                                                                                            \
-        add_mixture_at(sum, rows, weights, count, begin, last, n);                                                     \
+        if (n <= most) mix_registers(sum, rows, weights, count, vector, rate, begin, last, n);                         \
         break;
             CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
 #undef CASE
@@ -193,57 +213,86 @@ static inline void add_mixture(
     }
 }
 
+/* sum += sum of weights[k] * rows[k] */
+static inline void add_mixture(
+    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
+) {
+    mix_rows(sum, (float *const *)rows, weights, count, NULL, 0, size, REGISTERS);
+}
+
+/* The same, and rows[k] -= rate * weights[k] * vector, with one reading of the rows. */
+static inline void exchange_mixture(
+    float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
+    const float *restrict vector, float rate, int64_t size
+) {
+    mix_rows(sum, rows, weights, count, vector, rate, size, REGISTERS / 2);
+}
+
 /* Mixtures of the same rows that are added up side by side, so that a row is read once for all of them. */
 enum { MIXTURES_TOGETHER = 4, MIXTURE_REGISTERS = LANES == 16 ? 4 : 3 };
 
-/* Adds to so many registers of each of the sums. */
+/* How much of a row is in a mixture: first[mixture * by_mixture + row * by_row]. */
+typedef struct {
+    const float *first;
+    int64_t by_mixture, by_row;
+} Weights;
+
+/* Adds to so many registers of each of so many sums. */
 static inline __attribute__((always_inline)) void add_mixtures_at(
-    float *const *sums, const float *const *rows, const float *restrict weights, int64_t stride, int64_t count,
-    int64_t begin, const int registers
+    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t begin, const int mixtures,
+    const int registers
 ) {
     wide parts[MIXTURES_TOGETHER][MIXTURE_REGISTERS];
-    for (int m = 0; m < MIXTURES_TOGETHER; m++)
+    for (int m = 0; m < mixtures; m++)
         for (int r = 0; r < registers; r++) parts[m][r] = (wide){0};
     for (int64_t k = 0; k < count; k++) {
+        const float *of_row = weights.first + k * weights.by_row;
         wide row[MIXTURE_REGISTERS];
         for (int r = 0; r < registers; r++) row[r] = *(const wide *)(rows[k] + begin + r * LANES);
-        for (int m = 0; m < MIXTURES_TOGETHER; m++)
-            for (int r = 0; r < registers; r++) parts[m][r] += weights[m * stride + k] * row[r];
+        for (int m = 0; m < mixtures; m++)
+            for (int r = 0; r < registers; r++) parts[m][r] += of_row[m * weights.by_mixture] * row[r];
     }
-    for (int m = 0; m < MIXTURES_TOGETHER; m++)
+    for (int m = 0; m < mixtures; m++)
         for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
 }
 
-/* The same for MIXTURES_TOGETHER sums, sums[m] += sum of weights[m * stride + k] * rows[k]; some may be the same. */
-static inline void add_mixtures(
-    float *const *sums, const float *const *rows, const float *restrict weights, int64_t stride, int64_t count,
-    int64_t size
+/* Adds mixtures to so many sums; some of these may be the same. */
+static inline __attribute__((always_inline)) void add_some_mixtures(
+    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int mixtures
 ) {
     int64_t begin = 0;
     for (; begin + MIXTURE_REGISTERS * LANES <= size; begin += MIXTURE_REGISTERS * LANES)
-        add_mixtures_at(sums, rows, weights, stride, count, begin, MIXTURE_REGISTERS);
-    for (; begin + LANES <= size; begin += LANES) add_mixtures_at(sums, rows, weights, stride, count, begin, 1);
+        add_mixtures_at(sums, rows, weights, count, begin, mixtures, MIXTURE_REGISTERS);
+    for (; begin + LANES <= size; begin += LANES) add_mixtures_at(sums, rows, weights, count, begin, mixtures, 1);
     for (; begin + 4 <= size; begin += 4) {
         narrow parts[MIXTURES_TOGETHER] = {{0}};
         for (int64_t k = 0; k < count; k++)
-            for (int m = 0; m < MIXTURES_TOGETHER; m++)
-                parts[m] += weights[m * stride + k] * *(const narrow *)(rows[k] + begin);
-        for (int m = 0; m < MIXTURES_TOGETHER; m++) *(narrow *)(sums[m] + begin) += parts[m];
+            for (int m = 0; m < mixtures; m++)
+                parts[m] += weights.first[m * weights.by_mixture + k * weights.by_row] *
+                            *(const narrow *)(rows[k] + begin);
+        for (int m = 0; m < mixtures; m++) *(narrow *)(sums[m] + begin) += parts[m];
     }
-    for (int m = 0; m < MIXTURES_TOGETHER && begin < size; m++)
+    for (int m = 0; m < mixtures && begin < size; m++)
         for (int64_t k = 0; k < count; k++)
-            add_scaled(sums[m] + begin, weights[m * stride + k], rows[k] + begin, size - begin);
+            add_scaled(
+                sums[m] + begin, weights.first[m * weights.by_mixture + k * weights.by_row], rows[k] + begin,
+                size - begin
+            );
 }
 
-/* The same for any number of sums. */
-static inline void add_all_mixtures(
-    float *const *sums, int64_t sums_count, const float *const *rows, const float *weights, int64_t stride,
-    int64_t count, int64_t size
+/* sums[m] += sum of weights[m, k] * rows[k] */
+static inline void add_mixtures(
+    float *const *sums, int64_t sums_count, const float *const *rows, Weights weights, int64_t count, int64_t size
 ) {
-    int64_t m = 0;
-    for (; m + MIXTURES_TOGETHER <= sums_count; m += MIXTURES_TOGETHER)
-        add_mixtures(sums + m, rows, weights + m * stride, stride, count, size);
-    for (; m < sums_count; m++) add_mixture(sums[m], rows, weights + m * stride, count, size);
+    for (int64_t m = 0; m < sums_count;) {
+        int64_t together = sums_count - m < MIXTURES_TOGETHER ? 1 : MIXTURES_TOGETHER;
+        if (together == MIXTURES_TOGETHER)
+            add_some_mixtures(sums + m, rows, weights, count, size, MIXTURES_TOGETHER);
+        else
+            add_some_mixtures(sums + m, rows, weights, count, size, 1);
+        weights.first += together * weights.by_mixture;
+        m += together;
+    }
 }
 
 /* bfloat16 is the upper half of float32: rounded to the nearer one, to the even one between two. */
