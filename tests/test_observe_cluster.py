@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tensorboard.util import tensor_util
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.evaluation import score_vectors
+from gensim_tfw2v.observe.traces import Trace
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -113,6 +116,16 @@ def test_the_workers_of_the_cluster_are_traced_on_request(
         names = {metadata.name for plane in planes for metadata in plane.event_metadata.values()}
         assert any("Tfw2vMeetCandidates" in name for name in names)
     assert "trace" not in caplog.text
+
+
+def test_training_goes_on_while_servers_take_their_traces(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # a server whose trace does not end
+        trace = Trace(tmp_path, seconds=0.001, hosts=[f"127.0.0.1:{silent.getsockname()[1]}"])
+        trace.advance(1)
+        time.sleep(0.1)
+        trace.advance(2)
+        assert any(thread.name == "tfw2v-trace" for thread in threading.enumerate())
+        trace.close(wait=False)
 
 
 def test_an_interrupt_does_not_wait_for_the_end_of_a_trace(tmp_path: Path) -> None:

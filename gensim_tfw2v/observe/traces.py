@@ -33,7 +33,7 @@ class Trace:
             return
         if self._began is None:
             self._begin()
-        elif time.perf_counter() - self._began >= self._seconds:
+        elif self._is_over(self._began):
             self.close()
 
     def close(self, wait: bool = True) -> None:
@@ -45,6 +45,12 @@ class Trace:
             load_tensorflow().profiler.experimental.stop()
         elif wait:
             self._remote.join()
+
+    def _is_over(self, began: float) -> bool:
+        """Return whether the trace is to be ended; servers, which end theirs, need not be waited for any more then."""
+        if self._remote is not None:
+            return not self._remote.is_alive()
+        return time.perf_counter() - began >= self._seconds
 
     def _begin(self) -> None:
         self._began = time.perf_counter()
