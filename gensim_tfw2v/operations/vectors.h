@@ -229,7 +229,7 @@ static inline void exchange_mixture(
 }
 
 /* Mixtures of the same rows that are added up side by side, so that a row is read once for all of them. */
-enum { MIXTURES_TOGETHER = 4, MIXTURE_REGISTERS = LANES == 16 ? 4 : 3 };
+enum { MIXTURES_TOGETHER = 4, MIXTURE_REGISTERS = LANES == 16 ? 4 : 3 }; /* of each of them */
 
 /* How much of a row is in a mixture: first[mixture * by_mixture + row * by_row]. */
 typedef struct {
@@ -242,12 +242,12 @@ static inline __attribute__((always_inline)) void add_mixtures_at(
     float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t begin, const int mixtures,
     const int registers
 ) {
-    wide parts[MIXTURES_TOGETHER][MIXTURE_REGISTERS];
+    wide parts[MIXTURES_TOGETHER][REGISTERS];
     for (int m = 0; m < mixtures; m++)
         for (int r = 0; r < registers; r++) parts[m][r] = (wide){0};
     for (int64_t k = 0; k < count; k++) {
         const float *of_row = weights.first + k * weights.by_row;
-        wide row[MIXTURE_REGISTERS];
+        wide row[REGISTERS];
         for (int r = 0; r < registers; r++) row[r] = *(const wide *)(rows[k] + begin + r * LANES);
         for (int m = 0; m < mixtures; m++)
             for (int r = 0; r < registers; r++) parts[m][r] += of_row[m * weights.by_mixture] * row[r];
@@ -256,13 +256,16 @@ static inline __attribute__((always_inline)) void add_mixtures_at(
         for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
 }
 
-/* Adds mixtures to so many sums; some of these may be the same. */
+/* Adds mixtures to so many sums, some of which may be the same, so many registers of each at once. */
 static inline __attribute__((always_inline)) void add_some_mixtures(
-    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int mixtures
+    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int mixtures,
+    const int registers
 ) {
     int64_t begin = 0;
-    for (; begin + MIXTURE_REGISTERS * LANES <= size; begin += MIXTURE_REGISTERS * LANES)
-        add_mixtures_at(sums, rows, weights, count, begin, mixtures, MIXTURE_REGISTERS);
+    for (; begin + registers * LANES <= size; begin += registers * LANES)
+        add_mixtures_at(sums, rows, weights, count, begin, mixtures, registers);
+    for (; begin + 2 * LANES <= size; begin += 2 * LANES)
+        add_mixtures_at(sums, rows, weights, count, begin, mixtures, 2);
     for (; begin + LANES <= size; begin += LANES) add_mixtures_at(sums, rows, weights, count, begin, mixtures, 1);
     for (; begin + 4 <= size; begin += 4) {
         narrow parts[MIXTURES_TOGETHER] = {{0}};
@@ -285,11 +288,13 @@ static inline void add_mixtures(
     float *const *sums, int64_t sums_count, const float *const *rows, Weights weights, int64_t count, int64_t size
 ) {
     for (int64_t m = 0; m < sums_count;) {
-        int64_t together = sums_count - m < MIXTURES_TOGETHER ? 1 : MIXTURES_TOGETHER;
+        int64_t left = sums_count - m, together = left >= MIXTURES_TOGETHER ? MIXTURES_TOGETHER : left > 1 ? 2 : 1;
         if (together == MIXTURES_TOGETHER)
-            add_some_mixtures(sums + m, rows, weights, count, size, MIXTURES_TOGETHER);
+            add_some_mixtures(sums + m, rows, weights, count, size, MIXTURES_TOGETHER, MIXTURE_REGISTERS);
+        else if (together == 2)
+            add_some_mixtures(sums + m, rows, weights, count, size, 2, REGISTERS / 2);
         else
-            add_some_mixtures(sums + m, rows, weights, count, size, 1);
+            add_some_mixtures(sums + m, rows, weights, count, size, 1, REGISTERS);
         weights.first += together * weights.by_mixture;
         m += together;
     }
