@@ -275,7 +275,7 @@ class _Step:
         return gradients
 
     def _multiply_candidates(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Do the same by products of matrices, with all places of a run [R, B, C], of numbers that are half as long."""
+        """Do what `_meet_candidates` does by products of matrices of bfloat16, with all of a run's pairs [R, B, C]."""
         shared, negative = self.rates.shared_negatives, self.rates.negative
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)

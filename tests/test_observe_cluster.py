@@ -107,6 +107,7 @@ def test_the_workers_of_the_cluster_are_traced_on_request(
     with caplog.at_level(logging.WARNING):
         # Long enough for tasks to begin their traces while they train.
         large = SMALL | {"epochs": 100, "workers": 2, "vector_size": 100, "batch_tokens": 1024}
+        large["compute_dtype"] = "float32"  # or processors with bfloat16 multiply matrices instead
         TFWord2Vec(two_topics(8000), **large, cluster=shared_cluster(), logdir=log)
     addresses = shared_cluster().addresses["worker"]
     traces = {path.name: path for path in (tmp_path / "log" / "plugins" / "profile").glob("*/*.xplane.pb")}
