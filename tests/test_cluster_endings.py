@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 from child_process import environment, run_script
 from contract import SENTENCES, SMALL, assert_finite, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import heed_interrupts
+from interrupts import freeze, heed_interrupts
 from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
@@ -29,20 +29,26 @@ from gensim_tfw2v.cluster.local import LocalCluster, _remove_left_folders, free_
 from gensim_tfw2v.cluster.tables import ServerTables
 
 
-class SignalAtEpochEnd(CallbackAny2Vec):
-    """Kill or stop the first task of a job when an epoch has ended, and remember the vectors of then."""
+class AtEpochEnd(CallbackAny2Vec):
+    """Kill or freeze the first task of a job when an epoch has ended, and remember the vectors of then."""
 
-    def __init__(self, cluster: LocalCluster, job: str, epoch: int, number: signal.Signals = signal.SIGKILL) -> None:
-        self.process, self.left, self.number = cluster.processes[job, 0], epoch, number
+    def __init__(
+        self, end: Callable[[subprocess.Popen[bytes]], None], cluster: LocalCluster, job: str, epoch: int
+    ) -> None:
+        self.end, self.process, self.left = end, cluster.processes[job, 0], epoch
         self.vectors: Any = None
 
     def on_epoch_end(self, model: Any) -> None:
         self.left -= 1
         if self.left == 0:
             self.vectors = model.wv.vectors.copy()
-            self.process.send_signal(self.number)
-            if self.number == signal.SIGKILL:
-                self.process.wait()
+            self.end(self.process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process at once, and return when it has ended."""
+    process.kill()
+    process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +68,7 @@ def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, 
 
 def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = SignalAtEpochEnd(mortal_cluster, "worker", 1)
+    killing = AtEpochEnd(kill, mortal_cluster, "worker", 1)
     _, raw_words = model.train(**corpus, epochs=3, callbacks=[killing])
     mortal_cluster.start("worker", 0)
     mortal_cluster.wait()
@@ -77,7 +83,7 @@ def test_a_frozen_worker_does_not_hold_up_training_and_joins_again(
     model, corpus = untrained_model(mortal_cluster, timeout=6)
     model.train(**corpus, epochs=1)
     frozen = mortal_cluster.processes["worker", 1]
-    frozen.send_signal(signal.SIGSTOP)
+    freeze(frozen)
     try:
         for _ in range(2):  # the second meets a call that the first has left behind
             assert model.train(**corpus, epochs=1)[1] == 3000 * 12
@@ -90,7 +96,7 @@ def test_a_frozen_worker_does_not_hold_up_training_and_joins_again(
 
 def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=4)
-    freezing = SignalAtEpochEnd(mortal_cluster, "ps", 1, signal.SIGSTOP)
+    freezing = AtEpochEnd(freeze, mortal_cluster, "ps", 1)
     try:
         with pytest.raises(ClusterError, match=f"ps 0 at {mortal_cluster.addresses['ps'][0]}"):
             model.train(**corpus, epochs=2, callbacks=[freezing])
@@ -101,7 +107,7 @@ def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalClus
 
 def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = SignalAtEpochEnd(mortal_cluster, "ps", 2)
+    killing = AtEpochEnd(kill, mortal_cluster, "ps", 2)
     with pytest.raises(ClusterError, match="parameter server was lost"):
         model.train(**corpus, epochs=4, callbacks=[killing])
     np.testing.assert_array_equal(model.wv.vectors, killing.vectors)
@@ -117,7 +123,7 @@ def test_a_call_that_does_not_end_keeps_this_process_from_another_cluster(
     model, corpus = untrained_model(mortal_cluster, timeout=2)
     monkeypatch.setattr("gensim_tfw2v.cluster.connection._LAST_CALLS_SECONDS", 0.5)
     addresses = mortal_cluster.addresses
-    frozen = SignalAtEpochEnd(mortal_cluster, "worker", 1, signal.SIGSTOP)
+    frozen = AtEpochEnd(freeze, mortal_cluster, "worker", 1)
     try:
         model.train(**corpus, epochs=2, callbacks=[frozen])
         with pytest.raises(ClusterError, match=f"worker 0 at {addresses['worker'][0]} has not answered"):
@@ -137,7 +143,7 @@ def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
     monkeypatch.setattr("gensim_tfw2v.cluster.dispatch.silent_of", lambda tasks: complaints.append(1) or list(tasks))
     frozen = [mortal_cluster.processes["worker", task] for task in (0, 1)]
     for process in frozen:
-        process.send_signal(signal.SIGSTOP)
+        freeze(process)
     try:
         with pytest.raises(ClusterError, match="no worker has finished a block for 4 s"):
             model.train(**corpus, epochs=1)
@@ -152,7 +158,7 @@ def test_what_a_lost_server_leaves_on_the_others_is_freed_by_the_next_training()
     with local_cluster(ps=2, workers=1) as cluster:
         model, corpus = untrained_model(cluster, timeout=60)
         process = cluster.processes["ps", 1]
-        killing = SignalAtEpochEnd(cluster, "ps", 1)
+        killing = AtEpochEnd(kill, cluster, "ps", 1)
         killing.process = process
         with pytest.raises(ClusterError, match="parameter server was lost"):
             model.train(**corpus, epochs=2, callbacks=[killing])
@@ -255,11 +261,30 @@ def test_the_folder_of_a_cluster_in_another_container_is_left_alone(
 
 def test_a_local_cluster_with_a_stopped_task_ends_with_its_block() -> None:
     script = """
-import signal
+from interrupts import freeze
 from gensim_tfw2v import TFWord2Vec, local_cluster
 with local_cluster(ps=1, workers=2) as cluster:
     TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster=cluster)
-    cluster.processes["worker", 1].send_signal(signal.SIGSTOP)
+    freeze(cluster.processes["worker", 1])
+print([process.poll() is not None for process in cluster.processes.values()])
+"""
+    done = run_script(script)
+    assert done.stdout == "[True, True, True]\n", done.stderr
+
+
+def test_a_local_cluster_with_a_task_that_stops_while_it_is_let_go_ends_with_its_block() -> None:
+    script = """
+from interrupts import freeze
+from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v.cluster import local
+kill_silent = local.LocalCluster.kill_silent
+def kill_silent_and_freeze(cluster):
+    kill_silent(cluster)
+    freeze(cluster.processes["worker", 1])
+local.LocalCluster.kill_silent = kill_silent_and_freeze
+local._LETTING_GO_SECONDS = 5.0
+with local_cluster(ps=1, workers=2) as cluster:
+    TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster=cluster)
 print([process.poll() is not None for process in cluster.processes.values()])
 """
     done = run_script(script)

@@ -18,9 +18,11 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, is_running
 from gensim_tfw2v.cluster.run_names import machine_name
 from gensim_tfw2v.cluster.specification import Addresses
+from gensim_tfw2v.cluster.time_limit import killed_after
 from gensim_tfw2v.tensorflow_runtime import environment_for_tasks
 
 _START_SECONDS = 120.0
+_LETTING_GO_SECONDS = 20.0  # that TensorFlow may take to let go of what tasks hold: more than calls may take to end
 _STOP_SECONDS = 10.0
 _TRIES_FOR_FREE_PORTS = 3
 _FOLDER_PREFIX = "tfw2v-cluster-"  # then the machine and the number of the process that made it
@@ -83,6 +85,10 @@ class LocalCluster:
                 process.kill()
                 process.wait()
 
+    def killed_after(self, seconds: float) -> contextlib.AbstractContextManager[None]:
+        """Have all tasks killed if the block lasts longer."""
+        return killed_after(seconds, [process.pid for process in self.processes.values() if process.poll() is None])
+
     def stop(self) -> None:
         """End all tasks."""
         for process in self.processes.values():
@@ -111,7 +117,8 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
             yield cluster
         finally:
             cluster.kill_silent()
-            forget(cluster.addresses)
+            with cluster.killed_after(_LETTING_GO_SECONDS):  # a task may stop after it has answered
+                forget(cluster.addresses)
             cluster.stop()
 
 

@@ -1,0 +1,33 @@
+"""The time limit that another process keeps."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from gensim_tfw2v.cluster.time_limit import killed_after
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "300"]) as process:
+        yield process
+        process.kill()
+
+
+def test_processes_are_killed_when_the_block_lasts_longer(sleeper: subprocess.Popen[bytes]) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    with killed_after(0.1, [ended.pid, sleeper.pid]):
+        assert sleeper.wait(60) == -signal.SIGKILL
+
+
+def test_processes_are_left_alone_when_the_block_ends_in_time_or_fails(sleeper: subprocess.Popen[bytes]) -> None:
+    with killed_after(300, [sleeper.pid]):
+        pass
+    with pytest.raises(KeyError), killed_after(300, [sleeper.pid]):
+        raise KeyError
+    assert sleeper.poll() is None
