@@ -36,10 +36,22 @@ def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> N
     assert lines.index("```", lines.index("```python")) < 45
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "docs/cli.md", "docs/tensorboard.md", "CONTRIBUTING.md", "cluster/README.md"]
-)
-def test_every_file_that_a_page_links_to_is_there(name: str) -> None:
-    page = ROOT / name
-    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text(encoding="utf8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+PAGES = [page for folder in (".", "benchmarks", "cluster", "docs") for page in (ROOT / folder).glob("*.md")]
+
+
+def headings(page: Path) -> set[str]:
+    """Return what links to the headings of a page end with."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    lines = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line).lower().replace(" ", "-") for line in lines}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_file_and_heading_that_a_page_links_to_is_there(page: Path) -> None:
+    missing = []
+    for link in re.findall(r"\]\((?!https?://)([^)]+)", page.read_text(encoding="utf8")):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (heading and heading not in headings(target)):
+            missing.append(link)
+    assert missing == []
