@@ -36,7 +36,7 @@ def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> N
     assert lines.index("```", lines.index("```python")) < 45
 
 
-PAGES = [page for folder in (".", "benchmarks", "cluster", "docs") for page in (ROOT / folder).glob("*.md")]
+PAGES = sorted(page for folder in (".", "benchmarks", "cluster", "docs") for page in (ROOT / folder).glob("*.md"))
 
 
 def headings(page: Path) -> set[str]:
