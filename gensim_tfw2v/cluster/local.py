@@ -85,10 +85,6 @@ class LocalCluster:
                 process.kill()
                 process.wait()
 
-    def killed_after(self, seconds: float) -> contextlib.AbstractContextManager[None]:
-        """Have all tasks killed if the block lasts longer."""
-        return killed_after(seconds, [process.pid for process in self.processes.values() if process.poll() is None])
-
     def stop(self) -> None:
         """End all tasks."""
         for process in self.processes.values():
@@ -117,7 +113,8 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
             yield cluster
         finally:
             cluster.kill_silent()
-            with cluster.killed_after(_LETTING_GO_SECONDS):  # a task may stop after it has answered
+            running = [process.pid for process in cluster.processes.values() if process.poll() is None]
+            with killed_after(_LETTING_GO_SECONDS, running):  # a task may stop after it has answered
                 forget(cluster.addresses)
             cluster.stop()
 
