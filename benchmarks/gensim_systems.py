@@ -47,7 +47,7 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     """Train our class. TensorFlow is imported within the timed part of training."""
     use_checkout()
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+    from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     blocks = BlockTimes()
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.processor import multiplies_bfloat16
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.runtime.processor import multiplies_bfloat16
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 tf = load_tensorflow()
 

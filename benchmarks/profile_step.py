@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
 def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
     """Return the model's block maker, a placement with its tables, the first chunks of the corpus, and the tables."""
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.current_model import tables_of
+    from gensim_tfw2v.model.table_sync import tables_of
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
@@ -150,7 +150,7 @@ def with_rate(block: Any, learning_rate: float, measure_every: int) -> Any:
     """Return a block ready to be trained at one learning rate, every so many batches measured (0: none)."""
     import numpy as np
 
-    from gensim_tfw2v.work import PreparedBlock
+    from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 
     batches = len(block.pairs)
     measured = np.zeros(batches, bool)

@@ -58,7 +58,7 @@ class Timing:
 
 def graphs_made() -> int:
     """Return how many graphs this process has traced."""
-    from gensim_tfw2v.steps import block_function
+    from gensim_tfw2v.steps.graph import block_function
 
     return block_function.cache_info().misses
 
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     """Time the jobs; the exit status is 0."""
     arguments = _parser().parse_args(argv)
     report = start_report("Small models in one process", arguments, ("modes", "epochs", "workers", "repeats"), _NOTES)
-    from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+    from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     began = time.perf_counter()
     load_tensorflow()

@@ -83,14 +83,14 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     """Return the trained model, which also has its `placement`, `block_words` and `sharing`."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.placement.choice import Place, choose_negative_pool
-    from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+    from gensim_tfw2v.runtime.tensorflow import load_tensorflow
     from gensim_tfw2v.tuning import can_share_rows, choose_block_words, choose_sharing
 
     load_tensorflow()  # with its threads set, before others import it
     from stale_placement import StalePlacement
 
-    from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
-    from gensim_tfw2v.cluster.rivalry import SLOPES
+    from gensim_tfw2v.placement.parameter_servers.concurrent_updates import SLOPES
+    from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
 
     class Stale(TFWord2Vec):
         """Ours, with blocks in flight."""
@@ -128,7 +128,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
 def _start(pipeline: Pipeline, blocks_in_all: float, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
-    from gensim_tfw2v.cluster.gradual_start import GradualStart
+    from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
 
     joining = pipeline.in_flight - 1
     if pipeline.start_share is None or not joining:

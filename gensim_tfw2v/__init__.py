@@ -9,23 +9,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.forks import watch_forks
+from gensim_tfw2v.runtime.forks import watch_forks
+from gensim_tfw2v.version import __version__
 
-__version__ = "0.1.0"
 __all__ = ["TFWord2Vec", "TensorBoardLog", "__version__", "encode_corpus", "export_projector", "local_cluster"]
 _HOMES = {
     "TFWord2Vec": "word2vec",
-    "TensorBoardLog": "observe.options",
-    "encode_corpus": "encoding",
-    "export_projector": "observe.projector",
+    "TensorBoardLog": "tensorboard.options",
+    "encode_corpus": "corpus.encode",
+    "export_projector": "tensorboard.projector",
     "local_cluster": "cluster.local",
 }
 
 if TYPE_CHECKING:
     from gensim_tfw2v.cluster.local import local_cluster
-    from gensim_tfw2v.encoding import encode_corpus
-    from gensim_tfw2v.observe.options import TensorBoardLog
-    from gensim_tfw2v.observe.projector import export_projector
+    from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.tensorboard.options import TensorBoardLog
+    from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.word2vec import TFWord2Vec
 
 watch_forks()

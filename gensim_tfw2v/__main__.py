@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gensim_tfw2v.cli import main
+from gensim_tfw2v.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.batches import BatchShape, Windows
+from gensim_tfw2v.blocks.batches import BatchShape, Windows
 
 _MOST_TOUCHES = 32.0  # expected turns of the most frequent word in a batch
 _WORDS_PER_BATCH_TOKEN = 16  # a small vocabulary comes with a small corpus, which needs its updates in many small steps

@@ -12,21 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.blocks.huffman import huffman_codes
+from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.specification import addresses_of
-from gensim_tfw2v.current_model import CurrentModel, check_tables
-from gensim_tfw2v.huffman import huffman_codes
-from gensim_tfw2v.model_state import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
-from gensim_tfw2v.observe.model_board import check_log, start_board
-from gensim_tfw2v.observe.options import LogDir, TensorBoardLog, log_options
+from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, check_arguments, plain_arguments
+from gensim_tfw2v.model.gensim_files import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
+from gensim_tfw2v.model.server_vectors import check_server_vectors
+from gensim_tfw2v.model.table_sync import CurrentModel, check_tables
+from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.placement.choice import Place
-from gensim_tfw2v.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
-from gensim_tfw2v.server_vectors import check_server_vectors
-from gensim_tfw2v.settings import TRAINING_ARGUMENTS, check_arguments, plain_arguments
-from gensim_tfw2v.tensorflow_runtime import check_runs_at_once
-from gensim_tfw2v.training import EpochPlan, EpochTally, train_epochs
-from gensim_tfw2v.training_plan import TrainingPlan
+from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
+from gensim_tfw2v.tensorboard.model_board import check_log, start_board
+from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
+from gensim_tfw2v.training.epochs import EpochPlan, EpochTally, train_epochs
+from gensim_tfw2v.training.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.tuning import draws_ties
-from gensim_tfw2v.vocabulary import cumulative_table, word_counts
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import cli
+from gensim_tfw2v.cli import main as cli
 
 SENTENCES = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog met on a mat"] * 20
 SMALL = ["--min-count", "1", "--vector-size", "8", "--epochs", "1", "--workers", "1"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 tf = load_tensorflow()
 

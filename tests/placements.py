@@ -7,13 +7,14 @@ import functools
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from gensim_tfw2v.batches import BlockMaker
-from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
-from gensim_tfw2v.placement import Placement, StepSettings
+from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
+from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.steps.settings import StepSettings
 
 _running = ExitStack()
 

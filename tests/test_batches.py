@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tree import model_of
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
-from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.vocabulary import NegativeSampler
-from gensim_tfw2v.ways import Ways
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
+from gensim_tfw2v.blocks.huffman_paths import Ways
+from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))
 

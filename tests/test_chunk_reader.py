@@ -9,9 +9,9 @@ from collections.abc import Generator, Iterator
 import numpy as np
 import pytest
 
-from gensim_tfw2v.chunk_reader import ChunkReader
-from gensim_tfw2v.chunks import Chunk
-from gensim_tfw2v.corpus import CacheBudget, IterableSource, Source
+from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.read_ahead import ChunkReader
+from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource, Source
 
 LONGEST_WAIT = 20.0
 

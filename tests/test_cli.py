@@ -11,7 +11,7 @@ import pytest
 from command_line import SENTENCES, error_of, run, save_as
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import cli
+from gensim_tfw2v.cli import main as cli
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
 def test_help_and_version_need_neither_gensim_nor_tensorflow() -> None:
     code = """
 import sys
-from gensim_tfw2v import cli
+from gensim_tfw2v.cli import main as cli
 commands = ["train", "encode", "evaluate", "neighbours", "server", "cluster"]
 for arguments in ["--help"], *([command, "--help"] for command in commands), ["--version"]:
     try:

@@ -29,7 +29,7 @@ def test_a_task_that_the_cluster_does_not_have_is_refused(tmp_path: Path, capsys
 def test_a_server_whose_port_is_in_use_names_its_address(tmp_path: Path) -> None:
     addresses = shared_cluster().addresses
     command = ["server", "--job", "ps", "--task", "0", "--cluster", str(cluster_file(tmp_path, addresses))]
-    done = run_script(f"import sys; from gensim_tfw2v.cli import main; sys.exit(main({command!r}))")
+    done = run_script(f"import sys; from gensim_tfw2v.cli.main import main; sys.exit(main({command!r}))")
     assert done.returncode == 2
     assert f"cannot serve at {addresses['ps'][0]}" in done.stderr
 

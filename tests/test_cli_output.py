@@ -12,7 +12,8 @@ from command_line import error_of, run, train, write_corpus
 from gensim.models import KeyedVectors, Word2Vec
 from gensim.utils import SaveLoad
 
-from gensim_tfw2v import TFWord2Vec, cli
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cli import main as cli
 
 
 @pytest.fixture

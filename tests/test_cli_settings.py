@@ -9,8 +9,9 @@ import pytest
 from command_line import error_of, train, write_corpus
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import TFWord2Vec, cli
-from gensim_tfw2v.commands.train_arguments import settings_of
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cli import main as cli
+from gensim_tfw2v.cli.train_arguments import settings_of
 
 
 @pytest.fixture

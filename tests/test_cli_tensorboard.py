@@ -13,9 +13,9 @@ from event_files import text_of, values_of
 from gensim.models import Word2Vec
 from tensorboard_server import serving
 
-from gensim_tfw2v import cli
-from gensim_tfw2v.cli import parse_arguments
-from gensim_tfw2v.commands.train_arguments import settings_of
+from gensim_tfw2v.cli import main as cli
+from gensim_tfw2v.cli.main import parse_arguments
+from gensim_tfw2v.cli.train_arguments import settings_of
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ from interrupts import freeze, heed_interrupts
 from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
-from gensim_tfw2v.cluster import run_names
+from gensim_tfw2v.cluster import leases as run_names
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster, _remove_left_folders, free_addresses
-from gensim_tfw2v.cluster.tables import ServerTables
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
 
 class AtEpochEnd(CallbackAny2Vec):
@@ -140,7 +140,8 @@ def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
     model.cluster_overlap = True
     model.train(**corpus, epochs=1)
     complaints = []
-    monkeypatch.setattr("gensim_tfw2v.cluster.dispatch.silent_of", lambda tasks: complaints.append(1) or list(tasks))
+    silent_of = "gensim_tfw2v.placement.parameter_servers.dispatch.silent_of"
+    monkeypatch.setattr(silent_of, lambda tasks: complaints.append(1) or list(tasks))
     frozen = [mortal_cluster.processes["worker", task] for task in (0, 1)]
     for process in frozen:
         freeze(process)
@@ -204,7 +205,7 @@ def test_tables_of_a_coordinator_that_was_killed_are_freed_by_the_next() -> None
 import os
 import numpy as np
 from gensim_tfw2v.cluster.connection import connect, disconnect
-from gensim_tfw2v.cluster.tables import ServerTables
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 ServerTables(connect({shared_cluster().addresses!r}), 2).load("inputs", np.zeros((10, 3), np.float32))
 print("made", flush=True)
 os.kill(os.getpid(), 9)
@@ -217,7 +218,7 @@ os.kill(os.getpid(), 9)
 
 
 def test_tables_of_a_coordinator_that_lives_are_not_freed_however_silent_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gensim_tfw2v.cluster.tables._LEASE_SECONDS", -1.0)
+    monkeypatch.setattr("gensim_tfw2v.placement.parameter_servers.tables._LEASE_SECONDS", -1.0)
     connection = connect(shared_cluster())
     silent = ServerTables(connection, 2)
     silent.load("inputs", np.zeros((10, 3), np.float32))
@@ -233,7 +234,7 @@ def runs() -> dict[str, Any]:
 
 
 def test_servers_hear_of_a_training_while_a_callback_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gensim_tfw2v.cluster.signs_of_life.SECONDS_BETWEEN_SIGNS", 0.1)
+    monkeypatch.setattr("gensim_tfw2v.cluster.keepalive.SECONDS_BETWEEN_SIGNS", 0.1)
     earlier = runs()  # what other tests have left, which is freed in time
 
     class Slow(CallbackAny2Vec):  # type: ignore[misc]

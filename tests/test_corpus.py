@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v import corpus
-from gensim_tfw2v.corpus import MAX_SENTENCE_WORDS, CacheBudget, Chunk, IterableSource
+from gensim_tfw2v.corpus import sources as corpus
+from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, Chunk, IterableSource
 
 NO_CACHE = CacheBudget(0, 0, None)
 IN_MEMORY = CacheBudget(2**20, 0, None)

@@ -11,8 +11,8 @@ from child_process import run_script
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v import encoded
-from gensim_tfw2v.encoded import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Sentences, piece_lengths
+from gensim_tfw2v.corpus import cache as encoded
+from gensim_tfw2v.corpus.cache import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Sentences, piece_lengths
 
 
 def run(*ids: int) -> Sentences:
@@ -107,7 +107,7 @@ def test_reading_on_after_close_is_refused() -> None:
 FORKED = """
 import os
 import numpy as np
-from gensim_tfw2v.encoded import CacheBudget, EncodedStore, Sentences
+from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore, Sentences
 
 def run(number):
     return Sentences(np.full(20_000, number, np.int32), np.array([10_000, 10_000], np.int32))

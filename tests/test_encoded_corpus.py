@@ -17,11 +17,11 @@ from contract import assert_equal_models, learnt_arrays
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
-from gensim_tfw2v.chunks import Chunk
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.corpus import CacheBudget, FileSource
-from gensim_tfw2v.encoded_source import EncodedSource
-from gensim_tfw2v.shards import EncodedCorpus, EncodedCorpusError, shard_path
+from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.shard_source import EncodedSource
+from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, shard_path
+from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000}
 

@@ -10,10 +10,10 @@ from queue import SimpleQueue
 import numpy as np
 import pytest
 
-from gensim_tfw2v.chunks import Chunk
-from gensim_tfw2v.corpus import Source
-from gensim_tfw2v.training import EpochPlan, train_epochs
-from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkWork, TrainedChunk
+from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 
 LONGEST_WAIT = 20.0
 CHUNKS = 4

@@ -10,8 +10,8 @@ import pytest
 from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 
-from gensim_tfw2v import evaluation
 from gensim_tfw2v.evaluation import score_vectors
+from gensim_tfw2v.evaluation import scoring as evaluation
 
 
 def vectors_of(words: list[str], size: int = 12, seed: int = 0) -> KeyedVectors:

@@ -22,9 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import expected_chunks, plain_epoch
 
-from gensim_tfw2v import file_parts, tokenizer
-from gensim_tfw2v.corpus import CacheBudget, FileSource
-from gensim_tfw2v.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus import file_parts, tokenizer
+from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 
 NO_CACHE = CacheBudget(0, 0, None)
 IN_MEMORY = CacheBudget(2**24, 0, None)
@@ -326,7 +326,7 @@ def test_without_a_python_program_the_file_is_read_here(
 
 
 def test_reading_processes_import_neither_gensim_nor_tensorflow() -> None:
-    program = "import sys, gensim_tfw2v.scan_worker; print({'gensim', 'tensorflow'} & set(sys.modules))"
+    program = "import sys, gensim_tfw2v.corpus.reading_process; print({'gensim', 'tensorflow'} & set(sys.modules))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(file_parts._import_path())}
     command = [sys.executable, "-c", program]
     assert subprocess.check_output(command, env=env, text=True).strip() == "set()"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gensim_tfw2v.cluster.gradual_start import GradualStart
+from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
 
 
 @pytest.mark.parametrize("blocks_in_all", [0, 100])

@@ -20,13 +20,13 @@ from contract import SENTENCES, assert_equal_models, assert_finite
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.corpus import CacheBudget, IterableSource
-from gensim_tfw2v.placement import StepSettings
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
 from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.training import EpochPlan, train_epochs
-from gensim_tfw2v.vocabulary import NegativeSampler
-from gensim_tfw2v.work import ChunkWork, TrainedChunk
+from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 2, "sample": 0}
 

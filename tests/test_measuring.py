@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gensim_tfw2v.cluster.graphs import REPORT_HEAD
-from gensim_tfw2v.cluster.measuring import BlockReport, RunMeasurement
-from gensim_tfw2v.cluster.task_figures import NAMES
+from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.placement.parameter_servers.graphs import REPORT_HEAD
+from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, RunMeasurement
 
 
 def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:

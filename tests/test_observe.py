@@ -21,12 +21,12 @@ from tensorboard.plugins.hparams import metadata
 from tensorboard.util import tensor_util
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
+from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.evaluation import score_vectors
-from gensim_tfw2v.observe.training_board import Subject, TrainingBoard
-from gensim_tfw2v.observe.vector_figures import choose_probes
-from gensim_tfw2v.placement import ModelTables
-from gensim_tfw2v.progress import EpochProgress
-from gensim_tfw2v.vocabulary import ids_by_count
+from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.tensorboard.training_board import Subject, TrainingBoard
+from gensim_tfw2v.tensorboard.vector_metrics import choose_probes
+from gensim_tfw2v.training.progress import EpochProgress
 
 
 class Trained:

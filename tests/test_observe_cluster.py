@@ -21,7 +21,7 @@ from tensorboard.util import tensor_util
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.evaluation import score_vectors
-from gensim_tfw2v.observe.traces import Trace
+from gensim_tfw2v.tensorboard.traces import Trace
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -14,7 +14,7 @@ import test_predictions
 from child_process import run_script
 from operation_inputs import BATCH, SIZES
 
-from gensim_tfw2v.processor import instruction_level
+from gensim_tfw2v.runtime.processor import instruction_level
 
 LEVELS = ["baseline", "v3", "v4"]
 

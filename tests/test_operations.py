@@ -21,7 +21,7 @@ from operation_inputs import (
 
 import gensim_tfw2v.operations as package
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 tf = load_tensorflow()
 

@@ -70,7 +70,7 @@ def test_the_version_is_that_of_the_installed_distribution() -> None:
 
 def test_the_command_is_installed() -> None:
     (command,) = distribution().entry_points.select(group="console_scripts", name="tfw2v")
-    assert command.value == "gensim_tfw2v.cli:main"
+    assert command.value == "gensim_tfw2v.cli.main:main"
 
 
 def test_the_package_is_marked_as_typed() -> None:

@@ -15,12 +15,13 @@ import psutil
 import pytest
 from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, on_cluster, server_runs, shared_cluster
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.cluster.tables import ServerTables
-from gensim_tfw2v.placement import ModelTables, Placement, StepSettings
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.vocabulary import NegativeSampler
-from gensim_tfw2v.work import ChunkWork, prepare
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.steps.settings import StepSettings
 
 WORDS, SIZE = 40, 6
 PEAK_RESET = Path("/proc/self/clear_refs")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v import processor
+from gensim_tfw2v.runtime import processor
 
 PLAIN = "processor\t: 0\nflags\t\t: fpu sse2 avx512f avx512_vnni\n\nprocessor\t: 1\nflags\t\t: fpu sse2\n"
 

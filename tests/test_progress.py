@@ -12,7 +12,7 @@ import pytest
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.progress import EpochProgress, TrainingLog
+from gensim_tfw2v.training.progress import EpochProgress, TrainingLog
 
 
 def progress(seconds: float, fraction: float = 0.5) -> EpochProgress:
@@ -63,7 +63,7 @@ def test_progress_is_told_while_the_corpus_is_at_a_sentence(caplog: pytest.LogCa
 
     model = TFWord2Vec(min_count=1, progress=False)
     model.build_vocab(common_texts)
-    corpus, handler, logger = Slow(), Told(), logging.getLogger("gensim_tfw2v.progress")
+    corpus, handler, logger = Slow(), Told(), logging.getLogger("gensim_tfw2v.training.progress")
     logger.addHandler(handler)
     try:
         with caplog.at_level(logging.INFO):

@@ -20,7 +20,7 @@ from tensorboard.plugins.projector.projector_plugin import ProjectorPlugin
 from werkzeug.test import Client
 
 from gensim_tfw2v import export_projector
-from gensim_tfw2v.observe.spelling import visible
+from gensim_tfw2v.tensorboard.spelling import visible
 
 AWKWARD = [
     "plain", "tab\there", "line\nbreak", "carriage\rreturn", '"', "'quoted'", '"comma, quoted"', "🦊", "👩‍🚀", "", " ",

@@ -11,14 +11,14 @@ import tensorflow as tf
 from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
 from test_tree import MIXED, gensim_path, model_of
 
-from gensim_tfw2v.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.cluster import rivalry
-from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
-from gensim_tfw2v.cluster.rivalry import SLOPES, Contested, Rivalry, contested_rows
-from gensim_tfw2v.cluster.wire import WorkerModel, stage
-from gensim_tfw2v.steps import Objective
-from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.work import prepare
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import prepare
+from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.placement.parameter_servers import concurrent_updates as rivalry
+from gensim_tfw2v.placement.parameter_servers.codec import WorkerModel, stage
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import SLOPES, Contested, Rivalry, contested_rows
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.steps.graph import Objective
 
 RATE = 0.05
 INPUTS, OUTPUTS = slice(0, 7), slice(7, 12)

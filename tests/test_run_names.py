@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.cluster import run_names
-from gensim_tfw2v.cluster.run_names import has_died, run_name
+from gensim_tfw2v.cluster import leases as run_names
+from gensim_tfw2v.cluster.leases import has_died, run_name
 
 
 def output_of(script: str) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_run_is_named_after_its_host_process_and_number() -> None:
 def test_only_a_process_of_here_that_has_ended_is_known_to_be_gone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (ended,) = output_of("from gensim_tfw2v.cluster.run_names import run_name; print(run_name(0))")
+    (ended,) = output_of("from gensim_tfw2v.cluster.leases import run_name; print(run_name(0))")
     assert has_died(ended)
     assert not has_died(run_name(0))
     (tmp_path / "pid").symlink_to("pid:[1]")  # as in a container that numbers its processes apart
@@ -55,7 +55,7 @@ def test_where_the_system_tells_no_more_the_host_name_has_to_do(
 def test_a_forked_process_and_another_of_the_same_number_have_names_of_their_own() -> None:
     script = """
 import os
-from gensim_tfw2v.cluster import run_names
+from gensim_tfw2v.cluster import leases as run_names
 print(run_names.run_name(0), flush=True)
 if os.fork() == 0:
     print(run_names.run_name(0), flush=True)

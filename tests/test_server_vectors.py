@@ -22,8 +22,8 @@ from placements import server_runs, shared_cluster
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.server_matrix import ServerStore
-from gensim_tfw2v.cluster.tables import ServerTables, free_run
+from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerStore
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_run
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
 

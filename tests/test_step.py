@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
 from reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
 
-from gensim_tfw2v.batches import BatchShape, Block, BlockMaker, Windows
-from gensim_tfw2v.placement import ModelTables, StepSettings
-from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.vocabulary import NegativeSampler
-from gensim_tfw2v.work import ChunkWork, prepare
+from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
+from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.steps.settings import StepSettings
 
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}

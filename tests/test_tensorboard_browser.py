@@ -16,7 +16,7 @@ from tensorboard_server import serving
 from test_projector import AWKWARD, keyed_vectors
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, export_projector
-from gensim_tfw2v.observe.spelling import visible
+from gensim_tfw2v.tensorboard.spelling import visible
 
 pytestmark = pytest.mark.skipif(not browser.is_there(), reason=browser.WHAT_IS_MISSING)
 

@@ -9,12 +9,12 @@ import sys
 import pytest
 from child_process import run_script
 
-from gensim_tfw2v.processor import instruction_level
+from gensim_tfw2v.runtime.processor import instruction_level
 
 ALLOCATOR, ONEDNN = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "TF_ENABLE_ONEDNN_OPTS"
 LOAD = """
 import os, psutil
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 tf = load_tensorflow()
 """
@@ -121,7 +121,7 @@ import os
 pid = os.fork()
 if pid == 0:
     try:
-        from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+        from gensim_tfw2v.runtime.tensorflow import load_tensorflow
         print(load_tensorflow().constant(5).numpy(), flush=True)
     except RuntimeError as error:
         print("fork" in str(error) and str(os.getppid()) in str(error), flush=True)
@@ -133,7 +133,7 @@ os.waitpid(pid, 0)
 @pytest.mark.parametrize(
     "parent",
     [
-        "from gensim_tfw2v.tensorflow_runtime import load_tensorflow; load_tensorflow()",
+        "from gensim_tfw2v.runtime.tensorflow import load_tensorflow; load_tensorflow()",
         "import gensim_tfw2v, tensorflow as tf; tf.constant(0)",
         "import tensorflow as tf, gensim_tfw2v; tf.constant(0)",
         "import tensorflow as tf; tf.constant(0)",
@@ -154,7 +154,7 @@ import tensorflow as tf
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 tf.constant(0)
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 print(load_tensorflow().constant(5).numpy())
 """
     assert run_script(program).stdout.split() == ["5"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gensim_tfw2v.cluster.time_limit import killed_after
+from gensim_tfw2v.cluster.watchdog import killed_after
 
 _NOBODY = 2**30  # more than Linux numbers processes: as one that has ended meanwhile
 

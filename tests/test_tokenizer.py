@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v import tokenizer
-from gensim_tfw2v.tokenizer import Part, Tokenizer
+from gensim_tfw2v.corpus import tokenizer
+from gensim_tfw2v.corpus.tokenizer import Part, Tokenizer
 
 
 def words_of(parts: list[Part]) -> list[list[str]]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.huffman import huffman_codes
-from gensim_tfw2v.tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import huffman_codes
+from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 
 Path = list[tuple[int, int]]  # of (node, code), the root first
 

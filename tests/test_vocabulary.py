@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.batches import BatchShape, Windows
+from gensim_tfw2v.blocks.batches import BatchShape, Windows
+from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
 from gensim_tfw2v.tuning import (
     can_share_rows,
@@ -24,7 +25,6 @@ from gensim_tfw2v.tuning import (
     choose_windows,
     negatives_hit_targets,
 )
-from gensim_tfw2v.vocabulary import NegativeSampler, keep_probabilities, kept_counts, word_counts
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tree import EVEN, MIXED, STEEP, model_of
 
-from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.ways import Ways, ways_down_the_tree
+from gensim_tfw2v.blocks.huffman_paths import Ways, ways_down_the_tree
+from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 
 
 def way(ways: Ways, number: int) -> tuple[list[int], list[int]]:

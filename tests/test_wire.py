@@ -12,12 +12,12 @@ from test_placement import SETTINGS, WORDS, maker_from, work_on
 from test_tree import model_of
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster.common_rows import NOT_SHARED, Sharing
-from gensim_tfw2v.cluster.wire import Assignment, WorkerModel, stage
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
+from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.choice import choose_negative_pool
-from gensim_tfw2v.shards import Span
-from gensim_tfw2v.tree import HuffmanTree
-from gensim_tfw2v.work import ChunkWork, prepare
+from gensim_tfw2v.placement.parameter_servers.codec import Assignment, WorkerModel, stage
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
 
 NONE = np.zeros(0, np.int32)
 MODES = [  # skip-gram or CBOW, with negatives, with the tree

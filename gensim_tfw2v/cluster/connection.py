@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gensim_tfw2v
-from gensim_tfw2v.cluster import python_ops
+from gensim_tfw2v.cluster import remote_functions as python_ops
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
-from gensim_tfw2v.cluster.task_functions import DESCRIBE
-from gensim_tfw2v.cluster.turns import Turns
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.cluster.worker_locks import Turns
+from gensim_tfw2v.placement.parameter_servers.task_functions import DESCRIBE
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
@@ -206,7 +206,7 @@ def check_for_new_graphs() -> None:
 def disconnect(addresses: Addresses) -> None:
     """End the connection to a cluster whose tasks are about to end, and free what they hold for this process."""
     global _current
-    graphs = sys.modules.get("gensim_tfw2v.cluster.graphs")
+    graphs = sys.modules.get("gensim_tfw2v.placement.parameter_servers.graphs")
     with _lock:
         if _current is not None and _current.addresses == addresses:
             left, _current = _current, None

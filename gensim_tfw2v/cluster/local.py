@@ -16,10 +16,10 @@ from pathlib import Path
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, is_running
-from gensim_tfw2v.cluster.run_names import machine_name
+from gensim_tfw2v.cluster.leases import machine_name
 from gensim_tfw2v.cluster.specification import Addresses
-from gensim_tfw2v.cluster.time_limit import killed_after
-from gensim_tfw2v.tensorflow_runtime import environment_for_tasks
+from gensim_tfw2v.cluster.watchdog import killed_after
+from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 
 _START_SECONDS = 120.0
 _LETTING_GO_SECONDS = 20.0  # that TensorFlow may take to let go of what tasks hold: more than calls may take to end

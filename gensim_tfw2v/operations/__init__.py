@@ -11,8 +11,8 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.processor import instruction_level
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow
+from gensim_tfw2v.runtime.processor import instruction_level
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
 @functools.cache

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.batches import BlockMaker
-from gensim_tfw2v.cluster.common_rows import Sharing
+from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import Addresses
-from gensim_tfw2v.placement import Placement, StepSettings
-from gensim_tfw2v.tensorflow_runtime import usable_cores
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
+from gensim_tfw2v.runtime.tensorflow import usable_cores
+from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tuning import blocks_overlap, choose_block_words, choose_sharing, most_local_block_words
 
 # Where each row that is touched has to travel, a block's negatives come from a pool of draws: one for so many words,
@@ -89,7 +90,7 @@ def choose_place(
     row_type = options.dtype or ("float32" if in_turn else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.parameter_servers import ClusterPlacement
+        from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 
         blocks_in_all = epochs * total_words / block_words
         return ClusterPlacement(

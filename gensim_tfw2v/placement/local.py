@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.batches import BlockMaker
-from gensim_tfw2v.placement import BlockFigures, ModelTables, StepSettings
-from gensim_tfw2v.tensorflow_runtime import load_tensorflow, usable_cores
-from gensim_tfw2v.vocabulary import Float32Array, Int32Array
-from gensim_tfw2v.work import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
+from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
+from gensim_tfw2v.placement.interface import BlockFigures, ModelTables
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
+from gensim_tfw2v.steps.settings import StepSettings
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
@@ -29,7 +30,8 @@ class LocalPlacement:
 
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v import graph_arguments, steps
+        from gensim_tfw2v.steps import arguments as graph_arguments
+        from gensim_tfw2v.steps import graph as steps
 
         cores = max(1, min(workers, usable_cores()))
         # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.

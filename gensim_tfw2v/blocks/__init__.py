@@ -1,0 +1,1 @@
+"""Ids of a chunk → a block of batches."""

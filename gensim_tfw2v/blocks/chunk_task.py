@@ -1,0 +1,84 @@
+"""A chunk of corpus with all that training it depends on → its block, the rate of each batch, what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Array
+from gensim_tfw2v.blocks.batches import Block, BlockMaker
+from gensim_tfw2v.corpus.cache import Sentences
+from gensim_tfw2v.corpus.shards import Span
+
+# The loss of some batches tells the mean well enough. Large ones come with large corpora, which have enough of them: of
+# every 16th, as of small ones, it would cost 2 % of training.
+_LOSS_EVERY_BATCHES, _LOSS_EVERY_LARGE_BATCHES, _LARGE_BATCH_TOKENS = 16, 64, 512
+
+
+@dataclass(frozen=True)
+class ChunkWork:
+    """Whole sentences to train on. Whoever prepares the same work with the same maker gets the same block."""
+
+    ids: Int32Array
+    sentence_lengths: Int32Array
+    entropy: tuple[int, ...]  # of this chunk's random numbers
+    first_rate: float  # learning rates when the chunk begins and ends
+    last_rate: float
+    exact_loss: bool  # measure every batch
+    span: Span | None = None  # where the sentences are in an encoded corpus, instead of ids and their lengths
+
+
+@dataclass(frozen=True)
+class PreparedBlock:
+    """A block with what its S batches are trained by."""
+
+    block: Block
+    learning_rates: Float32Array  # [S]
+    measured: BoolArray  # [S]
+
+
+@dataclass(frozen=True)
+class TrainedChunk:
+    """What training a chunk has brought; without batches where subsampling left no word."""
+
+    tokens: int  # kept tokens
+    losses: Float32Array  # [S], summed over each batch; 0 where it was not measured
+    touched_rows: Float32Array  # [S], rows that took a bounded step
+    bounded_rows: Float32Array  # [S], those whose step was shortened
+    measured: BoolArray  # [S]
+    pairs: Float64Array  # [S]
+    seconds_preparing: float
+    seconds_stepping: float
+
+
+_NONE = np.zeros(0, np.float32)
+NOTHING_TRAINED = TrainedChunk(0, _NONE, _NONE, _NONE, np.zeros(0, bool), np.zeros(0), 0.0, 0.0)
+
+
+def prepare(maker: BlockMaker, work: ChunkWork) -> PreparedBlock | None:
+    """Return the chunk's block, or None if subsampling leaves nothing of it."""
+    rng = np.random.Generator(np.random.SFC64(list(work.entropy)))
+    sentences = _sentences_of(maker, work)
+    block = maker.make(sentences.ids, sentences.lengths, rng)
+    if block is None:
+        return None
+    batches = len(block.pairs)
+    # As if each batch asked for its rate when it began.
+    rates = np.linspace(work.first_rate, work.last_rate, batches, endpoint=False).astype(np.float32)
+    return PreparedBlock(block, rates, np.arange(batches) % _measured_every(maker, work) == 0)
+
+
+def _measured_every(maker: BlockMaker, work: ChunkWork) -> int:
+    """Return 1 if every batch is to be measured, n if every nth."""
+    if work.exact_loss:
+        return 1
+    return _LOSS_EVERY_LARGE_BATCHES if maker.shape.batch_tokens >= _LARGE_BATCH_TOKENS else _LOSS_EVERY_BATCHES
+
+
+def _sentences_of(maker: BlockMaker, work: ChunkWork) -> Sentences:
+    if work.span is None:
+        return Sentences(work.ids, work.sentence_lengths)
+    if maker.reader is None:
+        raise ValueError(f"there is no encoded corpus to read {work.span} from")
+    return maker.reader.read(work.span)

@@ -1,0 +1,1 @@
+"""The command line `tfw2v`."""

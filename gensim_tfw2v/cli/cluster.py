@@ -1,0 +1,79 @@
+"""`tfw2v cluster status`: which tasks of a cluster answer, and what they say of themselves."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.cli.errors import CommandError
+
+DESCRIPTION = "Ask the tasks of a cluster how they are. The exit code is 0 if all of them answer, else 1."
+_COLUMNS = ("task", "address", "state", "process", "tensorflow", "package", "memory MB", "cpu s", "blocks", "runs")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `tfw2v cluster`."""
+    parser.add_argument("action", choices=("status",), help="what to do")
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        default="env",
+        help='JSON file of addresses, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG (default: env)',
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON (default: a table)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the state of every task."""
+    from gensim_tfw2v.cluster.errors import ClusterError
+    from gensim_tfw2v.cluster.health import answers
+    from gensim_tfw2v.cluster.specification import read_environment, read_file
+
+    try:
+        addresses = read_environment() if arguments.cluster == "env" else read_file(Path(arguments.cluster))
+    except (ValueError, OSError) as error:
+        raise CommandError(str(error)) from error
+    tasks = {f"{job} {task}": address for job, found in addresses.items() for task, address in enumerate(found)}
+    silent = {name for name, address in tasks.items() if not answers(address)}
+    described: dict[str, Any] = {}
+    failure = None
+    if not silent:  # TensorFlow connects to a whole cluster or to none of it
+        from gensim_tfw2v.cluster.connection import check_versions, connect
+
+        try:
+            described = connect(addresses, any_version=True).describe_all()
+            check_versions(described)
+        except ClusterError as error:
+            failure = str(error)
+    _show(tasks, silent, described, arguments.json)
+    if silent:
+        raise CommandError(f"no answer from {', '.join(sorted(silent))}", exit_code=1)
+    if failure:
+        raise CommandError(failure, exit_code=1)
+
+
+def _show(tasks: Mapping[str, str], silent: set[str], described: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        states = {
+            name: {"address": address, "answers": name not in silent, **described.get(name, {})}
+            for name, address in tasks.items()
+        }
+        print(json.dumps(states, indent=2))
+        return
+    rows = [_row(name, address, name not in silent, described.get(name)) for name, address in tasks.items()]
+    widths = [max(len(row[column]) for row in [_COLUMNS, *rows]) for column in range(len(_COLUMNS))]
+    for row in [_COLUMNS, *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _row(name: str, address: str, does_answer: bool, found: Mapping[str, Any] | None) -> Sequence[str]:
+    state = "answers" if does_answer else "silent"
+    if found is None:
+        return (name, address, state, *["-"] * (len(_COLUMNS) - 3))
+    cpu, memory = found["figures"][:2]
+    process = f"{found['host']}/{found['process']}"
+    numbers = (f"{memory / 1e6:,.0f}", f"{cpu:.1f}", str(found["blocks"]), str(len(found["runs"])))
+    return (name, address, state, process, found["tensorflow"], found["package"], *numbers)

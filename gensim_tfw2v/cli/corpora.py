@@ -1,0 +1,89 @@
+"""A corpus named on the command line: whether it can be read, and as what."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.cli.errors import CommandError
+
+
+def check_corpus(corpus: Path) -> None:
+    """Raise an error unless `corpus` is a readable file with something in it, a folder of such files, or encoded."""
+    from gensim_tfw2v.corpus.shards import is_encoded
+
+    if is_encoded(corpus):
+        return
+    if corpus.is_dir():
+        files = sorted(corpus.iterdir())
+        folder = next((file for file in files if file.is_dir()), None)
+        if folder is not None:
+            raise CommandError(f"corpus {str(corpus)!r} holds a folder, {folder.name!r}; only files are read")
+        if not files:
+            raise CommandError(f"corpus {str(corpus)!r} is an empty folder")
+    else:
+        files = [corpus]
+    for file in files:
+        if not file.exists():
+            raise CommandError(f"corpus {str(file)!r} is not there")
+        if not file.is_file():
+            raise CommandError(f"corpus {str(file)!r} is not a file: it is read several times, so a pipe will not do")
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            raise CommandError(f"corpus {str(file)!r} cannot be read: {error.strerror}") from error
+    if not any(file.stat().st_size for file in files):
+        raise CommandError(f"corpus {str(corpus)!r} is empty")
+
+
+def check_apart(corpus: Path, output: Path) -> None:
+    """Raise an error if the model would overwrite the corpus, or become part of it."""
+    if output.resolve() == corpus.resolve():
+        raise CommandError(f"output {str(output)!r} is the corpus itself")
+    if corpus.is_dir() and output.parent.resolve() == corpus.resolve():
+        raise CommandError(f"output {str(output)!r} lies in the corpus folder, and would be read as text next time")
+
+
+def open_corpus(corpus: Path) -> dict[str, Any]:
+    """The corpus as an argument of build_vocab and train: one in a file or encoded as a path, others as sentences."""
+    from gensim.models.word2vec import LineSentence
+    from smart_open.compression import get_supported_extensions
+
+    from gensim_tfw2v.corpus.shards import is_encoded
+
+    if is_encoded(corpus):
+        return {"corpus_file": str(corpus)}
+    if corpus.is_dir():
+        return {"corpus_iterable": _SentencesOfFiles(sorted(corpus.iterdir()))}
+    if corpus.suffix.lower() in get_supported_extensions():
+        return {"corpus_iterable": LineSentence(str(corpus))}
+    return {"corpus_file": str(corpus)}
+
+
+@contextlib.contextmanager
+def text_errors_named(corpus: Path) -> Iterator[None]:
+    """Have an error of text that cannot be decoded or decompressed name `corpus`."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise CommandError(f"corpus {str(corpus)!r} is not UTF-8 text: {error}", exit_code=1) from error
+    except (EOFError, zlib.error) as error:
+        raise CommandError(f"corpus {str(corpus)!r} is damaged: {error}", exit_code=1) from error
+
+
+@dataclass(frozen=True)
+class _SentencesOfFiles:
+    """The sentences of several files, one file after the other, as gensim's `PathLineSentences` has them."""
+
+    files: list[Path]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        from gensim.models.word2vec import LineSentence
+
+        for file in self.files:
+            with text_errors_named(file):
+                yield from LineSentence(str(file))

@@ -1,0 +1,107 @@
+"""`tfw2v evaluate`: scores of a model's vectors on word similarities and analogies."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.score_files import check_score_files
+from gensim_tfw2v.evaluation.scores import Scores
+from gensim_tfw2v.files.formats import FORMATS
+from gensim_tfw2v.files.models import read_vectors
+
+DESCRIPTION = """Score a model's vectors on human judgements of word similarity and on analogies (a is to b as
+c is to d). Without --pairs and --analogies: on the sets that gensim brings, wordsim353, simlex999 and
+questions-words."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `tfw2v evaluate`."""
+    parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        action="append",
+        help="score on this file of lines 'word TAB word TAB number'; may be repeated",
+    )
+    parser.add_argument(
+        "--analogies",
+        metavar="FILE",
+        action="append",
+        help="score on this file of lines of four words under headings ': section'; may be repeated",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    parser.add_argument(
+        "--restrict-vocab",
+        metavar="N",
+        type=whole_number(1),
+        default=300_000,
+        help="only the first N words are known (default: %(default)s)",
+    )
+    parser.add_argument("--case-sensitive", action="store_true", help="tell upper from lower case (default: no)")
+    parser.add_argument("--sections", action="store_true", help="show every section of the analogies (default: no)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Score the model and print what was found."""
+    from gensim_tfw2v.evaluation import score_vectors
+
+    own_files = arguments.pairs is not None or arguments.analogies is not None
+    check_score_files({"--pairs": arguments.pairs}, {"--analogies": arguments.analogies})
+    vectors = read_vectors(arguments.model, arguments.format)
+    scores = score_vectors(
+        vectors,
+        arguments.pairs or [] if own_files else None,
+        arguments.analogies or [] if own_files else None,
+        restrict_vocabulary=arguments.restrict_vocab,
+        case_insensitive=not arguments.case_sensitive,
+    )
+    if arguments.json:
+        print(json.dumps({"model": str(arguments.model), **scores.as_dict()}, indent=2))
+    else:
+        print(f"{arguments.model}: {len(vectors):,} words, {vectors.vector_size} dimensions")
+        print(as_table(scores, arguments.sections))
+
+
+def as_table(scores: Scores, sections: bool = False) -> str:
+    """The scores as lines of text, all but the number of questions in percent."""
+    rows: list[tuple[str, ...]] = [("set", "Spearman", "Pearson", "accuracy", "unknown", "asked")]
+    for pair in scores.pairs:
+        rows.append(
+            (
+                pair.name,
+                _percent(pair.spearman),
+                _percent(pair.pearson),
+                "",
+                _percent(pair.unknown_share),
+                f"{pair.known:,} of {pair.total:,}",
+            )
+        )
+    for analogy in scores.analogies:
+        rows.append((analogy.name, *_analogy_cells(analogy)))
+        for section in analogy.sections if sections else ():
+            rows.append(("  " + section.name, *_analogy_cells(section)))
+    rows.append(("mean", _percent(scores.mean, 1), "", "", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _analogy_cells(score: Any) -> tuple[str, ...]:
+    """The cells after the name, of a set of analogies or of one section of it."""
+    share = 1 - score.known / score.total if score.total else None
+    return "", "", _percent(score.accuracy), _percent(share), f"{score.known:,} of {score.total:,}"
+
+
+def _percent(value: float | None, factor: float = 100) -> str:
+    return "-" if value is None else f"{factor * value:.1f}"

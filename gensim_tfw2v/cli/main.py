@@ -1,0 +1,117 @@
+"""The command line `tfw2v`: its commands, and one line on stderr for whatever goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from gensim_tfw2v import __version__
+from gensim_tfw2v.cli import (
+    cluster,
+    encode,
+    evaluate,
+    neighbours,
+    projector,
+    server,
+    tensorboard,
+    train,
+    train_arguments,
+)
+from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.files.formats import ModelFileError
+
+USAGE, FAILURE, INTERRUPTED = 2, 1, 130
+RUN = {
+    "train": train.run,
+    "encode": encode.run,
+    "evaluate": evaluate.run,
+    "neighbours": neighbours.run,
+    "projector": projector.run,
+    "tensorboard": tensorboard.run,
+    "server": server.run,
+    "cluster": cluster.run,
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, as all errors here."""
+
+    def error(self, message: str) -> NoReturn:
+        """Report wrong arguments."""
+        raise CommandError(f"{message} (see {self.prog} --help)", USAGE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands; it imports neither gensim nor TensorFlow, so that help is quick."""
+    parser = Parser(prog="tfw2v", description="gensim's Word2Vec, trained by TensorFlow.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"tfw2v {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, help_text, module in (
+        ("train", "train word vectors on a corpus", train_arguments),
+        ("encode", "write a corpus as ids, for workers to read by themselves", encode),
+        ("evaluate", "score a model on word similarities and analogies", evaluate),
+        ("neighbours", "print the words nearest to a word", neighbours),
+        ("projector", "write a model's vectors for TensorBoard's projector", projector),
+        ("tensorboard", "start TensorBoard for this machine only", tensorboard),
+        ("server", "be a parameter server or a worker of a cluster", server),
+        ("cluster", "show how the tasks of a cluster are", cluster),
+    ):
+        command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
+        module.add_arguments(command)
+        command.add_argument("--debug", action="store_true", help="show a stack trace for an error (default: no)")
+    return parser
+
+
+def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The parsed command line."""
+    parser = build_parser()
+    arguments, rest = parser.parse_known_args(argv)
+    # argparse takes all words of `neighbours` from one place; words behind a flag come back as unknown.
+    if rest and arguments.command == "neighbours" and not any(word.startswith("-") for word in rest):
+        arguments.words += rest
+    elif rest:
+        parser.error(f"unknown arguments: {' '.join(rest)}")
+    return arguments
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (by default the process's own) and return its exit code."""
+    debug = "--debug" in (sys.argv[1:] if argv is None else argv)
+    try:
+        arguments = parse_arguments(argv)
+        RUN[arguments.command](arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("tfw2v: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (as `head` does); nothing more may be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    except Exception as error:
+        if debug:
+            raise
+        return _report(_one_line(error), _exit_code(error))
+    return 0
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, CommandError):
+        return error.exit_code
+    return USAGE if isinstance(error, ModelFileError) else FAILURE
+
+
+def _one_line(error: Exception) -> str:
+    """What an error says; those that were not foreseen also name their type."""
+    message = " ".join(str(error).split())
+    if isinstance(error, CommandError | ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
+        return message
+    return f"{type(error).__name__}: {message} (--debug shows where)"
+
+
+def _report(message: str, exit_code: int) -> int:
+    print(f"tfw2v: error: {message}", file=sys.stderr)
+    return exit_code

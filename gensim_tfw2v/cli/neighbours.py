@@ -1,0 +1,78 @@
+"""`tfw2v neighbours`: the words nearest to a word, or to sums and differences of words."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.files.formats import FORMATS
+from gensim_tfw2v.files.models import read_vectors
+
+DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity; or, with --positive and
+--negative, the words nearest to a sum of words minus others, as in: --positive king woman --negative man."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `tfw2v neighbours`."""
+    parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
+    parser.add_argument("words", metavar="WORD", nargs="*", help="words whose neighbours are wanted")
+    parser.add_argument("--positive", metavar="WORD", nargs="+", default=[], help="words to add up")
+    parser.add_argument("--negative", metavar="WORD", nargs="+", default=[], help="words to subtract")
+    parser.add_argument(
+        "--topn",
+        metavar="N",
+        type=whole_number(1),
+        default=10,
+        help="print this many neighbours of each (default: %(default)s)",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the neighbours of every word asked for."""
+    queries: list[tuple[list[str], list[str]]] = [([word], []) for word in arguments.words]
+    if arguments.positive or arguments.negative:
+        queries.append((arguments.positive, arguments.negative))
+    if not queries:
+        raise CommandError("no WORD given, and no --positive or --negative")
+    vectors = read_vectors(arguments.model, arguments.format)
+    for word in (word for positive, negative in queries for word in positive + negative):
+        if word not in vectors.key_to_index:
+            raise CommandError(f"word {word!r} is not in model {str(arguments.model)!r}{_hint(vectors, word)}")
+    answers = {
+        _title(positive, negative): vectors.most_similar(positive, negative, topn=arguments.topn)
+        for positive, negative in queries
+    }
+    print(_as_json(answers) if arguments.json else _as_text(answers))
+
+
+def _hint(vectors: Any, word: str) -> str:
+    """Another spelling of the word that the model does know, or nothing."""
+    known = next((form for form in (word.lower(), word.title(), word.upper()) if form in vectors.key_to_index), None)
+    return f"; it has {known!r}" if known else ""
+
+
+def _title(positive: list[str], negative: list[str]) -> str:
+    return " ".join([" + ".join(positive), *(f"- {word}" for word in negative)]).strip()
+
+
+def _as_json(answers: dict[str, list[tuple[str, float]]]) -> str:
+    found = {
+        title: [{"word": word, "similarity": float(similarity)} for word, similarity in neighbours]
+        for title, neighbours in answers.items()
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _as_text(answers: dict[str, list[tuple[str, float]]]) -> str:
+    blocks = []
+    for title, neighbours in answers.items():
+        width = max((len(word) for word, _ in neighbours), default=0)
+        lines = [f"  {word.ljust(width)}  {similarity:.3f}" for word, similarity in neighbours]
+        blocks.append("\n".join([title, *lines]))
+    return "\n\n".join(blocks)

@@ -1,0 +1,149 @@
+"""`tfw2v train`: a corpus on disk becomes a model on disk."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, text_errors_named
+from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cli.score_files import check_score_files
+from gensim_tfw2v.cli.train_arguments import settings_of
+from gensim_tfw2v.files.formats import format_of
+from gensim_tfw2v.files.models import check_writable, write_model
+from gensim_tfw2v.tensorboard.event_file import check_logdir
+from gensim_tfw2v.training.progress import is_terminal
+
+LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model and what its training took."""
+
+    model: Any
+    vocabulary_seconds: float
+    training_seconds: float
+    raw_words: int
+    effective_words: int
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Train, write the model and print a summary; whatever can be refused is refused before training."""
+    if not arguments.negative and not arguments.hs:
+        raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
+    if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
+        raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
+    check_corpus(arguments.corpus)
+    check_apart(arguments.corpus, arguments.output)
+    check_writable(arguments.output, arguments.force)
+    check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
+    log = settings_of(arguments)["logdir"]
+    try:
+        if log is not None:
+            check_logdir(log.logdir)
+    except OSError as error:
+        raise CommandError(str(error.strerror)) from error
+    file_format = arguments.format or format_of(arguments.output)
+    if arguments.vectors_on_servers:
+        _check_server_vectors(arguments, file_format)
+    with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
+        trained = _train(arguments)
+        write_model(trained.model, arguments.output, file_format)
+        trained.model.free_server_vectors()
+    if not arguments.quiet:
+        print(_summary(trained, arguments.output, file_format))
+
+
+def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> None:
+    """Raise an error if the vectors cannot stay on servers and be written from there."""
+    if arguments.cluster is None:
+        raise CommandError("--vectors-on-servers needs a --cluster")
+    if arguments.logdir is not None:
+        raise CommandError("--vectors-on-servers does not go with --logdir, which takes copies of the vectors")
+    if file_format == "gensim":
+        raise CommandError(
+            f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "
+            "name a .kv, .bin or .txt file, or give --format"
+        )
+
+
+def _check_probes(words: list[str] | None, vectors: Any) -> None:
+    """Raise an error that names the first word to be probed that has no vector."""
+    unknown = next((word for word in words or () if word not in vectors), None)
+    if unknown is not None:
+        raise CommandError(f"--log-probe {unknown!r} is not a word of the vocabulary")
+
+
+def _train(arguments: argparse.Namespace) -> Trained:
+    from gensim_tfw2v import TFWord2Vec
+
+    corpus = open_corpus(arguments.corpus)
+    started = time.perf_counter()
+    with text_errors_named(arguments.corpus):
+        model = TFWord2Vec(**settings_of(arguments))
+        model.build_vocab(**corpus)
+        if not len(model.wv):
+            raise CommandError(_no_words(arguments, model.corpus_total_words))
+        _check_probes(arguments.log_probe, model.wv)
+        counted = time.perf_counter()
+        effective_words, raw_words = model.train(
+            **corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=model.epochs,
+            start_alpha=model.alpha,
+            end_alpha=model.min_alpha,
+            compute_loss=model.compute_loss,
+        )
+    vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
+    return Trained(model, vocabulary_seconds, training_seconds, raw_words, effective_words)
+
+
+def _no_words(arguments: argparse.Namespace, words: int) -> str:
+    corpus = str(arguments.corpus)
+    if not words:
+        return f"corpus {corpus!r} holds no words"
+    return f"no word of corpus {corpus!r} occurs --min-count {arguments.min_count} times; lower --min-count"
+
+
+@contextlib.contextmanager
+def _log_lines(wanted: bool) -> Iterator[None]:
+    """Show gensim's and this package's log on stderr meanwhile, if wanted."""
+    if not wanted:
+        yield
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(LOG_FORMAT))
+    loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+
+def _summary(trained: Trained, output: Path, file_format: str) -> str:
+    model, losses = trained.model, trained.model.epoch_losses
+    speed = trained.raw_words / max(trained.training_seconds, 1e-9)
+    lines = [
+        f"vocabulary  {len(model.wv):,} words, found in {trained.vocabulary_seconds:.1f} s",
+        f"trained on  {trained.raw_words:,} words ({trained.effective_words:,} after thinning), "
+        f"{model.epochs} epochs, in {trained.training_seconds:.1f} s ({speed:,.0f} words/s)",
+    ]
+    if losses:
+        lines.append(f"loss        {losses[0]:.4f} in the first epoch, {losses[-1]:.4f} in the last")
+    lines.append(f"model       {output} ({file_format}, {model.vector_size} dimensions)")
+    return "\n".join(lines)

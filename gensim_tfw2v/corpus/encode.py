@@ -1,0 +1,97 @@
+"""Text files → a folder of shards of ids, which workers read by themselves and every training reads faster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from gensim_tfw2v.corpus.file_scan import RawVocabulary, counted_sentences
+from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardWriter
+from gensim_tfw2v.runtime.tensorflow import usable_cores
+
+SHARD_WORDS = 2**26  # a quarter of a gigabyte
+
+
+def encode_corpus(
+    corpus: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    shard_words: int = SHARD_WORDS,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> EncodedCorpus:
+    """Write a corpus of text as ids to a new folder, which `TFWord2Vec` takes for a ``corpus_file``.
+
+    Every word is kept, however rare: a model chooses its own vocabulary. The folder appears when it is complete.
+
+    Parameters
+    ----------
+    corpus : str or os.PathLike
+        A file of one sentence a line, plain or compressed, or a folder of such files, read in the order of their names.
+    folder : str or os.PathLike
+        Where to write; nothing may be there yet.
+    workers : int, optional
+        Reading processes; by default as many as there are cores.
+    shard_words : int, optional
+        Words after which a shard ends.
+    progress : callable, optional
+        Called time and again with the words, distinct words and sentences so far.
+    """
+    files, target = _files_of(Path(corpus)), Path(os.path.abspath(folder))
+    if shard_words < 1:
+        raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
+    if os.path.lexists(target):
+        raise FileExistsError(f"folder {str(target)!r} is there already; name a new one, or remove it first")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"folder {str(target.parent)!r} is not there; make it first")
+    unfinished = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=target.parent))
+    try:
+        _encode(files, unfinished, workers or usable_cores(), shard_words, progress)
+        unfinished.chmod(0o777 & ~_umask())  # as a folder made in the usual way: workers may run as other users
+        unfinished.rename(target)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    return EncodedCorpus(target)
+
+
+def _encode(
+    files: list[Path], folder: Path, workers: int, shard_words: int, progress: Callable[[int, int, int], None] | None
+) -> None:
+    vocabulary = RawVocabulary()
+    total_words = sentence_count = 0
+    with closing(ShardWriter(folder, shard_words)) as writer:
+        for path in files:
+            with closing(counted_sentences(path, workers, vocabulary)) as runs:
+                for sentences in runs:
+                    writer.append(sentences)
+                    total_words += sentences.ids.size
+                    sentence_count += sentences.lengths.size
+                    if progress is not None:
+                        progress(total_words, len(vocabulary), sentence_count)
+        words, counts = vocabulary.words_and_counts()
+        if not words:
+            raise ValueError(f"corpus {', '.join(map(str, files))} holds no words")
+        writer.finish(zip(words, counts.tolist(), strict=True))
+
+
+def _files_of(corpus: Path) -> list[Path]:
+    if not corpus.is_dir():
+        return [corpus]
+    files = sorted(corpus.iterdir())
+    if not files:
+        raise ValueError(f"corpus {str(corpus)!r} is an empty folder")
+    for file in files:
+        if not file.is_file():
+            raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
+    return files
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,97 @@
+"""Parts of a text file as numbers: the code of the reading processes, which imports only NumPy.
+
+A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every
+``step``-th part with a numbering of its own, and reports each word's text once.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Iterator
+from typing import IO
+
+from gensim_tfw2v.corpus.tokenizer import WHITE_SPACE, Part, Tokenizer
+
+
+def not_utf8(path: str, offset: int, error: UnicodeDecodeError) -> ValueError:
+    """Return the error for a file whose part at ``offset`` is not UTF-8 text."""
+    return ValueError(
+        f"{path}: not UTF-8 text at byte {offset + error.start} "
+        f"(0x{error.object[error.start]:02x}, {error.reason}); convert the file to UTF-8"
+    )
+
+
+def read_parts(path: str, size: int, part_bytes: int, first: int, step: int) -> Iterator[Part]:
+    """Yield parts ``first``, ``first + step``, ... of the first ``size`` bytes of a file."""
+    tokenizer = Tokenizer()
+    with open(path, "rb") as file:
+        for start in range(first * part_bytes, size, step * part_bytes):
+            begin = _cut(file, start, size)
+            end = _cut(file, min(start + part_bytes, size), size)
+            file.seek(begin)
+            try:
+                yield tokenizer.part(file.read(end - begin))
+            except UnicodeDecodeError as error:
+                raise not_utf8(path, begin, error) from None
+
+
+def read_stream(stream: IO[bytes], name: str, part_bytes: int) -> Iterator[Part]:
+    """Yield the parts of a stream that cannot be read at any place, such as a compressed file."""
+    tokenizer = Tokenizer()
+    offset, rest = 0, b""
+    while True:
+        data = stream.read(part_bytes)
+        gap = _last_gap(data) if data else 0
+        part = rest + data[:gap]
+        try:
+            if gap or not data:
+                yield tokenizer.part(part)
+        except UnicodeDecodeError as error:
+            raise not_utf8(name, offset, error) from None
+        if not data:
+            return
+        if gap:
+            offset, rest = offset + len(part), data[gap:]
+        else:
+            rest += data
+
+
+def _last_gap(data: bytes) -> int:
+    return 1 + max(data.rfind(space) for space in (b" ", b"\n", b"\t", b"\r", b"\x0b", b"\x0c"))
+
+
+def _cut(file: IO[bytes], position: int, size: int) -> int:
+    """Return the first place at or after ``position`` that is 0, ``size`` or just after white space."""
+    if position == 0:
+        return 0
+    position -= 1
+    file.seek(position)
+    while position < size:
+        data = file.read(4096)
+        gap = WHITE_SPACE.search(data)
+        if gap:
+            return min(position + gap.end(), size)
+        if not data:
+            break
+        position += len(data)
+    return size
+
+
+def main(arguments: list[str]) -> None:
+    """Write the parts that the arguments of `read_parts` name to the standard output, pickled."""
+    # A Ctrl-C reaches the whole process group; the reading processes are ended by their parent.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    path, numbers = arguments[0], [int(argument) for argument in arguments[1:]]
+    out = sys.stdout.buffer
+    try:
+        for part in read_parts(path, *numbers):
+            pickle.dump(part, out, protocol=5)
+            out.flush()
+    except BrokenPipeError:
+        # The parent has gone. Nothing is left to tell it, nor at the interpreter's own flush on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError) as error:
+        pickle.dump(error, out, protocol=5)

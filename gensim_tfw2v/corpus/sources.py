@@ -1,0 +1,294 @@
+"""Corpora as chunks of word ids: a fresh pass over all sentences every epoch, encoded once where they fit."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping
+from contextlib import closing
+from itertools import islice, repeat
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.corpus.cache import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Sentences
+from gensim_tfw2v.corpus.chunks import Chunk, Run, cut_into_chunks
+from gensim_tfw2v.corpus.file_parts import PART_BYTES
+from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
+from gensim_tfw2v.corpus.shards import ShardReader
+
+__all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "Source"]
+
+# Words of an iterable that are looked up in one go, and (perhaps empty) sentences that may come with them.
+RUN_WORDS = 50_000
+RUN_SENTENCES = 50_000
+
+
+class _AbandonedError(Exception):
+    """The pass was abandoned."""
+
+
+class Source(ABC):
+    """A corpus that yields the same chunks every epoch."""
+
+    _abandoned = False
+
+    reader: ShardReader | None = None
+    """What reads the chunks that are spans of an encoded corpus."""
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def epoch(self) -> Generator[Chunk, None, None]:
+        """Yield the chunks of one pass over the whole corpus."""
+
+    def abandon(self) -> None:
+        """End, from any thread, a pass that may be long in coming to its next chunk; no other can be begun."""
+        self._abandoned = True
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the memory and the disk space that the corpus takes."""
+
+
+class _TextSource(Source):
+    """A corpus of text that is encoded as it is read, and kept encoded within a budget after the first epoch.
+
+    Parameters
+    ----------
+    words_per_chunk : int
+        A chunk ends with the first sentence, or piece of an overlong one, that brings it to so many words.
+    budget : CacheBudget
+        What the encoded corpus may take. If it does not fit, every epoch encodes anew in bounded memory.
+    """
+
+    def __init__(self, words_per_chunk: int, budget: CacheBudget) -> None:
+        if words_per_chunk < 1:
+            raise ValueError(f"words_per_chunk is {words_per_chunk!r}; give a number of words above 0")
+        self._words_per_chunk = words_per_chunk
+        self._budget: CacheBudget | None = budget
+        self._cache: EncodedStore | None = None
+        self._cached_totals: list[tuple[int, int]] = []
+
+    def epoch(self) -> Generator[Chunk, None, None]:
+        """Yield the chunks of one pass over the whole corpus."""
+        if self._cache is not None:
+            yield from self._cached_epoch(self._cache)
+        elif self._budget is None or self._is_encoded():
+            yield from self._encoded_chunks()
+        else:
+            yield from self._first_epoch(EncodedStore(self._budget))
+
+    def close(self) -> None:
+        """Free the memory and the disk space of the cache."""
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None
+
+    @abstractmethod
+    def _runs(self) -> Generator[Run, None, None]:
+        """Yield the corpus in runs of any size."""
+
+    def _is_encoded(self) -> bool:
+        """Return whether something else keeps the corpus encoded already."""
+        return False
+
+    def _first_epoch(self, store: EncodedStore) -> Iterator[Chunk]:
+        totals = []
+        try:
+            for chunk in self._encoded_chunks():
+                store.append(Sentences(chunk.ids, chunk.sentence_lengths))
+                totals.append((chunk.raw_words, chunk.sentences))
+                yield chunk
+        except BaseException:
+            store.close()
+            raise
+        if not store.complete:
+            self._budget = None  # it did not fit, and would not the next time
+        elif self._cache is None:
+            self._cache, self._cached_totals = store, totals
+
+    def _cached_epoch(self, cache: EncodedStore) -> Iterator[Chunk]:
+        for number, (sentences, totals) in enumerate(zip(cache, self._cached_totals, strict=True)):
+            yield Chunk(number, sentences.ids, sentences.lengths, *totals)
+
+    def _encoded_chunks(self) -> Iterator[Chunk]:
+        with closing(self._runs()) as runs:
+            yield from cut_into_chunks(runs, self._words_per_chunk)
+
+
+class IterableSource(_TextSource):
+    """A restartable iterable of sentences.
+
+    Parameters
+    ----------
+    sentences : iterable of sequence of hashable
+        Sentences; each is a sequence of words, and a plain string is a sequence of characters.
+    key_to_index : mapping
+        Ids of the known words.
+    words_per_chunk, budget
+        As for `_TextSource`.
+    """
+
+    def __init__(
+        self,
+        sentences: Iterable[Iterable[Hashable]],
+        key_to_index: Mapping[Any, int],
+        words_per_chunk: int,
+        budget: CacheBudget,
+    ) -> None:
+        super().__init__(words_per_chunk, budget)
+        self._sentences = sentences
+        self._key_to_index = key_to_index
+
+    def _runs(self) -> Generator[Run, None, None]:
+        words: list[Hashable] = []
+        lengths: list[int] = []
+        begun: list[int] = []
+        position = -1
+        for position, sentence in enumerate(self._sentences):
+            if self._abandoned:
+                raise _AbandonedError  # an end would be taken for that of the corpus
+            begin = 1
+            for size in _pieces(sentence, position, words):
+                lengths.append(size)
+                begun.append(begin)
+                begin = 0
+                if len(words) >= RUN_WORDS or len(lengths) >= RUN_SENTENCES:
+                    yield self._encode(words, lengths, begun, position)
+                    for pending in (words, lengths, begun):
+                        pending.clear()
+        yield self._encode(words, lengths, begun, position)
+
+    def _encode(self, words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> Run:
+        """Look up the words of some sentences, of which the one at ``position`` is the last."""
+        try:
+            found = map(self._key_to_index.get, words, repeat(-1))
+            ids = np.fromiter(found, dtype=np.int32, count=len(words))
+        except TypeError:
+            raise _unhashable_word(words, lengths, begun, position) from None
+        return Run(ids, np.array(lengths, dtype=np.int32), np.array(begun, dtype=np.int32))
+
+
+class FileSource(_TextSource):
+    """A file in gensim's `LineSentence` format, read by several processes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    key_to_index : mapping
+        Ids of the known words.
+    words_per_chunk, budget
+        As for `_TextSource`.
+    workers : int
+        Reading processes.
+    scan : FileScan, optional
+        What an earlier pass found. If it is of this very file and keeps the encoded corpus, the file is not
+        read again. It stays the caller's to close.
+    part_bytes : int, optional
+        Size of the parts that the processes read by turns.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        key_to_index: Mapping[str, int],
+        words_per_chunk: int,
+        budget: CacheBudget,
+        workers: int,
+        scan: FileScan | None = None,
+        *,
+        part_bytes: int = PART_BYTES,
+    ) -> None:
+        super().__init__(words_per_chunk, budget)
+        self._path = path
+        self._key_to_index = key_to_index
+        self._workers = workers
+        self._scan = scan
+        self._part_bytes = part_bytes
+
+    def _is_encoded(self) -> bool:
+        return self._scan is not None and self._scan.encoded.complete and self._scan.matches(self._path)
+
+    def _runs(self) -> Generator[Run, None, None]:
+        sentences = self._scanned() if self._is_encoded() else self._read()
+        with closing(sentences):
+            for run in sentences:
+                yield Run(run.ids, run.lengths, np.ones_like(run.lengths))
+
+    def _scanned(self) -> Generator[Sentences, None, None]:
+        assert self._scan is not None
+        words = self._scan.words
+        ids = np.fromiter(map(self._number, words), dtype=np.int32, count=len(words))
+        for run in self._scan.encoded:
+            yield Sentences(ids[run.ids], run.lengths)
+
+    def _read(self) -> Generator[Sentences, None, None]:
+        return file_sentences(self._path, self._number, self._workers, part_bytes=self._part_bytes)
+
+    def _number(self, word: str) -> int:
+        return self._key_to_index.get(word, -1)
+
+
+def _pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
+    """Append a sentence to ``words``, and yield the length of each piece once it is there."""
+    try:
+        # Where one piece will do, it is copied in one go.
+        pieces = [sentence] if len(sentence) <= MAX_SENTENCE_WORDS else _cut(iter(sentence))  # type: ignore[arg-type]
+        for piece in pieces:
+            start = len(words)
+            words.extend(piece)
+            yield len(words) - start  # which len(sentence) need not say
+    except TypeError:
+        raise _not_a_sentence(sentence, position) from None
+
+
+def _cut(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
+    """Yield the pieces of a sentence, of which there is one at least."""
+    yield list(islice(words, MAX_SENTENCE_WORDS))
+    while piece := list(islice(words, MAX_SENTENCE_WORDS)):
+        yield piece
+
+
+def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
+    """Yield `sentences`; raise TypeError naming the first that is not a sequence of words."""
+    for position, sentence in enumerate(sentences):
+        # Indices from 0 on will do for Python to iterate.
+        can_be_iterated = hasattr(sentence, "__iter__") or hasattr(sentence, "__getitem__")
+        if not (hasattr(sentence, "__len__") and can_be_iterated):
+            raise _not_a_sentence(sentence, position)
+        yield sentence
+
+
+def _not_a_sentence(sentence: Any, position: int) -> TypeError:
+    return TypeError(
+        f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
+        "such as a list of str"
+    )
+
+
+def _unhashable_word(words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> TypeError:
+    for place, word in enumerate(words):
+        try:
+            hash(word)
+        except TypeError:
+            piece = int(np.searchsorted(np.cumsum(lengths), place, side="right"))
+            number = position - sum(begun[piece + 1 :])
+            return TypeError(
+                f"sentence number {number} holds the word {_shown(word)}; a sentence must be a flat sequence "
+                "of str or other hashable values"
+            )
+    return TypeError("the vocabulary could not look up the words of a sentence")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:60] + '...'} of type {type(value).__name__}"

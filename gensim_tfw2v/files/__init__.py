@@ -1,0 +1,1 @@
+"""Models and vectors on disk."""

@@ -1,0 +1,117 @@
+"""Models and vectors on disk: whether and how one is written, and what format one has that is read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, side_files, written_whole
+
+# Enough for the first line of any text format with vectors of some thousand numbers.
+FIRST_LINES = 2**20
+
+
+def check_writable(path: Path, force: bool) -> None:
+    """Raise an error unless a model can be written to `path`, overwriting one there only if `force`."""
+    if path.is_dir():
+        raise ModelFileError(f"output {str(path)!r} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise ModelFileError(f"output folder {str(path.parent)!r} is not there; make it first")
+    taken = [file for file in (path, *side_files(path)) if os.path.lexists(file)]
+    if taken and not force:
+        raise ModelFileError(f"output {str(taken[0])!r} is there already; --force overwrites it")
+    try:
+        # Permission bits do not tell: for root, or on a file system that is read-only or full.
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ModelFileError(f"cannot write in output folder {str(path.parent)!r}: {error.strerror}") from error
+
+
+def write_model(model: Any, path: Path, file_format: str) -> None:
+    """Write a Word2Vec model to `path` in the format given; after a failure nothing new is there."""
+    if model.vectors_on_servers:
+        model.export_vectors(path, file_format)
+        return
+    with written_whole(path) as unfinished:
+        _write(model, unfinished, file_format)
+
+
+def _write(model: Any, path: Path, file_format: str) -> None:
+    if file_format == "gensim":
+        model.save(str(path))
+    elif file_format == "keyed-vectors":
+        model.wv.save(str(path))
+    else:
+        model.wv.save_word2vec_format(str(path), binary=file_format == "binary")
+
+
+def read_vectors(path: Path, file_format: str | None = None) -> Any:
+    """The KeyedVectors in a model file of any format; None stands for the format that its content shows."""
+    if path.is_dir():
+        raise ModelFileError(f"model {str(path)!r} is a folder, not a file")
+    if not path.exists():
+        raise ModelFileError(f"model {str(path)!r} is not there")
+    try:
+        found = file_format or recognise_format(path)
+        vectors = _read(path, found)
+    except ModelFileError:
+        raise
+    except Exception as error:  # unpickling a damaged file can raise anything
+        as_what = f" as {file_format}" if file_format else ""
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelFileError(f"cannot read model {str(path)!r}{as_what}: {reason}") from error
+    if not len(vectors):
+        raise ModelFileError(f"model {str(path)!r} holds no words")
+    return vectors
+
+
+def read_model(path: Path) -> Any:
+    """The whole object in a file that gensim saved: a model with all its matrices, or keyed vectors."""
+    from gensim.utils import SaveLoad
+
+    return SaveLoad.load(str(path), mmap=None if path.name.endswith(COMPRESSED) else "r")
+
+
+def _read(path: Path, file_format: str) -> Any:
+    from gensim.models import KeyedVectors
+
+    if file_format not in ("gensim", "keyed-vectors"):
+        binary, no_header = file_format == "binary", file_format == "text without header"
+        return KeyedVectors.load_word2vec_format(str(path), binary=binary, no_header=no_header)
+    model = read_model(path)
+    vectors = getattr(model, "wv", model)
+    if not isinstance(vectors, KeyedVectors):
+        raise ModelFileError(f"model {str(path)!r} holds a {type(model).__name__}, not word vectors")
+    return vectors
+
+
+def recognise_format(path: Path) -> str:
+    """The format that the first bytes of a file show."""
+    from gensim import utils
+
+    with utils.open(str(path), "rb") as file:
+        first = file.readline(FIRST_LINES)
+        second = file.readline(FIRST_LINES)
+    if first[:1] == b"\x80" and first[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "gensim"  # a pickle, of a whole model or of keyed vectors
+    header = first.split()
+    if len(header) == 2 and all(number.isdigit() for number in header):
+        size = int(header[1])
+        return "text" if not second or _is_text_vector(second, size) else "binary"
+    if len(header) > 2 and _is_text_vector(first, len(header) - 1):
+        return "text without header"
+    raise ModelFileError(
+        f"model {str(path)!r} is neither a gensim model, nor keyed vectors, nor word2vec text or binary"
+    )
+
+
+def _is_text_vector(line: bytes, size: int) -> bool:
+    """Whether a line is a word and `size` numbers."""
+    fields = line.split()
+    try:
+        return len([float(field) for field in fields[1:]]) == size
+    except ValueError:
+        return False

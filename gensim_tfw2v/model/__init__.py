@@ -1,0 +1,1 @@
+"""From gensim's arguments to a training."""

@@ -1,0 +1,112 @@
+"""The matrices of a model that is trained, and who has them as they are now: the model or the placement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.model.server_vectors import writable_floats
+from gensim_tfw2v.placement.interface import ModelTables, Placement
+
+_BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
+
+
+def tables_of(model: Any) -> ModelTables:
+    """Return a Word2Vec model's matrices, made writable float32 in place if they are not."""
+    if getattr(model.wv, "vectors_lockf", None) is None:  # as after reset_from()
+        model.wv.vectors_lockf = np.ones(1, np.float32)
+    model.wv.vectors = writable_floats(model.wv.vectors)
+    if model.negative:
+        model.syn1neg = writable_floats(model.syn1neg)
+    if model.hs:
+        model.syn1 = writable_floats(model.syn1)
+    return ModelTables(
+        inputs=model.wv.vectors,
+        outputs=model.syn1neg if model.negative else None,
+        nodes=model.syn1 if model.hs else None,
+        lock_factors=model.wv.vectors_lockf,
+    )
+
+
+def check_tables(model: Any) -> None:
+    """Raise RuntimeError if something that training needs is missing or does not fit the vocabulary."""
+    words, size = len(model.wv), model.vector_size
+    needed: list[tuple[str, Any, tuple[int, ...]]] = [("wv.vectors", model.wv.vectors, (words, size))]
+    if model.negative:
+        needed.append(("syn1neg", getattr(model, "syn1neg", None), (words, size)))
+        needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
+    if model.hs:
+        needed.append(("syn1", getattr(model, "syn1", None), (words, size)))
+    for name, array, shape in needed:
+        found = None if array is None else array.shape
+        if found != shape:
+            raise RuntimeError(f"{name} must have shape {shape} to train, got {found}; {_BUILD_FIRST}")
+    locks = getattr(model.wv, "vectors_lockf", None)
+    if locks is not None and (np.ndim(locks) != 1 or not np.size(locks)):
+        raise RuntimeError(
+            f"wv.vectors_lockf must have one dimension and at least one number to train, got shape {np.shape(locks)}; "
+            "set it to np.ones(1, np.float32), or to as many factors as there are words"
+        )
+    if model.hs and words > 1 and "point" not in model.wv.expandos:
+        raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
+
+
+class CurrentModel:
+    """Knows who has the current vectors, the model or the placement, and moves them when the other needs them."""
+
+    def __init__(self, model: Any, placement: Placement) -> None:
+        self._model = model
+        self._placement = placement
+        self._words = len(model.wv)
+        self._lent = False
+
+    def lent_to_placement(self) -> Placement:
+        """Return the placement, in possession of the current vectors."""
+        if not self._lent:
+            if len(self._model.wv) != self._words:
+                raise RuntimeError(
+                    f"the vocabulary had {self._words} words when train() began and has {len(self._model.wv)} now; "
+                    "call build_vocab() before train(), not in a callback"
+                )
+            self._placement.load(tables_of(self._model))
+            self._lent = True
+        return self._placement
+
+    def look(self) -> ModelTables:
+        """Return the current vectors, to be read only; in the midst of training, rows of different moments."""
+        tables = tables_of(self._model)
+        if self._lent:
+            tables = replace(
+                tables,
+                inputs=np.empty_like(tables.inputs),
+                outputs=None if tables.outputs is None else np.empty_like(tables.outputs),
+                nodes=None if tables.nodes is None else np.empty_like(tables.nodes),
+            )
+            self._placement.read_into(tables)
+        return tables
+
+    def take_back(self) -> None:
+        """Bring the model up to date."""
+        if self._lent:
+            self._placement.read_into(tables_of(self._model))
+            self._model._clear_post_train()
+            self._lent = False
+
+    def keep_if_endangered(self) -> None:
+        """Copy the vectors into the model if the placement may lose them; the placement may go on training them."""
+        if self._placement.can_fail:
+            self._placement.read_into(tables_of(self._model))
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        """Return what training has taken so far, if the placement measures that."""
+        return self._placement.report(raw_words)
+
+    def close(self) -> None:
+        """Bring the model up to date, unless the placement has lost the vectors, and free the placement."""
+        try:
+            if not self._placement.has_failed:
+                self.take_back()
+        finally:
+            self._placement.close()

@@ -1,1 +1,0 @@
-"""TensorBoard: what training does, as event files, and vectors for the projector."""

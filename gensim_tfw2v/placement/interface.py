@@ -1,0 +1,67 @@
+"""Where tables live and steps run, behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+
+
+@dataclass
+class ModelTables:
+    """The model's matrices on the host, float32 [rows, vector size]; absent ones are None."""
+
+    inputs: Float32Array
+    outputs: Float32Array | None  # one row a word, for negative sampling
+    nodes: Float32Array | None  # one row an inner node of the Huffman tree
+    lock_factors: Float32Array  # input row r learns at rate lock_factors[r % size]
+
+
+@dataclass(frozen=True)
+class BlockFigures:
+    """What came of each batch of a block."""
+
+    losses: Float32Array  # [S], summed over the pairs of measured batches; 0 for others
+    touched_rows: Float32Array  # [S], rows that took a bounded step
+    bounded_rows: Float32Array  # [S], those whose step was shortened
+
+
+class Placement(Protocol):
+    """Tables in one place, steps in the same or another.
+
+    `train_chunk` is called from as many threads at once as `concurrency` says, and meanwhile `task_figures`, `report`,
+    and `read_into` by those who can do with rows of different moments; the other methods only while no chunk is being
+    trained.
+    """
+
+    concurrency: int
+    can_fail: bool
+    """The tables may get lost while this process lives on."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether they have been lost."""
+        ...
+
+    def load(self, tables: ModelTables) -> None:
+        """Take over these values."""
+
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        """Make the chunk's block and train its batches."""
+        ...
+
+    def read_into(self, tables: ModelTables) -> None:
+        """Write the current values into these arrays."""
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+        """Return what each task of a cluster has done and used so far, nothing where there are no tasks."""
+        ...
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        """Return what training `raw_words` words of corpus has taken, None where nothing of it is measured."""
+
+    def close(self) -> None:
+        """Give the memory back."""

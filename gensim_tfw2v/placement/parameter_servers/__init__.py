@@ -1,0 +1,1 @@
+"""Tables on parameter servers, steps on workers."""

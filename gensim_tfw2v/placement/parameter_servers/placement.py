@@ -1,0 +1,203 @@
+"""Tables on parameter servers, steps on workers: a worker trains a block on copies of the rows that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.keepalive import SignsOfLife
+from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, RunMeasurement
+from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
+from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.settings import StepSettings
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+
+_TABLES = ("inputs", "outputs", "nodes")
+
+
+class ClusterPlacement:
+    """Trains on the workers of a cluster; blocks in flight do not see each other's changes until they are pushed.
+
+    Parameters
+    ----------
+    concurrency : int
+        Blocks in flight. With more than there are workers, a worker makes its next block and pulls that block's rows
+        while it trains; with one, blocks are trained in their order as in one process.
+    timeout : float
+        Seconds after which a block that its worker has not finished goes to another worker.
+    blocks_in_all : float
+        Blocks of the whole training, about; 0 if not known.
+    row_type : str
+        TensorFlow's name of the numbers that rows and their changes travel as.
+    sharing : Sharing
+        How blocks in flight share the rows that all of them train.
+    """
+
+    can_fail = True
+
+    def __init__(
+        self,
+        settings: StepSettings,
+        maker: BlockMaker,
+        connection: Connection,
+        concurrency: int,
+        timeout: float,
+        blocks_in_all: float = 0.0,
+        row_type: str = "float32",
+        sharing: Sharing = NOT_SHARED,
+    ) -> None:
+        self._tf = load_tensorflow()
+        from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
+
+        self.concurrency = concurrency
+        self.measurement: RunMeasurement | None = None
+        self._connection = connection
+        self._settings = settings
+        self._maker = maker
+        self._tables: Any = None
+        self._store: ServerStore | None = None  # of tables that are on the servers before and after training
+        self._signs: SignsOfLife | None = None  # of other tables
+        self._is_loading = self._is_closed = False
+        self._remote: Any = None
+        self._vector_size = self._fewest_rows = 0
+        self._row_type = row_type
+        self._sharing = sharing
+        self._start = GradualStart(concurrency, blocks_in_all, share_rows=sharing.parts > 1)
+        self._overlap = concurrency > connection.workers
+        self._dispatcher = Dispatcher(connection, self._overlap, timeout)
+        connection.trainings.add(self)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a server, and its part of the tables, was lost."""
+        return self._dispatcher.servers.failure is not None
+
+    def load(self, tables: ModelTables) -> None:
+        self._vector_size = tables.inputs.shape[1]
+        self._fewest_rows = min(len(table) for name in _TABLES if (table := getattr(tables, name)) is not None)
+        self._is_loading = True  # also after an interrupt, which leaves the thread behind that does it
+        prepared = self._dispatcher.servers.ask(lambda: self._fill_servers(tables))
+        self._is_loading = False
+        self._prepare(*prepared)
+
+    def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
+        """Send the tables, and return the name of the model and the handle of its bytes."""
+        from gensim_tfw2v.placement.parameter_servers import codec as wire
+
+        if self._tables is None:
+            self._tables = self._tables_for(tables)
+            self._version = self._tables.keep("version", np.int64(0))
+        there = self._tables
+        for name, values in _present(tables).items():
+            there.load(name, values)
+        nodes = 0 if tables.nodes is None else len(tables.nodes)
+        locks = np.array(tables.lock_factors, dtype=np.float32)
+        model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
+        return wire.name_of(model), there.keep("model", np.frombuffer(model, np.uint8))
+
+    def _tables_for(self, tables: ModelTables) -> ServerTables:
+        """Return the tables on the servers: those that are there already, or new ones."""
+        from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
+
+        if isinstance(tables.inputs, ServerMatrix):
+            self._store = tables.inputs.store
+            self._dispatcher.servers.vectors_are_elsewhere = False
+            there: ServerTables = self._store.tables_on(self._connection)
+            return there
+        rows = max(len(values) for values in _present(tables).values())
+        made = ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        if self._is_closed:  # after an interrupt, which this thread has outlived
+            made.leave_behind()
+        else:
+            self._signs = SignsOfLife(made.touch)
+        return made
+
+    def _prepare(self, model_name: str, model: Any) -> None:
+        """Get ready what is sent with every chunk."""
+        from gensim_tfw2v.placement.parameter_servers.dispatch import Run
+        from gensim_tfw2v.placement.parameter_servers.graphs import GraphShape, Handles, worker_graphs
+        from gensim_tfw2v.placement.parameter_servers.task_functions import key_of
+        from gensim_tfw2v.steps.arguments import objective_of
+
+        servers, shards = self._connection.servers, self._tables.shards
+        self._sharing = self._sharing.over(shards, self._fewest_rows)
+        shape = GraphShape(
+            objective_of(self._settings),
+            shards,
+            servers,
+            self._connection.number,
+            self._overlap,
+            self._row_type,
+            self._sharing,
+        )
+        tables = tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables())
+        run = Run(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
+        if self.measurement is None:
+            vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
+            times, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
+            self.measurement = RunMeasurement(self._connection.workers, servers, vector_bytes, times, rows)
+        self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
+        self._remote = (key_of(self._tables.name), model_name)
+
+    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        with self._start.block() as in_flight:
+            report: BlockReport = self._dispatcher.train(self._request(work, in_flight))
+        return report.trained
+
+    def _request(self, work: ChunkWork, in_flight: int) -> Any:
+        from gensim_tfw2v.placement.parameter_servers.codec import Assignment
+        from gensim_tfw2v.placement.parameter_servers.graphs import Request
+
+        run, model = self._remote
+        return Request(model, Assignment(run, self._tables.shards, in_flight, self._sharing, work).to_array())
+
+    def read_into(self, tables: ModelTables) -> None:
+        def read() -> None:
+            for name, values in _present(tables).items():
+                self._tables.read_into(name, values)
+
+        self._dispatcher.servers.ask(read)
+
+    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {} if self.measurement is None else self.measurement.tasks()
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None if self.measurement is None else self.measurement.report(raw_words)
+
+    def close(self) -> None:
+        self._is_closed = True
+        try:
+            self._let_go_of_tables(all_ended=self._dispatcher.close())
+        finally:
+            self._connection.trainings.discard(self)
+
+    def _let_go_of_tables(self, all_ended: bool) -> None:
+        """Free what training alone had on the servers; `all_ended` tells that no worker may yet call for it."""
+        if self._signs is not None:
+            self._signs.end()
+        if self._store is not None:
+            if self.has_failed:
+                self._store.forget()
+        elif self._tables is not None:
+            if self.has_failed or self._is_loading:
+                self._tables.leave_behind()
+            else:
+                self._dispatcher.servers.ask(lambda: self._tables.free(may_be_called_for=not all_ended))
+        self._tables = None
+
+
+def _present(tables: ModelTables) -> dict[str, Float32Array]:
+    """Return the tables that the model has in this process."""
+    found = {name: getattr(tables, name) for name in _TABLES}
+    return {name: values for name, values in found.items() if not (values is None or isinstance(values, ServerMatrix))}

@@ -1,0 +1,72 @@
+"""One task of a cluster: a process that serves until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+
+from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_LEAST_THREADS = 4  # a task waits for others in some of them
+
+
+def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int | None = None) -> None:
+    """Be task number `task` of a job of the cluster until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    job, task
+        "ps" or "worker", and the position of this task's address in that job's list.
+    cluster
+        Addresses ("host:port") by job.
+    parent
+        The process that started this one: end as soon as it has ended, however and whenever that was.
+    """
+    if _is_orphan(parent):
+        return
+    stop = threading.Event()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: stop.set())
+    address = _address(job, task, cluster)
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps are the processor's
+    # One step at a time is trained here, so that oneDNN's pool, which keeps what it has, costs less time and memory
+    # than the C library: what makes `load_tensorflow` prefer that are steps side by side.
+    os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
+    tf = load_tensorflow()
+    from gensim_tfw2v.placement.parameter_servers.task_functions import register_functions
+
+    register_functions()
+    config = tf.compat.v1.ConfigProto(
+        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
+    )
+    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads had better sleep
+    spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
+    try:
+        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
+    except tf.errors.OpError as error:
+        raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
+    print(
+        f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). It listens on every network "
+        "interface, and whoever reaches its port can run code here: keep the port closed to others",
+        flush=True,
+    )
+    while not stop.wait(_SECONDS_BETWEEN_LOOKS):
+        if _is_orphan(parent):
+            break
+    del server
+    os._exit(0)  # TensorFlow's servers cannot be stopped but with their process
+
+
+def _is_orphan(parent: int | None) -> bool:
+    return parent is not None and os.getppid() != parent
+
+
+def _address(job: str, task: int, cluster: Mapping[str, Sequence[str]]) -> str:
+    addresses = cluster.get(job, ())
+    if not 0 <= task < len(addresses):
+        raise ClusterError(f"the cluster has no task {task} of job {job!r}: it has {len(addresses)} of them")
+    return addresses[task]

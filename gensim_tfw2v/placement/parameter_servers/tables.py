@@ -1,0 +1,235 @@
+"""A model's tables on the parameter servers: made there, filled and read a piece at a time, freed for certain."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.cluster import remote_functions as python_ops
+from gensim_tfw2v.cluster.connection import Connection, device
+from gensim_tfw2v.cluster.leases import has_died, is_ours, run_name
+from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
+from gensim_tfw2v.placement.parameter_servers.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN, key_of
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+logger = logging.getLogger(__name__)
+
+_SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
+_PIECE_BYTES = 2**24  # that travel at a time
+_LEASE_SECONDS = 900.0  # without a sign of life, after which a coordinator's tables may be freed by another
+_run_numbers = itertools.count()
+_spare_numbers: list[int] = []  # a server keeps something for every name that it ever had, so they are used again
+_left_behind: set[str] = set()  # this process's runs that nothing uses any more, and that servers may still have
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """Rows and columns of a table, and how many shards its rows take turns in."""
+
+    rows: int
+    columns: int
+    shards: int
+
+    def rows_of(self, shard: int) -> int:
+        """Return the number of rows in one shard."""
+        return max(0, -(-(self.rows - shard) // self.shards))
+
+    def pieces(self, shard: int) -> Iterator[tuple[int, int]]:
+        """Yield (first, end) rows of a shard that are few enough to send."""
+        step = max(1, _PIECE_BYTES // (4 * self.columns))
+        for first in range(0, self.rows_of(shard), step):
+            yield first, min(first + step, self.rows_of(shard))
+
+
+def shards_for(rows: int, columns: int, servers: int) -> int:
+    """Return how many shards keep a table of this size sendable: as many on each server."""
+    on_server = -(-rows // servers) * columns * 4
+    return servers * max(1, -(-on_server // _SHARD_BYTES))
+
+
+class ServerTables:
+    """Tables whose row r is row r // S of shard r % S; shard s is on server s % servers."""
+
+    def __init__(self, connection: Connection, shards: int) -> None:
+        self._tf = load_tensorflow()
+        from gensim_tfw2v.steps.graph import read_rows, write_rows
+
+        # None of TensorFlow's operations on rows may be used on what workers read and add to by the package's own.
+        self._read, self._write = read_rows, write_rows
+        self._connection = connection
+        self.shards = shards
+        self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
+        self.name = run_name(self._number)
+        self._shapes: dict[str, TableShape] = {}
+        self._handles: dict[str, list[Any]] = {}
+        self._extra: dict[str, Any] = {}
+        self._names: list[str] = []
+        free_stale_tables(connection)
+
+    def device_of(self, shard: int) -> str:
+        """Return the device that has a shard."""
+        return device("ps", shard % self._connection.servers)
+
+    def handles(self, name: str) -> list[Any]:
+        """Return the resource handles of a table's shards, none if there is no such table."""
+        return self._handles.get(name, [])
+
+    def shape(self, name: str) -> TableShape:
+        """Return a table's shape."""
+        return self._shapes[name]
+
+    def make(self, name: str, rows: int, columns: int) -> None:
+        """Make a table of zeros on the servers."""
+        shape = self._shapes[name] = TableShape(rows, columns, self.shards)
+        names = [f"{name}/{shard}" for shard in range(self.shards)]
+        self._announce(names)
+        self._handles[name] = [
+            self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape.rows_of(shard), columns))
+            for shard in range(self.shards)
+        ]
+
+    def fill_randomly(self, name: str, seed: int) -> None:
+        """Give a table the starting values that follow from `seed`; they are made on the servers."""
+        shape = self._shapes[name]
+        pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
+        for shard, first, end in sorted(pieces, key=lambda piece: piece[1]):  # all servers work at the same time
+            places = np.arange(first, end, dtype=np.int64)
+            numbers, rows = python_ops.local(places.astype(np.int32)), python_ops.local(places * self.shards + shard)
+            with self._tf.device(self.device_of(shard)):
+                self._write(self._handles[name][shard], numbers, initial_rows(seed, rows, shape.columns))
+
+    def keep(self, name: str, value: Any) -> Any:
+        """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
+        if name not in self._extra:
+            self._announce([name])
+        handle = self._extra[name] = self._variable(name, 0, lambda: python_ops.local(value))
+        return handle
+
+    def load(self, name: str, values: Float32Array) -> None:
+        """Fill a table, which is made if it is not there."""
+        if is_new := name not in self._handles:
+            self.make(name, *values.shape)
+        shape = self._shapes[name]
+        for shard, handle in enumerate(self._handles[name]):
+            for first, end in shape.pieces(shard):
+                piece = values[shard :: self.shards][first:end]
+                if is_new and not piece.any():  # as outputs are before the first training: servers have zeros already
+                    continue
+                rows = python_ops.local(piece)
+                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
+                with self._tf.device(self.device_of(shard)):
+                    self._write(handle, numbers, rows)
+
+    def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
+        """Yield (shard, first row in it, rows) until the whole table has come by."""
+        shape = self._shapes[name]
+        for shard, handle in enumerate(self._handles[name]):
+            for first, end in shape.pieces(shard):
+                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
+                with self._tf.device(self.device_of(shard)):
+                    rows = self._read(handle, numbers)
+                yield shard, first, np.asarray(rows.numpy())
+
+    def read_into(self, name: str, values: Float32Array) -> None:
+        """Copy a table into an array of its shape."""
+        for shard, first, rows in self.read(name):
+            values[shard :: self.shards][first : first + len(rows)] = rows
+
+    def rows(self, name: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of a table in their order."""
+        rows = np.empty((end - first, self._shapes[name].columns), np.float32)
+        for shard, handle in enumerate(self._handles[name]):
+            offset = (shard - first) % self.shards
+            wanted = np.arange(first + offset, end, self.shards) // self.shards
+            if len(wanted):
+                numbers = python_ops.local(wanted.astype(np.int32))
+                with self._tf.device(self.device_of(shard)):
+                    found = self._read(handle, numbers)
+                rows[offset :: self.shards] = found.numpy()
+        return rows
+
+    def touch(self) -> None:
+        """Tell every server that the tables are still wanted."""
+        for server in range(self._connection.servers):
+            _call(server, TOUCH_RUN, np.int32(key_of(self.name)), output=self._tf.float64)
+
+    def probe(self) -> None:
+        """Raise an error of TensorFlow's if a server is gone or has lost its part of a table."""
+        for handle_of_shards in self._handles.values():
+            for shard, handle in enumerate(handle_of_shards):
+                with self._tf.device(self.device_of(shard)):
+                    self._tf.raw_ops.VariableShape(input=handle).numpy()
+
+    def free(self, may_be_called_for: bool = False) -> None:
+        """Give the servers their memory back.
+
+        `may_be_called_for` tells that a worker which does not answer may yet look for these tables by their names.
+        """
+        free_run(self._connection, self.name, self._names)
+        if not may_be_called_for:
+            _spare_numbers.append(self._number)
+        self._handles.clear()
+        self._extra.clear()
+        self._names.clear()
+
+    def leave_behind(self) -> None:
+        """Have the tables freed when the next ones are made: now a server may be gone, or still be sent rows."""
+        _left_behind.add(self.name)
+
+    def _announce(self, names: list[str]) -> None:
+        """Tell every server of the tables before they are made, so that none is forgotten if this process dies."""
+        self._names += names
+        for server in range(self._connection.servers):
+            _call(server, OPEN_RUN, self.name, json.dumps(self._names))
+
+    def _zeros(self, rows: int, columns: int) -> Any:
+        """Return a matrix of zeros that the current device makes."""
+        return self._tf.raw_ops.Fill(
+            dims=python_ops.local(np.array([rows, columns], np.int32)), value=python_ops.local(np.float32(0))
+        )
+
+    def _variable(self, name: str, shard: int, value: Any) -> Any:
+        with self._tf.device(self.device_of(shard)):
+            initial = value()
+            handle = self._tf.raw_ops.VarHandleOp(
+                dtype=initial.dtype, shape=initial.shape, shared_name=f"{self.name}/{name}"
+            )
+            self._tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
+        return handle
+
+
+def free_stale_tables(connection: Connection) -> None:
+    """Free what this process has left behind, and the tables of coordinators that have died.
+
+    These are known to be dead on this machine; elsewhere they have been silent for long.
+    """
+    for server in range(connection.servers):
+        for run, found in connection.describe("ps", server)["runs"].items():
+            if run in _left_behind or has_died(run) or (found["idle"] > _LEASE_SECONDS and not is_ours(run)):
+                logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
+                free_run(connection, run, found["tables"])
+
+
+def free_run(connection: Connection, run: str, names: list[str]) -> None:
+    """Free the tables of a run by the names that its coordinator announced."""
+    tf = load_tensorflow()
+    for server in range(connection.servers):
+        with tf.device(device("ps", server)):
+            for name in names:  # on servers that have no part of a table there is nothing to destroy
+                handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=f"{run}/{name}")
+                tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
+        _call(server, CLOSE_RUN, run)
+
+
+def _call(server: int, function: str, *arguments: Any, output: Any = None) -> None:
+    tf = load_tensorflow()
+    sent = [python_ops.local(argument) for argument in arguments]
+    with tf.device(device("ps", server)):
+        python_ops.call(function, sent, [output or tf.bool])

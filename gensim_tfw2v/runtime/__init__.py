@@ -1,0 +1,1 @@
+"""What this process runs on: TensorFlow, the processor, forks."""

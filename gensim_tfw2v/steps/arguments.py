@@ -1,0 +1,115 @@
+"""Blocks and settings → the arguments of the graph in `gensim_tfw2v.steps.graph`."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.blocks.batches import LOOKUP_WINDOW, Block
+from gensim_tfw2v.blocks.chunk_task import PreparedBlock
+from gensim_tfw2v.blocks.huffman_paths import Ways
+from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.graph import WAYS, BlockTensors, Lookups, Objective, Rates, as_rows, block_function
+from gensim_tfw2v.steps.graph import Ways as WayTensors
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+def objective_of(settings: StepSettings) -> Objective:
+    """Return the graph's shape for these settings."""
+    return Objective(
+        skip_gram=settings.skip_gram,
+        negative_sampling=settings.negative > 0,
+        hierarchical_softmax=settings.hierarchical_softmax,
+        mean_context=settings.mean_context,
+        lookup_weights=settings.window <= LOOKUP_WINDOW,
+        spare_targets=settings.negative > 0 and settings.spare_targets,
+        half_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
+    )
+
+
+def graph_definition(settings: StepSettings) -> bytes:
+    """Return the serialised GraphDef of the function that trains a block."""
+    definition: bytes = block_function(objective_of(settings)).graph.as_graph_def().SerializeToString()
+    return definition
+
+
+def block_tensors(block: Block) -> BlockTensors:
+    """Return the block as arrays for the graph, empty where the objective has no use for them."""
+    return BlockTensors(
+        left=block.left,
+        right=block.right,
+        inputs=block.input_ids,
+        candidates=_or_empty(block.candidate_ids),
+        targets=_or_empty(block.target_ids),
+        tree=_way_tensors(block.tree),
+        window=np.int32(block.window),
+    )
+
+
+def _or_empty(ids: Int32Array | None) -> Int32Array:
+    return np.zeros((0, 0, 0), np.int32) if ids is None else ids
+
+
+def _way_tensors(ways: Ways | None) -> WayTensors:
+    if ways is None:
+        return WayTensors(*(np.zeros([0] * spec.shape.rank, np.int32) for spec in WAYS))
+    return WayTensors(ways.words, ways.rows, ways.codes, ways.offsets)
+
+
+def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, busy_nodes: int) -> Rates:
+    """Return what scales the steps of one block."""
+    return Rates(
+        learning_rates=prepared.learning_rates,
+        bound=np.float32(max(settings.update_bound, settings.bound_rates * np.max(prepared.learning_rates, initial=0))),
+        lock_factors=lock_factors,
+        negative=np.float32(settings.negative),
+        shared_negatives=np.int32(settings.shared_negatives),
+        measured=prepared.measured,
+        radius_chance=np.float32(_radius_chance(settings)),
+        busy_nodes=np.int32(busy_nodes),
+    )
+
+
+def _radius_chance(settings: StepSettings) -> float:
+    """Return how likely each radius of a token's window is, but for the widest."""
+    return 1 / settings.window if settings.mean_windows else 0.0
+
+
+@functools.lru_cache(maxsize=16)
+def lookups_for(settings: StepSettings) -> Lookups:
+    """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
+    return pair_lookups(
+        objective_of(settings),
+        tf.constant(settings.window, tf.int32),
+        tf.constant(settings.run_tokens, tf.int32),
+        tf.constant(settings.shared_negatives, tf.int32),
+        tf.constant(settings.negative, tf.float32),
+        tf.constant(_radius_chance(settings), tf.float32),
+    )
+
+
+def pair_lookups(
+    objective: Objective,
+    window: tf.Tensor,
+    run_tokens: tf.Tensor,
+    shared: tf.Tensor,
+    negative: tf.Tensor,
+    radius_chance: tf.Tensor,
+) -> Lookups:
+    """Return the look-up tables that the objective's graph uses."""
+    masks = shares = weights = tf.zeros([0, 0])
+    is_used = objective.negative_sampling or not objective.skip_gram
+    if objective.lookup_weights and is_used:
+        reach = tf.range(window + 1)
+        # [(W + 1)², B]: every (left, right), repeated for every place in a run
+        grids = tf.meshgrid(reach, reach, indexing="ij")
+        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), run_tokens, axis=1) for grid in grids)
+        masks = as_rows(maths.window_mask(left, right, window, radius_chance))
+        if objective.skip_gram:
+            weights = maths.skip_gram_weights(masks, shared, negative)
+        else:
+            shares = as_rows(maths.window_shares(left, right, window, radius_chance))
+    return Lookups(masks, shares, weights)

@@ -1,0 +1,385 @@
+"""A block's batches, one after the other, on tables given by their resource handles: the graph that training runs.
+
+Tables, sizes, windows and rates are all arguments, so one trace serves every model of the same `Objective` in the
+process. Tables are reached through handles of variables on the device that runs the graph; who owns the variables is
+the placement's business.
+
+Rows are moved where they are, in the variables' memory, by operations of the package's own. So nobody else may hold
+what a variable is made of, and none of TensorFlow's operations on single rows, not even reading them, may be used on
+it: from then on TensorFlow makes a copy for whoever reads the variable, here as well.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.operations import operations
+from gensim_tfw2v.steps import maths
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What decides the shape of the graph, and so needs a trace of its own."""
+
+    skip_gram: bool
+    negative_sampling: bool
+    hierarchical_softmax: bool
+    mean_context: bool  # CBOW averages its contexts, or sums them
+    lookup_weights: bool  # pair weights from a table made for (left, right, place), not computed
+    spare_targets: bool  # negatives are likely to hit their own targets and must be masked
+    half_products: bool = False  # products are of bfloat16 numbers; all else, the tables above all, is of float32
+
+
+class Ways(NamedTuple):
+    """The tensors of `gensim_tfw2v.blocks.huffman_paths.Ways`."""
+
+    words: tf.Tensor
+    rows: tf.Tensor
+    codes: tf.Tensor
+    offsets: tf.Tensor
+
+
+class BlockTensors(NamedTuple):
+    """The tensors of `gensim_tfw2v.blocks.batches.Block`; what an objective does not use is empty."""
+
+    left: tf.Tensor
+    right: tf.Tensor
+    inputs: tf.Tensor
+    candidates: tf.Tensor
+    targets: tf.Tensor
+    tree: Ways
+    window: tf.Tensor
+
+
+class Tables(NamedTuple):
+    """Resource handles of float32 variables [rows, vector size]."""
+
+    inputs: tf.Tensor
+    outputs: tf.Tensor
+    nodes: tf.Tensor
+
+
+class Rates(NamedTuple):
+    """What scales the steps."""
+
+    learning_rates: tf.Tensor  # [S]
+    bound: tf.Tensor  # longest step of a row in a batch
+    lock_factors: tf.Tensor  # gensim's vectors_lockf: input row r moves by factor[r % size]
+    negative: tf.Tensor  # draws owed to each pair
+    shared_negatives: tf.Tensor  # K
+    measured: tf.Tensor  # [S] bool: batches whose loss is wanted
+    radius_chance: tf.Tensor  # of each radius of a token's window but the widest; 0 if the block has drawn one
+    busy_nodes: tf.Tensor  # the table's last nodes, which steps side by side would wait for each other at
+
+
+class Figures(NamedTuple):
+    """What came of each batch."""
+
+    losses: tf.Tensor  # [S], summed over the pairs of measured batches; 0 for others
+    touched_rows: tf.Tensor  # [S], rows that took a bounded step
+    bounded_rows: tf.Tensor  # [S], those whose step was shortened
+
+
+class Lookups(NamedTuple):
+    """Pair weights made once; empty where the graph computes them or has no use for them."""
+
+    masks: tf.Tensor  # CBOW [(W + 1)² * B, P], by (left, right, token of the run)
+    shares: tf.Tensor  # CBOW, likewise
+    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise
+
+
+class _BlockGraph(NamedTuple):
+    """What all batches of a block have in common."""
+
+    objective: Objective
+    memory: Tables  # the variables' memory
+    block: BlockTensors
+    rates: Rates
+    lookups: Lookups
+
+
+class _BatchPlace:
+    """Where in the arrays of a block one batch is."""
+
+    def __init__(self, batch: tf.Tensor) -> None:
+        self.number = batch
+        # The bounds of all slices, made once: indexing in Python's way makes its own for each.
+        self._begin = tf.expand_dims(batch, 0)
+        self._end = self._begin + 1
+
+    def of(self, values: tf.Tensor) -> tf.Tensor:
+        """Return what an array by batch holds for this one."""
+        return tf.raw_ops.StridedSlice(input=values, begin=self._begin, end=self._end, strides=[1], shrink_axis_mask=1)
+
+
+def _int(rank: int) -> tf.TensorSpec:
+    return tf.TensorSpec([None] * rank, tf.int32)
+
+
+def _float(rank: int) -> tf.TensorSpec:
+    return tf.TensorSpec([None] * rank, tf.float32)
+
+
+WAYS = Ways(_int(3), _int(1), _int(1), _int(1))
+_HANDLE = tf.TensorSpec([], tf.resource)
+SIGNATURE = (
+    Tables(_HANDLE, _HANDLE, _HANDLE),
+    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), WAYS, _int(0)),
+    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
+    Lookups(_float(2), _float(2), _float(2)),
+    _int(1),
+)
+
+
+@functools.cache
+def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
+    """Return the graph function (tables, block, rates, lookups, span), all tensors → figures of each batch.
+
+    The span [2] says which batches of the block are trained: from the first to before the second.
+    """
+
+    def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor) -> Figures:
+        first, end = tf.unstack(span, num=2)
+        batches = end - first
+        of_block = _BlockGraph(objective, Tables(*map(_memory, tables)), block, rates, lookups)
+        codes = _window_codes(block, span)
+
+        def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
+            number = batch - first
+            figures = _Step(of_block, _BatchPlace(number).of(codes), batch).run()
+            with tf.control_dependencies(list(figures)):
+                return batch + 1, *(array.write(number, figure) for array, figure in zip(arrays, figures, strict=True))
+
+        arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in Figures._fields]
+        _, *arrays = tf.while_loop(lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1)
+        return Figures(*(array.stack() for array in arrays))
+
+    # Calling the concrete function spares a millisecond of argument checks a block, in which Python's lock is held.
+    return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
+
+
+def _window_codes(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
+    """Return the row of look-up tables for each token's window and place in its run [n, R, B], of a span's batches."""
+    left, right = (reach[span[0] : span[1]] for reach in (block.left, block.right))
+    run_tokens = tf.shape(left)[-1]
+    return (left * (block.window + 1) + right) * run_tokens + tf.range(run_tokens)
+
+
+class _Step:
+    """One batch while its graph is built.
+
+    What its hidden vectors are told, they are told before any of the input rows that they are made of is moved.
+    """
+
+    def __init__(self, of_block: _BlockGraph, codes: tf.Tensor, batch: tf.Tensor) -> None:
+        self.objective, self.memory, self.block, self.rates, self.lookups = of_block
+        self.batch = _BatchPlace(batch)
+        self.codes = codes
+        self.learning_rate = self.batch.of(self.rates.learning_rates)
+        self.measured = self.batch.of(self.rates.measured)
+        self.losses: list[tf.Tensor] = []
+        self.moved: list[tf.Tensor] = []  # [2] each, rows that took a bounded step, and those whose step was shortened
+
+    def run(self) -> Figures:
+        """Add the batch's operations to the graph and return its figures, known once every row is written."""
+        tree, negatives = self.objective.hierarchical_softmax, self.objective.negative_sampling
+        products_alone = self.objective.skip_gram and not tree
+        contexts = None if self.objective.skip_gram else self._contexts()
+        if contexts is None:
+            number_type = self._product_type if products_alone else tf.float32
+            hidden = self._rows(self.memory.inputs, self.block.inputs, number_type)
+        else:
+            hidden = operations().tfw2v_mix_contexts(**contexts.forward)
+        gradients = []
+        if tree:
+            gradients.append(self._predict_down_the_tree(hidden))
+        if negatives and contexts is not None:
+            gradients.append(self._sample_negatives(hidden))
+        elif negatives:
+            with tf.control_dependencies(gradients):
+                gradient = self._meet_candidates(tf.cast(hidden, self._product_type))
+            gradients.append(gradient if products_alone else tf.cast(gradient, tf.float32))
+        gradient = gradients[0] if len(gradients) == 1 else tf.add_n(gradients)
+        with tf.control_dependencies(self.moved):
+            if contexts is None:
+                self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
+            else:
+                pace = self._pace(self.rates.lock_factors)
+                self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **pace))
+        moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
+        return Figures(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
+
+    def _predict_down_the_tree(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Have hidden vectors [R, B, D] predict words by way of nodes that move at once; return their gradients."""
+        ways = self.block.tree
+        gradients, loss = operations().tfw2v_predict_words(
+            table=self.memory.nodes,
+            hidden=hidden,
+            words=ways.words,
+            left=self.block.left,
+            right=self.block.right,
+            batch=self.batch.number,
+            passed=ways.rows,
+            codes=ways.codes,
+            offsets=ways.offsets,
+            busy=self.rates.busy_nodes,
+            every_context=self.objective.skip_gram,
+            rate=self.learning_rate,
+            farthest=maths.FARTHEST_NODE_SCORE,
+            measured=self.measured,
+        )
+        self.losses.append(loss)
+        return gradients
+
+    def _sample_negatives(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Have CBOW's hidden vectors [R, B, D] tell words from negatives, whose rows move; return their gradients."""
+        return self._tell(
+            operations().tfw2v_sample_negatives, hidden, drawn=self.block.candidates, own=self.block.targets
+        )
+
+    def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Move the output rows of skip-gram's candidates, and return the gradients of `hidden` [R, B, D]."""
+        weights, codes = self._pair_weights()
+        if self.objective.half_products:
+            return self._multiply_candidates(hidden, tf.gather(weights, codes))
+        return self._tell(
+            operations().tfw2v_meet_candidates,
+            hidden,
+            ids=self.block.candidates,
+            codes=codes,
+            weights=weights,
+            shared=self.rates.shared_negatives,
+        )
+
+    def _tell(self, operation: Callable[..., Any], hidden: tf.Tensor, **told: tf.Tensor) -> tf.Tensor:
+        """Run an operation that tells hidden vectors of output rows and moves these; return their gradients."""
+        moved, gradients, loss = operation(
+            table=self.memory.outputs,
+            hidden=hidden,
+            left=self.block.left,
+            right=self.block.right,
+            batch=self.batch.number,
+            negative=self.rates.negative,
+            spare=self.objective.spare_targets,
+            measured=self.measured,
+            **told,
+            **self._pace(tf.zeros([0])),
+        )
+        self.moved.append(moved)
+        self.losses.append(loss)
+        return gradients
+
+    def _multiply_candidates(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+        """Do what `_meet_candidates` does by products of matrices of bfloat16, with all of a run's pairs [R, B, C]."""
+        shared, negative = self.rates.shared_negatives, self.rates.negative
+        candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
+        score = tf.cast(maths.scores(hidden, candidates), tf.float32)
+        labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], shared)
+        if self.objective.spare_targets:
+            weights = maths.spare_contexts(weights, self.batch.of(self.block.candidates), shared, negative)
+        self._measure(lambda: maths.sampling_loss(score, labels, weights))
+        pull = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
+        self._move(self.memory.outputs, self.block.candidates, maths.back_to_columns(pull, hidden), tf.zeros([0]))
+        return maths.back_to_rows(pull, candidates)
+
+    def _pair_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return how often skip-gram's hidden vectors are to be told of candidates [..., C]; the row of each [R, B]."""
+        if self.objective.lookup_weights:
+            return self.lookups.weights, self.codes
+        mask = maths.window_mask(*self._windows())
+        weights = maths.skip_gram_weights(mask, self.rates.shared_negatives, self.rates.negative)
+        return as_rows(weights), self._codes_in_order()
+
+    def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
+        """Add the losses [R, B] of tokens to the batch's, if it is one whose loss is wanted."""
+        self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.zeros([])))
+
+    def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
+        """Return the batch's rows of a table [R, ..., D]."""
+        return operations().tfw2v_gather_rows(table=table, ids=ids, batch=self.batch.number, T=number_type)
+
+    def _move(self, table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, factors: tf.Tensor) -> None:
+        """Move each row that the batch touched by one bounded step."""
+        self.moved.append(
+            operations().tfw2v_move_rows(
+                table=table, ids=ids, batch=self.batch.number, gradients=gradients, **self._pace(factors)
+            )
+        )
+
+    def _pace(self, factors: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"rate": self.learning_rate, "bound": self.rates.bound, "factors": factors}
+
+    def _contexts(self) -> _Contexts:
+        """Return what CBOW's mixtures are made of."""
+        if self.objective.lookup_weights:
+            mask, shares, codes = self.lookups.masks, self.lookups.shares, self.codes
+        else:
+            windows = self._windows()
+            mask, shares = (as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
+            codes = self._codes_in_order()
+        forward, backward = maths.mixing_weights(mask, shares, self.objective.mean_context)
+        places: dict[str, Any] = {
+            "table": self.memory.inputs,
+            "rows": self.block.inputs,
+            "left": self.block.left,
+            "right": self.block.right,
+            "batch": self.batch.number,
+            "codes": codes,
+        }
+        return _Contexts(places | {"weights": forward}, places | {"weights": backward})
+
+    def _codes_in_order(self) -> tf.Tensor:
+        """Return the row of each token [R, B] in a table that has one for each."""
+        return tf.reshape(tf.range(tf.size(self.codes)), tf.shape(self.codes))
+
+    def _windows(self) -> tuple[tf.Tensor, ...]:
+        """Return how many contexts each token has on its left and on its right [R, B], at most, and at which odds."""
+        reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
+        return *reach, self.block.window, self.rates.radius_chance
+
+    @property
+    def _product_type(self) -> tf.DType:
+        """The numbers that products are of."""
+        return tf.bfloat16 if self.objective.half_products else tf.float32
+
+
+class _Contexts(NamedTuple):
+    """Arguments of the operations that mix contexts and that carry gradients back to them."""
+
+    forward: dict[str, Any]
+    backward: dict[str, Any]
+
+
+def as_rows(weights: tf.Tensor) -> tf.Tensor:
+    """Return weights [..., P] of tokens as rows of a table."""
+    return tf.reshape(weights, [-1, tf.shape(weights)[-1]])
+
+
+def private_copy(values: tf.Tensor) -> tf.Tensor:
+    """Return values in memory of their own, for a variable whose rows are to be moved."""
+    return tf.raw_ops.DeepCopy(x=values)
+
+
+def read_rows(table: tf.Tensor, rows: tf.Tensor, number_type: Any = tf.float32) -> tf.Tensor:
+    """Return rows [n, D] of a variable, given by its handle, that steps may move."""
+    return operations().tfw2v_read_rows(table=_memory(table), rows=rows, T=number_type)
+
+
+def write_rows(table: tf.Tensor, rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Write rows [n, D] of such a variable; the tensor that is returned is known once they are written."""
+    return operations().tfw2v_write_rows(table=_memory(table), rows=rows, values=values)
+
+
+def add_to_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
+    """Add changes [n, D] to rows of such a variable; the tensor that is returned is known once they are added."""
+    return operations().tfw2v_add_rows(table=_memory(table), rows=rows, changes=changes)
+
+
+def _memory(table: tf.Tensor) -> tf.Tensor:
+    """Return the memory of a variable, given by its handle, and not a copy of it."""
+    return tf.raw_ops.ReadVariableOp(resource=table, dtype=tf.float32)

@@ -1,0 +1,122 @@
+"""Vectors → figures: how long they are, what is near what, and how well they agree with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.evaluation import score_vectors
+from gensim_tfw2v.evaluation.scores import Scores
+from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.tensorboard.spelling import as_markdown
+
+_HOT_WORDS = 100  # the most frequent words, whose vectors are updated all the time
+_RARE_WORDS = 1000  # the least frequent ones
+_NEIGHBOUR_WORDS = 100_000  # neighbours are sought among so many of the most frequent words
+_PROBES = 10
+
+
+def tables_by_name(tables: ModelTables) -> Iterator[tuple[str, Float32Array]]:
+    """Yield the model's tables that there are."""
+    for name, table in (("input", tables.inputs), ("output", tables.outputs), ("node", tables.nodes)):
+        if table is not None:
+            yield name, table
+
+
+@dataclass(frozen=True)
+class NormGroups:
+    """Ids of the words whose mean norms are followed."""
+
+    hot: npt.NDArray[np.int64]
+    rare: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, by_count: npt.NDArray[np.int64]) -> NormGroups:
+        """Return the groups among ids, of which the most frequent words' come first."""
+        half = (len(by_count) + 1) // 2
+        return cls(by_count[: min(_HOT_WORDS, half)], by_count[-min(_RARE_WORDS, half) :])
+
+    def mean_norms(self, tables: ModelTables) -> dict[str, float]:
+        """Return the points of the curves: nodes of the tree have no words and are left out."""
+        return {
+            f"norms/{name}_vectors_of_{group}_words": float(np.linalg.norm(table[ids], axis=1).mean())
+            for name, table in tables_by_name(tables)
+            if name != "node"
+            for group, ids in (("hot", self.hot), ("rare", self.rare))
+        }
+
+
+def score_points(scores: Scores) -> dict[str, float]:
+    """Return the points of the scores that could be had, in percent."""
+    values = {score.name: score.spearman for score in scores.pairs}
+    values |= {score.name: score.accuracy for score in scores.analogies}
+    return {name: 100 * value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Files to score vectors on; None stands for those that gensim brings."""
+
+    pairs: Sequence[str] | None
+    analogies: Sequence[str]
+
+    def points(self, vocabulary: Any, inputs: Float32Array) -> dict[str, float]:
+        """Return the scores by name, in percent."""
+        words = _Words(vocabulary.index_to_key, inputs)
+        return score_points(score_vectors(words, self.pairs, self.analogies))
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What scoring reads of KeyedVectors."""
+
+    index_to_key: Sequence[str]
+    vectors: Float32Array
+
+
+def choose_probes(words: Sequence[str], by_count: npt.NDArray[np.int64]) -> list[str]:
+    """Return some frequent and some middling words, at even steps of the logarithm of their rank in `by_count`."""
+    first = min(50, len(words) // 4)  # the most frequent words have no neighbours that say much
+    ranks = np.unique(np.geomspace(first + 1, max(len(words) // 2, first + 1), _PROBES).astype(int)) - 1
+    return [words[by_count[rank]] for rank in ranks]
+
+
+@dataclass
+class Neighbours:
+    """The nearest neighbours of probe words, and which of them are new since the last look."""
+
+    words: Sequence[str]
+    probes: Mapping[str, int]  # word → id
+    count: int
+    _last: dict[str, set[str]] = field(default_factory=dict)
+
+    def table(self, inputs: Float32Array) -> str:
+        """Return a Markdown table of the probes' neighbours, those in bold that were not there last time."""
+        lines = ["| word | nearest words, **new ones** in bold |", "|---|---|"]
+        for probe, nearest in self._nearest(inputs).items():
+            before = self._last.get(probe)
+            shown = [
+                f"**{as_markdown(word)}**" if before is not None and word not in before else as_markdown(word)
+                for word in nearest
+            ]
+            self._last[probe] = set(nearest)
+            lines.append(f"| {as_markdown(probe)} | {', '.join(shown)} |")
+        return "\n".join(lines)
+
+    def _nearest(self, inputs: Float32Array) -> dict[str, list[str]]:
+        candidates = inputs[:_NEIGHBOUR_WORDS]
+        ids = np.array(list(self.probes.values()))
+        lengths = np.sqrt(np.einsum("ij,ij->i", candidates, candidates))
+        similarities = (inputs[ids] @ candidates.T) / np.where(lengths > 0, lengths, 1)
+        inside = ids < len(candidates)
+        similarities[np.flatnonzero(inside), ids[inside]] = -np.inf
+        count = min(self.count, len(candidates) - 1)
+        found = np.argpartition(-similarities, count - 1, axis=1)[:, :count] if count else np.zeros((len(ids), 0), int)
+        order = np.argsort(-np.take_along_axis(similarities, found, axis=1), axis=1)
+        rows = zip(self.probes, np.take_along_axis(found, order, axis=1).tolist(), strict=True)
+        return {probe: [self.words[index] for index in row] for probe, row in rows}

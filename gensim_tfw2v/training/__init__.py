@@ -1,0 +1,1 @@
+"""The epoch loop and its progress."""

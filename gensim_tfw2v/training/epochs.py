@@ -1,0 +1,305 @@
+"""The epoch loop: chunks of ids → work for a placement, with what it learnt counted."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+
+from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.corpus.read_ahead import ChunkReader
+from gensim_tfw2v.corpus.sources import Chunk, Source
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.training.progress import EpochProgress, ProgressObserver
+
+_SECONDS_BETWEEN_REPORTS = 0.2
+_MOST_EPOCHS_AT_ONCE = 2  # that workers are at, or that the caller is not done with
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """What an epoch is to do."""
+
+    epoch: int  # from 0
+    epochs: int
+    seed: Sequence[int]  # entropy of this epoch's random numbers; a chunk adds its number
+    learning_rate_at: Callable[[float], float]  # by fraction of the epoch
+    total_examples: int | None  # the epoch's length, in sentences if given, else in raw words
+    total_words: int | None
+    exact_loss: bool  # measure every batch
+
+    def fraction(self, examples: int, raw_words: int) -> float:
+        """Return how much of the epoch these counts are."""
+        if self.total_examples:
+            return examples / self.total_examples
+        return raw_words / self.total_words if self.total_words else 0.0
+
+
+@dataclass
+class EpochTally:
+    """What an epoch has done so far."""
+
+    examples: int = 0
+    raw_words: int = 0
+    trained_words: int = 0
+    blocks: int = 0
+    loss: float = 0.0  # sum over measured batches
+    measured_pairs: float = 0.0
+    pairs: float = 0.0
+    touched_rows: int = 0  # rows that took a bounded step
+    bounded_rows: int = 0  # those whose step was shortened
+    seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over workers
+    seconds_preparing: float = 0.0
+    seconds_stepping: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def mean_loss(self) -> float:
+        """Return the mean loss per pair, nan if none was measured."""
+        return self.loss / self.measured_pairs if self.measured_pairs else float("nan")
+
+
+@dataclass
+class _Epoch:
+    """State that the worker threads of one epoch share; everything mutable is guarded by `lock`.
+
+    Who wants both locks takes `turn` first.
+    """
+
+    plan: EpochPlan
+    reader: ChunkReader
+    placement: Placement
+    workers: int  # that have not left it
+    left: SimpleQueue[None] = field(default_factory=SimpleQueue)  # something is in it once all have, or are to
+    tally: EpochTally = field(default_factory=EpochTally)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    turn: threading.Lock = field(default_factory=threading.Lock)  # to take a chunk: rates follow the chunks' order
+    begun_examples: int = 0
+    begun_words: int = 0
+    learning_rate: float = 0.0
+
+    def work(self) -> None:
+        """Train one chunk after the other until none is left, or until told to stop."""
+        while (task := self._await_task()) is not None:
+            self._train(*task)
+
+    def leave(self) -> None:
+        """Count one worker less."""
+        with self.lock:
+            self.workers -= 1
+            if not self.workers:
+                self.left.put(None)
+
+    def stop(self) -> None:
+        """Let nobody take a further chunk."""
+        self.reader.stop()
+        self.left.put(None)
+
+    def _await_task(self) -> tuple[Chunk, float, float] | None:
+        """Return the next task, the time it took to come added to the tally."""
+        began = time.perf_counter()
+        task = self._next_task()
+        with self.lock:
+            self.tally.seconds_waiting += time.perf_counter() - began
+        return task
+
+    def _next_task(self) -> tuple[Chunk, float, float] | None:
+        """Return the next chunk with the learning rates at its beginning and end."""
+        with self.turn:
+            chunk = self.reader.take()  # may last: the lock that progress() needs stays free meanwhile
+            return None if chunk is None else (chunk, *self._begin(chunk))
+
+    def _begin(self, chunk: Chunk) -> tuple[float, float]:
+        """Return the learning rates at a chunk's beginning and end, with the chunk counted as begun."""
+        with self.lock:
+            first = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
+            self.begun_examples += chunk.sentences
+            self.begun_words += chunk.raw_words
+            last = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
+            self.learning_rate = last
+            return first, last
+
+    def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
+        work = ChunkWork(
+            chunk.ids,
+            chunk.sentence_lengths,
+            entropy=(*self.plan.seed, chunk.number),
+            first_rate=first_rate,
+            last_rate=last_rate,
+            exact_loss=self.plan.exact_loss,
+            span=chunk.span,
+        )
+        self._count(chunk, self.placement.train_chunk(work))
+
+    def _count(self, chunk: Chunk, trained: TrainedChunk) -> None:
+        measured = trained.measured
+        with self.lock:
+            self.tally.examples += chunk.sentences
+            self.tally.raw_words += chunk.raw_words
+            self.tally.blocks += len(trained.pairs) > 0
+            self.tally.trained_words += trained.tokens
+            self.tally.pairs += float(trained.pairs.sum())
+            self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
+            self.tally.measured_pairs += float(trained.pairs[measured].sum())
+            self.tally.touched_rows += int(trained.touched_rows.sum(dtype="int64"))
+            self.tally.bounded_rows += int(trained.bounded_rows.sum(dtype="int64"))
+            self.tally.seconds_preparing += trained.seconds_preparing
+            self.tally.seconds_stepping += trained.seconds_stepping
+
+    def progress(self) -> EpochProgress:
+        """Return a picture of the tally."""
+        with self.lock:
+            tally = self.tally
+            return EpochProgress(
+                epoch=self.plan.epoch,
+                epochs=self.plan.epochs,
+                examples=tally.examples,
+                raw_words=tally.raw_words,
+                trained_words=tally.trained_words,
+                fraction=self.plan.fraction(tally.examples, tally.raw_words),
+                seconds=tally.seconds,
+                learning_rate=self.learning_rate,
+                mean_loss=tally.mean_loss,
+                loss=tally.loss,
+                measured_pairs=tally.measured_pairs,
+                pairs=tally.pairs,
+                touched_rows=tally.touched_rows,
+                bounded_rows=tally.bounded_rows,
+                workers=self.placement.concurrency,
+                seconds_waiting=tally.seconds_waiting,
+                seconds_preparing=tally.seconds_preparing,
+                seconds_stepping=tally.seconds_stepping,
+                tasks=self.placement.task_figures(),
+            )
+
+
+class _Epochs:
+    """Epochs one after the other: a worker that finds nothing left of one goes on with the next.
+
+    None is begun before the caller is done with all but the last of those before it. Everybody waits at simple queues
+    alone: an interrupt that strikes the caller in the midst of waiting for a condition may leave its lock behind, held.
+    """
+
+    def __init__(self, plans: Iterable[EpochPlan], source: Source, placement: Placement) -> None:
+        self._plans = iter(plans)
+        self._source = source
+        self._placement = placement
+        self._lock = threading.Lock()  # guards the next four
+        self._latest: deque[_Epoch] = deque(maxlen=_MOST_EPOCHS_AT_ONCE)  # all that anybody is at
+        self._is_wanted = True  # the next one, as a worker has found nothing left of the latest
+        self._permitted = 0  # how many may begin
+        self._is_stopped = False
+        self._failure: BaseException | None = None
+        self._inboxes: list[SimpleQueue[_Epoch | None]] = [SimpleQueue() for _ in range(placement.concurrency)]
+        self.begun: SimpleQueue[_Epoch | None] = SimpleQueue()  # None: no others are begun
+
+    def work(self, worker: int) -> None:
+        """Train epoch after epoch."""
+        try:
+            while (epoch := self._inboxes[worker].get()) is not None:
+                epoch.work()
+                self._want_next_after(epoch)
+                epoch.leave()
+        except BaseException as failure:
+            self._failure = self._failure or failure
+            self.stop()
+
+    def _want_next_after(self, epoch: _Epoch) -> None:
+        if self._is_stopped:
+            return
+        epoch.reader.join()  # its corpus is closed before the epoch ends, or the next one opens it
+        with self._lock:
+            self._is_wanted |= epoch is self._latest[-1]
+            self._begin_if_due()
+
+    def permit_another(self) -> None:
+        """Let an epoch more begin."""
+        with self._lock:
+            self._permitted += 1
+            self._begin_if_due()
+
+    def _begin_if_due(self) -> None:
+        """Begin the next epoch if it is wanted and permitted; whoever calls has the lock."""
+        if not (self._is_wanted and self._permitted) or self._is_stopped:
+            return
+        self._is_wanted = False
+        self._permitted -= 1
+        epoch = None
+        if (plan := next(self._plans, None)) is not None:
+            workers = self._placement.concurrency
+            epoch = _Epoch(plan, ChunkReader(self._source, ahead=workers), self._placement, workers)
+            self._latest.append(epoch)
+            epoch.reader.start()
+        for queue in (*self._inboxes, self.begun):
+            queue.put(epoch)
+
+    def stop(self) -> None:
+        """Let workers take no further chunk."""
+        with self._lock:
+            self._is_stopped = True
+        for queue in (*self._inboxes, self.begun):
+            queue.put(None)
+        for epoch in self._latest:
+            epoch.stop()
+
+    def close(self) -> None:
+        """Wait until every corpus is closed."""
+        for epoch in self._latest:
+            epoch.reader.join()
+
+    def raise_failure(self) -> None:
+        """Raise what made the workers stop, if anything but the caller did."""
+        if self._failure is not None:
+            raise self._failure
+
+
+def train_epochs(
+    plans: Iterable[EpochPlan],
+    source: Source,
+    placement: Placement,
+    observers: Sequence[ProgressObserver],
+) -> Generator[tuple[EpochPlan, EpochTally], None, None]:
+    """Yield each epoch's plan and what it trained when its last chunk is; workers may be at the next one by then.
+
+    An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
+    is raised once they have: the placement then holds everything learnt so far. After that `source` has been abandoned.
+    Closing the iterator stops them as well.
+    """
+    epochs = _Epochs(plans, source, placement)
+    threads = [
+        threading.Thread(target=epochs.work, args=(worker,), name=f"tfw2v-worker-{worker}")
+        for worker in range(placement.concurrency)
+    ]
+    try:
+        for _ in range(_MOST_EPOCHS_AT_ONCE):
+            epochs.permit_another()
+        for thread in threads:
+            thread.start()
+        began = time.perf_counter()
+        while (epoch := epochs.begun.get()) is not None:
+            is_over = False
+            while not is_over:
+                with contextlib.suppress(Empty):
+                    epoch.left.get(timeout=_SECONDS_BETWEEN_REPORTS)
+                    is_over = True
+                epoch.tally.seconds = time.perf_counter() - began
+                for observer in observers:
+                    observer.advance(epoch.progress())
+            if epoch.workers:
+                break
+            began += epoch.tally.seconds
+            for observer in observers:
+                observer.end_epoch(epoch.progress())
+            yield epoch.plan, epoch.tally
+            epochs.permit_another()
+    finally:
+        epochs.stop()
+        for thread in threads:
+            if thread.ident is not None:  # an interrupt may come before all of them are started
+                thread.join()
+        epochs.close()
+    epochs.raise_failure()
