@@ -12,18 +12,34 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.runtime.forks import watch_forks
 from gensim_tfw2v.version import __version__
 
-__all__ = ["TFWord2Vec", "TensorBoardLog", "__version__", "encode_corpus", "export_projector", "local_cluster"]
+__all__ = [
+    "ClusterError",
+    "TFWord2Vec",
+    "TensorBoardLog",
+    "__version__",
+    "encode_corpus",
+    "export_projector",
+    "local_cluster",
+    "register_task_functions",
+]
+# The module that has each name, and its name there.
 _HOMES = {
-    "TFWord2Vec": "word2vec",
-    "TensorBoardLog": "tensorboard.options",
-    "encode_corpus": "corpus.encode",
-    "export_projector": "tensorboard.projector",
-    "local_cluster": "cluster.local",
+    "ClusterError": ("cluster.errors", "ClusterError"),
+    "TFWord2Vec": ("word2vec", "TFWord2Vec"),
+    "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
+    "encode_corpus": ("corpus.encode", "encode_corpus"),
+    "export_projector": ("tensorboard.projector", "export_projector"),
+    "local_cluster": ("cluster.local", "local_cluster"),
+    "register_task_functions": ("placement.parameter_servers.task_functions", "register_functions"),
 }
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.placement.parameter_servers.task_functions import (
+        register_functions as register_task_functions,
+    )
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.word2vec import TFWord2Vec
@@ -33,7 +49,8 @@ watch_forks()
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(f"gensim_tfw2v.{_HOMES[name]}"), name)
+        module, attribute = _HOMES[name]
+        return getattr(importlib.import_module(f"gensim_tfw2v.{module}"), attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

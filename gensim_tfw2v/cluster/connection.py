@@ -8,22 +8,21 @@ import gc
 import itertools
 import json
 import logging
-import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import gensim_tfw2v
 from gensim_tfw2v.cluster import remote_functions as python_ops
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
+from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.worker_locks import Turns
-from gensim_tfw2v.placement.parameter_servers.task_functions import DESCRIBE
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.version import __version__
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +32,7 @@ _LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before the co
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
+_releases: list[Callable[[], None]] = []
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Connection:
             if python_ops.is_missing_function(error):
                 raise ClusterError(
                     f"{job} {task} at {self.addresses[job][task]} was not started by `tfw2v server`; start it "
-                    "so, or call gensim_tfw2v.cluster.task_functions.register_functions() in it before its "
+                    "so, or call gensim_tfw2v.register_task_functions() in it before its "
                     "tf.distribute.Server is made"
                 ) from error
             raise ClusterError(
@@ -203,15 +203,19 @@ def check_for_new_graphs() -> None:
             )
 
 
+def call_on_disconnect(release: Callable[[], None]) -> None:
+    """Have `release` called whenever this process disconnects, to free what tasks hold for it."""
+    _releases.append(release)
+
+
 def disconnect(addresses: Addresses) -> None:
     """End the connection to a cluster whose tasks are about to end, and free what they hold for this process."""
     global _current
-    graphs = sys.modules.get("gensim_tfw2v.placement.parameter_servers.graphs")
     with _lock:
         if _current is not None and _current.addresses == addresses:
             left, _current = _current, None
-            if graphs is not None:
-                graphs.worker_graphs.cache_clear()
+            for release in _releases:
+                release()
             gc.collect()  # graphs hold themselves in circles
             left.leave()
 
@@ -267,7 +271,7 @@ def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
 
 def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise ClusterError naming the tasks whose TensorFlow or package is another than this process's."""
-    own = {"package": gensim_tfw2v.__version__, "tensorflow": load_tensorflow().__version__}
+    own = {"package": __version__, "tensorflow": load_tensorflow().__version__}
     wrong = [
         f"{task} has {name} {found[name]}"
         for task, found in described.items()

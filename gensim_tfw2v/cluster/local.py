@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, is_running
 from gensim_tfw2v.cluster.leases import machine_name
@@ -115,15 +116,8 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
             cluster.kill_silent()
             running = [process.pid for process in cluster.processes.values() if process.poll() is None]
             with killed_after(_LETTING_GO_SECONDS, running):  # a task may stop after it has answered
-                forget(cluster.addresses)
+                disconnect(cluster.addresses)
             cluster.stop()
-
-
-def forget(addresses: Addresses) -> None:
-    """Let go of what this process has on the tasks, if it is connected: it can free nothing there later."""
-    connection = sys.modules.get("gensim_tfw2v.cluster.connection")
-    if connection is not None:
-        connection.disconnect(addresses)
 
 
 def _own_prefix() -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 NAMES = ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes")
 
 
-def own_figures() -> npt.NDArray[np.float64]:
+def own_metrics() -> npt.NDArray[np.float64]:
     """Return the figures of this process in the order of `NAMES`.
 
     Traffic is that of all interfaces of the process's network namespace since they came up, loopback included: the

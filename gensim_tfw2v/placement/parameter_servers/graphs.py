@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions as python_ops
-from gensim_tfw2v.cluster.connection import check_for_new_graphs, device
+from gensim_tfw2v.cluster.connection import call_on_disconnect, check_for_new_graphs, device
+from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.parameter_servers.codec import STAGED_BLOCK, BlockRows, StagedBlock
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Rivalry
 from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing, lowest_common_row
-from gensim_tfw2v.placement.parameter_servers.task_functions import INTRODUCE, MAKE_BLOCK, TOUCH_RUN
+from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL
 from gensim_tfw2v.steps.arguments import pair_lookups
 from gensim_tfw2v.steps.graph import (
     Figures,
@@ -126,7 +127,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     def introduce(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
         with tf.device(device("ps", 0)):
             found = tf.raw_ops.ReadVariableOp(resource=model, dtype=tf.uint8)
-        return python_ops.call(INTRODUCE, [name, found], [tf.bool])[0]
+        return python_ops.call(REGISTER_MODEL, [name, found], [tf.bool])[0]
 
     def stage(handles: Handles, request: Request) -> Staged:
         return _stage(shape, handles, request)
@@ -153,6 +154,9 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
         finish=concrete(finish, handles, staged),
         finish_and_stage=concrete(finish_and_stage, handles, staged, REQUEST),
     )
+
+
+call_on_disconnect(worker_graphs.cache_clear)
 
 
 def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
@@ -353,7 +357,7 @@ def _push(
             version = tf.constant(0, tf.int64)
             if server == 0:
                 version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
-            (figures,) = python_ops.call(TOUCH_RUN, [messages[server][0]], [tf.float64])
+            (figures,) = python_ops.call(RENEW_LEASE, [messages[server][0]], [tf.float64])
             figures.set_shape([len(NAMES)])
             counted = []
             if server == 0:

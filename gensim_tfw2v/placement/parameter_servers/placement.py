@@ -125,9 +125,9 @@ class ClusterPlacement:
 
     def _prepare(self, model_name: str, model: Any) -> None:
         """Get ready what is sent with every chunk."""
+        from gensim_tfw2v.cluster.task import key_of
         from gensim_tfw2v.placement.parameter_servers.dispatch import Run
         from gensim_tfw2v.placement.parameter_servers.graphs import GraphShape, Handles, worker_graphs
-        from gensim_tfw2v.placement.parameter_servers.task_functions import key_of
         from gensim_tfw2v.steps.arguments import objective_of
 
         servers, shards = self._connection.servers, self._tables.shards

@@ -15,8 +15,8 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster import remote_functions as python_ops
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.leases import has_died, is_ours, run_name
+from gensim_tfw2v.cluster.task import END_LEASE, OPEN_LEASE, RENEW_LEASE, key_of
 from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
-from gensim_tfw2v.placement.parameter_servers.task_functions import CLOSE_RUN, OPEN_RUN, TOUCH_RUN, key_of
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ class ServerTables:
     def touch(self) -> None:
         """Tell every server that the tables are still wanted."""
         for server in range(self._connection.servers):
-            _call(server, TOUCH_RUN, np.int32(key_of(self.name)), output=self._tf.float64)
+            _call(server, RENEW_LEASE, np.int32(key_of(self.name)), output=self._tf.float64)
 
     def probe(self) -> None:
         """Raise an error of TensorFlow's if a server is gone or has lost its part of a table."""
@@ -187,7 +187,7 @@ class ServerTables:
         """Tell every server of the tables before they are made, so that none is forgotten if this process dies."""
         self._names += names
         for server in range(self._connection.servers):
-            _call(server, OPEN_RUN, self.name, json.dumps(self._names))
+            _call(server, OPEN_LEASE, self.name, json.dumps(self._names))
 
     def _zeros(self, rows: int, columns: int) -> Any:
         """Return a matrix of zeros that the current device makes."""
@@ -225,7 +225,7 @@ def free_run(connection: Connection, run: str, names: list[str]) -> None:
             for name in names:  # on servers that have no part of a table there is nothing to destroy
                 handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=f"{run}/{name}")
                 tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
-        _call(server, CLOSE_RUN, run)
+        _call(server, END_LEASE, run)
 
 
 def _call(server: int, function: str, *arguments: Any, output: Any = None) -> None:
