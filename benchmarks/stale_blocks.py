@@ -82,15 +82,20 @@ def measure(job: Job, pipeline: Pipeline) -> dict[str, Any]:
 def train(job: Job, pipeline: Pipeline) -> Any:
     """Return the trained model, which also has its `placement`, `block_words` and `sharing`."""
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.placement.choice import Place, choose_negative_pool
+    from gensim_tfw2v.placement.block_size import (
+        can_share_rows,
+        choose_block_words,
+        choose_negative_pool,
+        choose_sharing,
+    )
+    from gensim_tfw2v.placement.choice import Place
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-    from gensim_tfw2v.tuning import can_share_rows, choose_block_words, choose_sharing
 
     load_tensorflow()  # with its threads set, before others import it
     from stale_placement import StalePlacement
 
-    from gensim_tfw2v.placement.parameter_servers.concurrent_updates import SLOPES
     from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+    from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):
         """Ours, with blocks in flight."""

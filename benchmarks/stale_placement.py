@@ -20,12 +20,13 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk, prepare
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.placement.parameter_servers import codec as wire
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import SLOPES, Rivalry
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Rivalry
 from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
 from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
 from gensim_tfw2v.steps.arguments import lookups_for, objective_of
 from gensim_tfw2v.steps.graph import Tables, block_function, private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.tuning import SLOPES
 
 _DEVICE = "/CPU:0"
 _TABLES = ("inputs", "outputs", "nodes")
@@ -52,7 +53,7 @@ class StalePlacement:
     start : GradualStart
         Says how many blocks may be in flight.
     slopes : sequence of float
-        As `gensim_tfw2v.placement.parameter_servers.concurrent_updates.SLOPES`, in whose place they stand.
+        As `gensim_tfw2v.tuning.SLOPES`, in whose place they stand.
     sharing : Sharing
         How often blocks share rows of frequent words while they are trained, and how many of them.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.blocks.huffman import huffman_codes
+from gensim_tfw2v.blocks.huffman import draws_ties, huffman_codes
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, check_arguments, plain_arguments
@@ -26,7 +26,6 @@ from gensim_tfw2v.tensorboard.model_board import check_log, start_board
 from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.training.epochs import EpochPlan, EpochTally, train_epochs
 from gensim_tfw2v.training.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
-from gensim_tfw2v.tuning import draws_ties
 
 logger = logging.getLogger(__name__)
 

@@ -16,9 +16,10 @@ from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.placement.parameter_servers import concurrent_updates as rivalry
 from gensim_tfw2v.placement.parameter_servers.codec import WorkerModel, stage
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import SLOPES, Contested, Rivalry, contested_rows
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Contested, Rivalry, contested_rows
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
 from gensim_tfw2v.steps.graph import Objective
+from gensim_tfw2v.tuning import SLOPES
 
 RATE = 0.05
 INPUTS, OUTPUTS = slice(0, 7), slice(7, 12)

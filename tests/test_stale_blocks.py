@@ -19,9 +19,9 @@ from stale_placement import StalePlacement
 from test_benchmarks import corpus_in, run_command
 from test_placement import SETTINGS, maker_from, random_tables, read, work_on
 
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import SLOPES
 from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.tuning import SLOPES
 
 BLOCK_WORDS = 50
 

@@ -12,19 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.placement.block_size import can_share_rows, choose_block_words, choose_sharing
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
-from gensim_tfw2v.tuning import (
-    can_share_rows,
-    choose_batch_shape,
-    choose_block_words,
-    choose_compute_dtype,
-    choose_sharing,
-    choose_update_bound,
-    choose_windows,
-    negatives_hit_targets,
-)
+from gensim_tfw2v.steps.settings import choose_compute_dtype, choose_max_step_rates
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
 
@@ -211,8 +204,8 @@ def test_more_negatives_a_pair_mean_more_shared_ones() -> None:
 
 
 def test_steps_are_shorter_where_the_tree_alone_is_trained() -> None:
-    assert choose_update_bound(True, 0) < choose_update_bound(True, 1) == choose_update_bound(True, 20)
-    assert choose_update_bound(False, 0) == choose_update_bound(False, 5) == choose_update_bound(True, 5)
+    assert choose_max_step_rates(True, 0) < choose_max_step_rates(True, 1) == choose_max_step_rates(True, 20)
+    assert choose_max_step_rates(False, 0) == choose_max_step_rates(False, 5) == choose_max_step_rates(True, 5)
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])
@@ -231,9 +224,9 @@ def test_runs_grow_with_the_window() -> None:
     assert runs[0] < runs[1] < runs[2]
 
 
-def test_negatives_hit_targets_in_small_vocabularies_only() -> None:
-    assert negatives_hit_targets(even_counts(20), np.full(20, 1 / 20))
-    assert not negatives_hit_targets(even_counts(5000), np.full(5000, 1 / 5000))
+def test_accidental_hits_are_frequent_in_small_vocabularies_only() -> None:
+    assert has_frequent_hits(even_counts(20), np.full(20, 1 / 20))
+    assert not has_frequent_hits(even_counts(5000), np.full(5000, 1 / 5000))
 
 
 @pytest.mark.parametrize(("skip_gram", "least", "batches"), [(True, 8, 4000), (False, 16, 2000)], ids=["sg", "cbow"])

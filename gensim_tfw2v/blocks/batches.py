@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.huffman_paths import Ways, ways_down_the_tree
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.shards import ShardReader
-
-LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
 
 
 class Windows(str, enum.Enum):
@@ -123,7 +122,7 @@ class BlockMaker:
 
     def _reach(self, left: Int32Array, right: Int32Array) -> int:
         """Return how far runs are widened: the window, or less where short sentences leave a wide one unused."""
-        if self.window <= LOOKUP_WINDOW:
+        if self.window <= tuning.LOOKUP_WINDOW:
             return self.window
         return max(1, int(np.max(left)), int(np.max(right)))
 

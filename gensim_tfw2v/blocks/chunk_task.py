@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.corpus.cache import Sentences
 from gensim_tfw2v.corpus.shards import Span
-
-# The loss of some batches tells the mean well enough. Large ones come with large corpora, which have enough of them: of
-# every 16th, as of small ones, it would cost 2 % of training.
-_LOSS_EVERY_BATCHES, _LOSS_EVERY_LARGE_BATCHES, _LARGE_BATCH_TOKENS = 16, 64, 512
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,8 @@ def _measured_every(maker: BlockMaker, work: ChunkWork) -> int:
     """Return 1 if every batch is to be measured, n if every nth."""
     if work.exact_loss:
         return 1
-    return _LOSS_EVERY_LARGE_BATCHES if maker.shape.batch_tokens >= _LARGE_BATCH_TOKENS else _LOSS_EVERY_BATCHES
+    is_large = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_RARE_LOSS
+    return tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
 
 
 def _sentences_of(maker: BlockMaker, work: ChunkWork) -> Sentences:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Counts, Int64Array
 
 
@@ -71,3 +72,8 @@ def _node(count: float, index: int) -> _Node:
     node = _Node(count)
     node.index = index
     return node
+
+
+def draws_ties(words: int) -> bool:
+    """Return whether words of equal counts are joined in the Huffman tree in a drawn order, in so many words."""
+    return words >= tuning.LEAST_WORDS_FOR_RANDOM_TIES

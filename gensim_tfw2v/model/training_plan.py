@@ -7,23 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
 from gensim_tfw2v.blocks.batches import BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.model.corpus_reading import CorpusReading
 from gensim_tfw2v.model.gensim_files import UNSET_BATCH_WORDS
+from gensim_tfw2v.placement.block_size import can_share_rows
 from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
 from gensim_tfw2v.training.epochs import EpochPlan
-from gensim_tfw2v.tuning import (
-    can_share_rows,
-    choose_batch_shape,
-    choose_compute_dtype,
-    choose_update_bound,
-    choose_windows,
-    negatives_hit_targets,
-)
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +71,7 @@ class TrainingPlan(CorpusReading):
         )
         bound_rates = self.update_bound
         if bound_rates is None:
-            bound_rates = choose_update_bound(bool(self.sg), self.negative)
+            bound_rates = choose_max_step_rates(bool(self.sg), self.negative)
         settings = StepSettings(
             skip_gram=bool(self.sg),
             mean_context=bool(self.cbow_mean),
@@ -86,7 +80,7 @@ class TrainingPlan(CorpusReading):
             negative=self.negative,
             shared_negatives=shape.shared_negatives,
             hierarchical_softmax=bool(self.hs),
-            spare_targets=negatives is not None and negatives_hit_targets(kept, negatives.shares()),
+            spare_targets=negatives is not None and has_frequent_hits(kept, negatives.shares()),
             update_bound=self.alpha * bound_rates,
             bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
             compute_dtype=self.compute_dtype

@@ -8,15 +8,17 @@ from typing import Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import Addresses
+from gensim_tfw2v.placement.block_size import (
+    blocks_overlap,
+    choose_block_words,
+    choose_negative_pool,
+    choose_sharing,
+    most_local_block_words,
+)
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
-from gensim_tfw2v.tuning import blocks_overlap, choose_block_words, choose_sharing, most_local_block_words
-
-# Where each row that is touched has to travel, a block's negatives come from a pool of draws: one for so many words,
-# but not fewer than these, without which small blocks learn badly.
-_WORDS_A_POOL_DRAW, _LEAST_POOL = 5, 8192
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,6 @@ def choose_place(
 
     pool = choose_negative_pool(block_words)
     return Place(block_words, pool, make, connection.addresses)
-
-
-def choose_negative_pool(block_words: int) -> int:
-    """Return how many draws the negatives of a cluster's block of so many raw words come from."""
-    return max(_LEAST_POOL, block_words // _WORDS_A_POOL_DRAW)
 
 
 def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
@@ -18,9 +19,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 _DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
 _TABLES = ("inputs", "outputs", "nodes")
-_LARGE_BATCH_TOKENS = 256
 _ROWS_AT_ONCE = 4096  # so that neither filling a table nor reading it back takes a further copy of it
-_BUSY_NODES = 16  # of the tree, that steps side by side train apart; the next ones hardly ever meet
 
 
 class LocalPlacement:
@@ -36,7 +35,7 @@ class LocalPlacement:
         cores = max(1, min(workers, usable_cores()))
         # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.
         # Not for small corpora, known by their small batches: there, one more set of stale gradients costs quality.
-        spare = int(cores > 1 and maker.shape.batch_tokens >= _LARGE_BATCH_TOKENS)
+        spare = int(cores > 1 and maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD)
         self.concurrency = cores + spare
         self._settings = settings
         self._maker = maker
@@ -85,7 +84,7 @@ class LocalPlacement:
                 (
                     self._steps.Tables(*handles),
                     self._arguments.block_tensors(prepared.block),
-                    self._arguments.rates(self._settings, prepared, self._lock_factors, _BUSY_NODES),
+                    self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
                     self._lookups,
                     np.array([0, len(prepared.measured)], np.int32),
                 ),

@@ -7,8 +7,9 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
-from gensim_tfw2v.blocks.batches import LOOKUP_WINDOW, Block
+from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import Ways
 from gensim_tfw2v.steps import maths
@@ -24,7 +25,7 @@ def objective_of(settings: StepSettings) -> Objective:
         negative_sampling=settings.negative > 0,
         hierarchical_softmax=settings.hierarchical_softmax,
         mean_context=settings.mean_context,
-        lookup_weights=settings.window <= LOOKUP_WINDOW,
+        lookup_weights=settings.window <= tuning.LOOKUP_WINDOW,
         spare_targets=settings.negative > 0 and settings.spare_targets,
         half_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
     )

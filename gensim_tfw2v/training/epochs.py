@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
@@ -17,7 +18,6 @@ from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.training.progress import EpochProgress, ProgressObserver
 
 _SECONDS_BETWEEN_REPORTS = 0.2
-_MOST_EPOCHS_AT_ONCE = 2  # that workers are at, or that the caller is not done with
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class _Epochs:
         self._source = source
         self._placement = placement
         self._lock = threading.Lock()  # guards the next four
-        self._latest: deque[_Epoch] = deque(maxlen=_MOST_EPOCHS_AT_ONCE)  # all that anybody is at
+        self._latest: deque[_Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all that anybody is at
         self._is_wanted = True  # the next one, as a worker has found nothing left of the latest
         self._permitted = 0  # how many may begin
         self._is_stopped = False
@@ -275,7 +275,7 @@ def train_epochs(
         for worker in range(placement.concurrency)
     ]
     try:
-        for _ in range(_MOST_EPOCHS_AT_ONCE):
+        for _ in range(tuning.MOST_EPOCHS_AT_ONCE):
             epochs.permit_another()
         for thread in threads:
             thread.start()

@@ -17,25 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
 from gensim_tfw2v.steps.graph import Objective
 from gensim_tfw2v.steps.settings import StepSettings
-
-# s of the rows of inputs, outputs and nodes: the first two found by loss and scores of skip-gram on 16 workers
-# (`benchmarks/nodes.py`), the third as the second.
-SLOPES = (0.11, 0.08, 0.08)
-# Of a table: the others move too little to overshoot. Directions are told by the rows trained most and by a sample of
-# the others; those of the thousand rows trained most are others, and scores were half a point lower by them.
-_MOST_ROWS = 3072
-_TELLING_ALL, _TELLING_EVERY = 512, 4
-# Directions along which changes are scaled; by one share along all others, where hardly anything is lost.
-_DIRECTIONS = 24
-_POWERS = 2  # of the moment, by which its longest directions are found
-# Of a table's mean square, for which directions are found anew.
-_NOTABLE_CHANGE = 0.02
-_NEGLIGIBLE = 1e-4  # an `a` at which blocks side by side are as good as blocks one after the other
 
 
 class Contested(NamedTuple):
@@ -75,7 +62,7 @@ def contested_rows(
         return Contested(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1))
     found = [
         _most_trained(pairs, rate * slope, first)
-        for pairs, slope, first in zip(_pairs_by_row(block, rows, settings), SLOPES, common, strict=True)
+        for pairs, slope, first in zip(_pairs_by_row(block, rows, settings), tuning.SLOPES, common, strict=True)
     ]
     numbers, pulls = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return Contested(numbers, pulls, np.array([len(kept) for kept, _ in found], np.int32), np.float32(rivals))
@@ -111,10 +98,10 @@ def _most_trained(pairs: Float32Array, pull: float, first: Int32Array) -> tuple[
     is_other = pairs > 0
     is_other[first] = False
     others = np.flatnonzero(is_other).astype(np.int32)
-    limits = [limit - len(first) for limit in (_TELLING_ALL, _MOST_ROWS)]
+    limits = [limit - len(first) for limit in (tuning.ALL_PROBE_ROWS, tuning.MOST_HOT_ROWS)]
     limits = [limit for limit in limits if 0 < limit < len(others)]
     if limits:
-        others = others[np.argpartition(-pairs[others], limits)[: _MOST_ROWS - len(first)]]
+        others = others[np.argpartition(-pairs[others], limits)[: tuning.MOST_HOT_ROWS - len(first)]]
     trained = np.concatenate([first, others])
     return trained, pairs[trained] * np.float32(pull)
 
@@ -188,18 +175,18 @@ class Rivalry:
             return _Found(squares, _directions(*of_outputs), _directions(of_tables[0], self._weights[0]))
 
         # Of numbers that are no longer finite nothing is the same.
-        is_same = tf.reduce_all(tf.abs(squares - before.squares) <= _NOTABLE_CHANGE * before.squares)
+        is_same = tf.reduce_all(tf.abs(squares - before.squares) <= tuning.NOTABLE_CHANGE * before.squares)
         found: _Found = tf.cond((self._rivals > 1) & ~is_same, find, lambda: before)
         return found
 
 
 def _telling(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return what belongs to the rows of a table that tell directions: of the first all, of the others a sample."""
-    return of_table[:_TELLING_ALL], of_table[_TELLING_ALL::_TELLING_EVERY]
+    return of_table[:tuning.ALL_PROBE_ROWS], of_table[tuning.ALL_PROBE_ROWS::tuning.EVERY_PROBE_ROW]
 
 
 def _weighted(first: tf.Tensor, sample: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    return first, sample * _TELLING_EVERY
+    return first, sample * tuning.EVERY_PROBE_ROW
 
 
 class _Directions(NamedTuple):
@@ -236,9 +223,9 @@ def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
     # Vectors that are no longer finite have no directions, and are for the user to find.
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
     size = tf.shape(moment)[0]
-    found = tf.minimum(size, _DIRECTIONS)
+    found = tf.minimum(size, tuning.DIRECTIONS)
     basis = tf.random.stateless_normal(tf.stack([size, found]), seed=(0, 0))
-    for _ in range(_POWERS):
+    for _ in range(tuning.POWER_ITERATIONS):
         basis = tf.linalg.qr(tf.matmul(moment, basis)).q
     within = tf.matmul(basis, tf.matmul(moment, basis), transpose_a=True)
     squares, turned = tf.linalg.eigh(within)
@@ -258,5 +245,5 @@ def _kept_of(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Te
 
 def _share_kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
     """Return the share of a change that is kept, for each `a`."""
-    kept = (1.0 - tf.exp(-rivals * settling)) / (rivals * (1.0 - tf.exp(-tf.maximum(settling, _NEGLIGIBLE))))
-    return tf.where(settling > _NEGLIGIBLE, kept, 1.0)
+    kept = (1.0 - tf.exp(-rivals * settling)) / (rivals * (1.0 - tf.exp(-tf.maximum(settling, tuning.NEGLIGIBLE_PULL))))
+    return tf.where(settling > tuning.NEGLIGIBLE_PULL, kept, 1.0)

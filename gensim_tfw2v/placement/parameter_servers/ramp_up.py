@@ -9,10 +9,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-# One more block may be in flight after each such part of the training: sixteen after a fortieth of it, which leaves
-# them at most 15 times the speed of one. A longer start scores a little better; eight times as long leaves 11.2 times.
-_PARTS = 600
-_LEAST_BLOCKS = 8  # of such a part
+from gensim_tfw2v import tuning
 
 
 class GradualStart:
@@ -38,7 +35,8 @@ class GradualStart:
     ) -> None:
         self._most = most
         self._first = most if share_rows else 1
-        self._blocks_before_another = max(float(_LEAST_BLOCKS), blocks_in_all / (parts or _PARTS))
+        least_blocks = float(tuning.LEAST_BLOCKS_PER_RAMP_UP_PART)
+        self._blocks_before_another = max(least_blocks, blocks_in_all / (parts or tuning.RAMP_UP_PARTS))
         self._done = 0
         self._in_flight = 0
         self._changed = threading.Condition()

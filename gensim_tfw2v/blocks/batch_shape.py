@@ -1,0 +1,139 @@
+"""A vocabulary and a model → how tokens are cut into batches and runs, and which windows they have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Float64Array
+from gensim_tfw2v.blocks.batches import BatchShape, Windows
+
+
+def choose_batch_shape(
+    kept_counts: Float64Array,
+    vector_size: int,
+    window: int,
+    negative: int,
+    skip_gram: bool,
+    tree: bool,
+    batch_tokens: int | None = None,
+    run_tokens: int | None = None,
+    shared_negatives: int | None = None,
+    half_products: bool = False,
+    tiled: bool = False,
+) -> BatchShape:
+    """Return how to cut tokens into batches and runs.
+
+    A batch's gradients are all taken at the same version of the tables, so it must not hold the most frequent word
+    too many times, nor many times over the vocabulary of a small corpus; beyond that, larger is faster until its rows
+    leave the cache. A run is at least as long as the window is wide, so that widening it stays cheap, and what it is
+    compared with fills registers.
+
+    Parameters
+    ----------
+    kept_counts : ndarray
+        How often subsampling is expected to keep each word in an epoch.
+    skip_gram, tree : bool
+        The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
+    batch_tokens, run_tokens, shared_negatives : int, optional
+        The user's own choice.
+    half_products : bool
+        Whether products are of bfloat16 if batches are large enough.
+    tiled : bool
+        Whether the processor multiplies those in tiles.
+    """
+    # A user's own run has negatives in proportion to the usual one's, as has one that a user's own batch cuts short.
+    has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
+    long_in_tiles = tiled and half_products and vector_size >= tuning.LONG_VECTOR and has_room
+    small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
+    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles)
+    if run_tokens is None:
+        tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
+        run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
+    if batch_tokens is None:
+        limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree)
+        least = tuning.LEAST_BATCH_TOKENS
+        if tree:
+            least = tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
+        if negative:
+            least = max(least, run_tokens)
+        batch_tokens = max(least, _power_of_two_below(min(limits)))
+    run_tokens = min(run_tokens, batch_tokens)
+    if shared_negatives is None:
+        targets = run_tokens + (2 * window if skip_gram else 0)
+        wanted = run_tokens * usual_negatives * max(1.0, negative / tuning.USUAL_NEGATIVE)
+        # Filling up rounds to the nearest number of registers.
+        shared_negatives = _fill_registers(targets + max(wanted - tuning.REGISTER_NUMBERS / 2, 1)) - targets
+    return BatchShape(batch_tokens, run_tokens, shared_negatives)
+
+
+def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> tuple[int, float]:
+    """Return the run for a model, a vocabulary, and whether its products are of long vectors and made in tiles."""
+    if small_vocabulary:
+        return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else tuning.SMALL_CBOW_RUN
+    if not skip_gram:
+        return tuning.CBOW_RUN
+    if tree:
+        return tuning.SKIP_GRAM_RUN_BESIDE_TREE
+    return tuning.LONG_VECTOR_RUN_IN_TILES if long_in_tiles else tuning.SKIP_GRAM_RUN
+
+
+def _as_long_as_the_window(tokens: int, window: int) -> int:
+    """Return so many tokens, or more where the window is wider."""
+    return tokens if 2 * window <= tokens else min(_fill_registers(2 * window - 1), tuning.MOST_RUN_TOKENS)
+
+
+def _fill_registers(columns: float) -> int:
+    return tuning.REGISTER_NUMBERS * math.ceil(columns / tuning.REGISTER_NUMBERS)
+
+
+def _batch_limits(
+    kept_counts: Float64Array,
+    vector_size: int,
+    negative: int,
+    skip_gram: bool,
+    tree: bool,
+) -> list[float]:
+    """Return what limits a batch, each in tokens."""
+    tokens = float(kept_counts.sum())
+    limits = [
+        tuning.MOST_BATCH_TOKENS,
+        tuning.MOST_BATCH_NUMBERS / vector_size,
+        tuning.MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
+    ]
+    if negative:
+        words = len(kept_counts)
+        share = _share(words, tuning.WORDS_PER_BATCH_TOKEN, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)
+        limits.append(words / tuning.WORDS_PER_BATCH_TOKEN if skip_gram else share)
+    if tree and skip_gram:
+        limits.append(_share(tokens, tuning.SKIP_GRAM_TREE_BATCHES, tuning.SKIP_GRAM_TREE_TOKENS_PER_ROOT))
+    elif tree:
+        limits.append(_share(tokens, tuning.CBOW_TREE_BATCHES, tuning.CBOW_TREE_TOKENS_PER_ROOT))
+    return limits
+
+
+def _share(size: float, parts: int, by_root: float) -> float:
+    """Return one of so many parts of `size`, or for small sizes so many times its cube root, which is larger there."""
+    return max(size / parts, by_root * float(np.cbrt(size)))
+
+
+def _power_of_two_below(value: float) -> int:
+    return 1 << int(np.log2(max(value, 1.0)))
+
+
+def has_frequent_hits(kept_counts: Float64Array, drawn_shares: Float64Array) -> bool:
+    """Return whether negatives hit their own targets often enough, as in small vocabularies, to be worth masking."""
+    return float(kept_counts @ drawn_shares) > tuning.RARE_HIT_SHARE * float(kept_counts.sum())
+
+
+def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
+    """Return which words are a token's contexts, in a vocabulary of so many, if `shrink` asks for windows as gensim's.
+
+    Runs multiply all words within the window anyway, so that the mean of all draws costs no more than one of them. The
+    tree's pairs are spelt out instead. On small corpora CBOW finds neighbours less well by means.
+    """
+    if not shrink:
+        return Windows.FIXED
+    return Windows.DRAWN if tree or words < tuning.SMALL_VOCABULARY else Windows.MEAN
