@@ -15,7 +15,7 @@ from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from,
 from one_run import is_finite, scores_of
 from reports import MISSING, add_output_arguments, say, start_report
 
-_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "parts", "common_rows",
+_SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "parts", "shared_rows",
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
@@ -39,7 +39,7 @@ class Pipeline:
     slopes: Sequence[float] | None = None
     start_share: float | None = None
     parts: int | None = None
-    common_rows: int | None = None
+    shared_rows: int | None = None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -71,7 +71,7 @@ def measure(job: Job, pipeline: Pipeline) -> dict[str, Any]:
         "in_flight": pipeline.in_flight,
         "block_words": model.block_words,
         "parts": model.sharing.parts,
-        "common_rows": model.sharing.rows,
+        "shared_rows": model.sharing.rows,
         "slopes": None if alone else list(model.placement.slopes),
         "scores": scores_of(model.wv),
         "finite": is_finite(model.wv),
@@ -88,13 +88,13 @@ def train(job: Job, pipeline: Pipeline) -> Any:
         choose_negative_pool,
         choose_sharing,
     )
-    from gensim_tfw2v.placement.choice import Place
+    from gensim_tfw2v.placement.choice import PlacementChoice
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     load_tensorflow()  # with its threads set, before others import it
     from stale_placement import StalePlacement
 
-    from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+    from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
     from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):
@@ -104,13 +104,13 @@ def train(job: Job, pipeline: Pipeline) -> Any:
         block_words = 0
         sharing = NOT_SHARED
 
-        def _place(self, cluster: Any, total_words: int | None) -> Place:
+        def _place(self, cluster: Any, total_words: int | None) -> PlacementChoice:
             words, in_flight = total_words or 0, pipeline.in_flight
             share_rows = can_share_rows(len(self.wv), job.skip_gram, job.hierarchical_softmax)
             self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
             parts, rows = choose_sharing(self.block_words, words, in_flight, share_rows)
-            self.sharing = Sharing(
-                pipeline.parts or parts, rows if pipeline.common_rows is None else pipeline.common_rows
+            self.sharing = RowSharing(
+                pipeline.parts or parts, rows if pipeline.shared_rows is None else pipeline.shared_rows
             )
 
             def make(*model: Any) -> Any:
@@ -118,7 +118,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
                 self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, self.sharing)
                 return self.placement
 
-            return Place(self.block_words, choose_negative_pool(self.block_words), make)
+            return PlacementChoice(self.block_words, choose_negative_pool(self.block_words), make)
 
     model = Stale(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
@@ -133,12 +133,12 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
 def _start(pipeline: Pipeline, blocks_in_all: float, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
-    from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
+    from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 
     joining = pipeline.in_flight - 1
     if pipeline.start_share is None or not joining:
-        return GradualStart(pipeline.in_flight, blocks_in_all, share_rows=share_rows)
-    return GradualStart(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
+        return RampUp(pipeline.in_flight, blocks_in_all, share_rows=share_rows)
+    return RampUp(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
@@ -153,7 +153,7 @@ def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
                 str(run["in_flight"]),
                 f"{run['block_words']:,}",
                 str(run["parts"]),
-                str(run["common_rows"]),
+                str(run["shared_rows"]),
                 slopes,
                 *scores,
                 finite,

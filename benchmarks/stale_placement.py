@@ -19,10 +19,10 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk, prepare
 from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers import codec as wire
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Rivalry
-from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
-from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
+from gensim_tfw2v.placement.parameter_servers import codec
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
+from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.arguments import lookups_for, objective_of
 from gensim_tfw2v.steps.graph import Tables, block_function, private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
@@ -36,10 +36,10 @@ _TABLES = ("inputs", "outputs", "nodes")
 class InFlight:
     """A block that has begun."""
 
-    staged: wire.StagedBlock
+    staged: codec.StagedBlock
     start: Any  # its rows [U, D] as they were then
     own: Any  # the variable that holds them as they are trained
-    rivalry: Rivalry
+    rivalry: ConcurrentUpdates
     turn: ExitStack  # to be closed when its changes have been pushed
     common: Any  # rows as they were when they were last shared
     parts_done: int = 0
@@ -50,11 +50,11 @@ class StalePlacement:
 
     Parameters
     ----------
-    start : GradualStart
+    start : RampUp
         Says how many blocks may be in flight.
     slopes : sequence of float
         As `gensim_tfw2v.tuning.SLOPES`, in whose place they stand.
-    sharing : Sharing
+    sharing : RowSharing
         How often blocks share rows of frequent words while they are trained, and how many of them.
     """
 
@@ -65,9 +65,9 @@ class StalePlacement:
         self,
         settings: StepSettings,
         maker: BlockMaker,
-        start: GradualStart,
+        start: RampUp,
         slopes: Sequence[float],
-        sharing: Sharing,
+        sharing: RowSharing,
     ) -> None:
         self.slopes = slopes
         self._settings = settings
@@ -95,18 +95,18 @@ class StalePlacement:
             self._tables = {number: tf.Variable(values, trainable=False) for number, values in present.items()}
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, np.float32)
-        self._model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
+        self._model = codec.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
 
     def train_chunk(self, work: ChunkWork) -> TrainedChunk:
         """Begin the chunk's block, after parts of others have made room for it; its loss is not measured."""
         while len(self._in_flight) >= self._start.limit():
             self._advance_oldest()
         turn = ExitStack()
-        rivals = turn.enter_context(self._start.block())
+        concurrent_blocks = turn.enter_context(self._start.block())
         self._words += len(work.ids)
-        self._ideal_time += len(work.ids) / rivals
+        self._ideal_time += len(work.ids) / concurrent_blocks
         prepared = prepare(self._maker, work)
-        staged = wire.stage(self._model, prepared, 1, rivals, self._sharing, figures=np.zeros(0))
+        staged = codec.stage(self._model, prepared, 1, concurrent_blocks, self._sharing, figures=np.zeros(0))
         self._in_flight.append(self._begun(staged, turn))
         batches = len(staged.pairs)
         nothing = np.zeros(batches, np.float32)
@@ -114,31 +114,31 @@ class StalePlacement:
             tokens=int(staged.tokens),
             losses=nothing,
             touched_rows=nothing,
-            bounded_rows=nothing,
+            clipped_rows=nothing,
             measured=np.zeros(batches, bool),
             pairs=staged.pairs,
             seconds_preparing=0.0,
             seconds_stepping=0.0,
         )
 
-    def _begun(self, staged: wire.StagedBlock, turn: ExitStack) -> InFlight:
+    def _begun(self, staged: codec.StagedBlock, turn: ExitStack) -> InFlight:
         """Return a block with its rows as they are now."""
         start = self._pull(staged)
-        contested = staged.contested
-        steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), contested.counts)
-        contested = contested._replace(pulls=contested.pulls * steeper)
-        contested = tf.nest.map_structure(tf.convert_to_tensor, contested)
-        rivalry = Rivalry(contested, objective_of(self._settings), self._sharing)
+        hot_rows = staged.hot_rows
+        steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), hot_rows.counts)
+        hot_rows = hot_rows._replace(pulls=hot_rows.pulls * steeper)
+        hot_rows = tf.nest.map_structure(tf.convert_to_tensor, hot_rows)
+        rivalry = ConcurrentUpdates(hot_rows, objective_of(self._settings), self._sharing)
         with tf.device(_DEVICE):
             own = tf.Variable(private_copy(start), trainable=False)
-        return InFlight(staged, start, own, rivalry, turn, common=tf.gather(start, rivalry.common_rows))
+        return InFlight(staged, start, own, rivalry, turn, common=tf.gather(start, rivalry.shared_rows))
 
     def _advance_oldest(self) -> None:
         """Train a part of the block whose last part is longest ago, and push what it has changed."""
         block = self._in_flight.popleft()
         staged, own, rivalry = block.staged, block.own, block.rivalry
-        places = rivalry.common_rows
-        vectors = read_rows(own.handle, rivalry.telling_rows)
+        places = rivalry.shared_rows
+        vectors = read_rows(own.handle, rivalry.probe_rows)
         span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
         with tf.device(_DEVICE):
             arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
@@ -165,7 +165,7 @@ class StalePlacement:
             rows = self._sharing.ids(size, are_nodes=table == len(_TABLES) - 1)
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=part)
 
-    def _push(self, staged: wire.StagedBlock, change: Any) -> None:
+    def _push(self, staged: codec.StagedBlock, change: Any) -> None:
         """Add to the tables what a block has changed its rows [U, D] by."""
         first = 0
         for table, rows in self._rows_of(staged):
@@ -173,12 +173,12 @@ class StalePlacement:
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=of_table)
             first += len(rows)
 
-    def _rows_of(self, staged: wire.StagedBlock) -> list[tuple[int, Any]]:
+    def _rows_of(self, staged: codec.StagedBlock) -> list[tuple[int, Any]]:
         """Return the rows that a block touches of each table, in the order in which the block has them."""
         of_tables = np.split(staged.rows.numbers, np.cumsum(staged.rows.counts[0])[:-1])
         return [(table, of_tables[table]) for table in self._tables]
 
-    def _pull(self, staged: wire.StagedBlock) -> Any:
+    def _pull(self, staged: codec.StagedBlock) -> Any:
         """Return a block's rows [U, D] as they are now."""
         found = [tf.gather(self._tables[table], rows) for table, rows in self._rows_of(staged)]
         return tf.concat(found, 0)
@@ -190,7 +190,7 @@ class StalePlacement:
         for table, variable in self._tables.items():
             np.copyto(getattr(tables, _TABLES[table]), variable.numpy())
 
-    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {}
 
     def report(self, raw_words: int) -> dict[str, Any] | None:

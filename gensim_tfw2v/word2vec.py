@@ -18,9 +18,9 @@ from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, check_arguments, plain_arguments
 from gensim_tfw2v.model.gensim_files import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
 from gensim_tfw2v.model.server_vectors import check_server_vectors
-from gensim_tfw2v.model.table_sync import CurrentModel, check_tables
+from gensim_tfw2v.model.table_sync import TableSync, check_tables
 from gensim_tfw2v.model.training_plan import TrainingPlan
-from gensim_tfw2v.placement.choice import Place
+from gensim_tfw2v.placement.choice import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
 from gensim_tfw2v.tensorboard.model_board import check_log, start_board
 from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
@@ -311,7 +311,7 @@ class TFWord2Vec(TrainingPlan):
         report_delay: float,
         callbacks: Sequence[Any],
         log: TensorBoardLog | None,
-        place: Place,
+        place: PlacementChoice,
     ) -> list[EpochTally]:
         """Return what each epoch trained."""
         tallies: list[EpochTally] = []
@@ -322,7 +322,7 @@ class TFWord2Vec(TrainingPlan):
             cleanup.callback(shown.close)
             source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
             cleanup.callback(source.close)
-            current = CurrentModel(self, place.make(settings, replace(maker, reader=source.reader)))
+            current = TableSync(self, place.make(settings, replace(maker, reader=source.reader)))
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
@@ -336,16 +336,16 @@ class TFWord2Vec(TrainingPlan):
             for epochs in [[epoch] for epoch in range(self.epochs)] if is_looked_at else [range(self.epochs)]:
                 for callback in callbacks:
                     callback.on_epoch_begin(self)
-                placement = current.lent_to_placement()
+                placement = current.push()
                 with closing(train_epochs(map(plan, epochs), source, placement, observers)) as trained:
                     for done, tally in trained:
                         tallies.append(tally)
                         self._count_epoch(done, tally, from_file=corpus_file is not None)
                         self.training_report = current.report(sum(tally.raw_words for tally in tallies))
                         if callbacks:  # they may read the model, and change it
-                            current.take_back()
+                            current.pull()
                         elif done.epoch + 1 < self.epochs:  # after the last it is brought up to date at once
-                            current.keep_if_endangered()
+                            current.back_up()
                 for callback in callbacks:
                     callback.on_epoch_end(self)
         return tallies

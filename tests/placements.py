@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 _running = ExitStack()
@@ -39,7 +39,7 @@ def on_cluster(
     maker: BlockMaker,
     workers: int,
     row_type: str = "float32",
-    sharing: Sharing = NOT_SHARED,
+    sharing: RowSharing = NOT_SHARED,
 ) -> Placement:
     """Return a placement on two servers and two workers."""
     connection = connect(shared_cluster())
@@ -52,7 +52,7 @@ PLACEMENTS: dict[str, MakePlacement] = {
     "cluster": on_cluster,
 }
 SHARING_PLACEMENTS: dict[str, MakePlacement] = {
-    "cluster with shared rows": functools.partial(on_cluster, sharing=Sharing(parts=3, rows=5)),
+    "cluster with shared rows": functools.partial(on_cluster, sharing=RowSharing(parts=3, rows=5)),
 }
 # Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
 ROUNDING_PLACEMENTS: dict[str, MakePlacement] = {

@@ -45,14 +45,14 @@ class ReferenceModel:
     cbow_mean: bool = True
     bound: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
-    bounded_rows: int = 0  # of the last batch
+    clipped_rows: int = 0  # of the last batch
     closest_call: float = np.inf  # how near a node's score has been to where it would, or would not, have counted
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
         self._changes = {name: {} for name in ("inputs", "outputs")}
         self._loss = 0.0
-        self.bounded_rows = 0
+        self.clipped_rows = 0
         hidden = [self._hidden(token, batch, all_words) for token in range(len(batch.words))]
         self._hidden_vectors = hidden
         self._errors = [np.zeros(self.inputs.shape[1]) for _ in batch.words]  # negative gradients of hidden vectors
@@ -165,7 +165,7 @@ class ReferenceModel:
         length = np.linalg.norm(step)
         if length > self.bound:
             step *= self.bound / length
-            self.bounded_rows += 1
+            self.clipped_rows += 1
         if table == "inputs":
             step = step * self.locks[row % len(self.locks)]
         getattr(self, table)[row] += step

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from test_tree import model_of
+from test_huffman_tree import model_of
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
-from gensim_tfw2v.blocks.huffman_paths import Ways
+from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 
@@ -143,7 +143,7 @@ def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_ru
         assert block.candidate_ids.shape == (batches, runs, 3)
 
 
-def way_of(ways: Ways, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
+def way_of(ways: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Return the rows and codes on the way to the word at a place."""
     own = slice(*ways.offsets[ways.words[place] :][:2].tolist())
     return ways.rows[own].tolist(), ways.codes[own].tolist()

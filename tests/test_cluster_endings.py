@@ -21,7 +21,7 @@ from interrupts import freeze, heed_interrupts
 from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
-from gensim_tfw2v.cluster import leases as run_names
+from gensim_tfw2v.cluster import leases
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
@@ -234,7 +234,7 @@ def runs() -> dict[str, Any]:
 
 
 def test_servers_hear_of_a_training_while_a_callback_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gensim_tfw2v.cluster.keepalive.SECONDS_BETWEEN_SIGNS", 0.1)
+    monkeypatch.setattr("gensim_tfw2v.cluster.keepalive.SECONDS_BETWEEN_RENEWALS", 0.1)
     earlier = runs()  # what other tests have left, which is freed in time
 
     class Slow(CallbackAny2Vec):  # type: ignore[misc]
@@ -254,7 +254,7 @@ def test_the_folder_of_a_cluster_in_another_container_is_left_alone(
     (scratch / "pid").symlink_to("pid:[1]")  # as where processes are numbered apart, so that none has that number
     with local_cluster(ps=1, workers=1):
         with monkeypatch.context() as container:
-            container.setattr(run_names, "_PROCESS_NAMESPACE", scratch / "pid")
+            container.setattr(leases, "_PROCESS_NAMESPACE", scratch / "pid")
             container.setattr("gensim_tfw2v.cluster.local.is_running", lambda process: False)
             _remove_left_folders()
         assert list(scratch.glob("tfw2v-cluster-*"))

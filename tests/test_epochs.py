@@ -62,7 +62,7 @@ class Recording:
         self.ended.append((epoch, chunk))
         return NOTHING_TRAINED
 
-    def task_figures(self) -> dict[str, dict[str, float]]:
+    def task_metrics(self) -> dict[str, dict[str, float]]:
         return {}
 
 

@@ -33,8 +33,8 @@ SETTINGS = StepSettings(
     negative=3,
     shared_negatives=4,
     hierarchical_softmax=False,
-    spare_targets=True,
-    update_bound=1.0,
+    mask_accidental_hits=True,
+    max_step=1.0,
 )
 
 
@@ -182,7 +182,7 @@ def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -
     assert outputs is not None
     touched = [len(np.unique(own)) + len(np.unique(met)) for own, met in zip(inputs, outputs, strict=True)]
     np.testing.assert_array_equal(trained.touched_rows, touched)
-    assert trained.bounded_rows.shape == trained.pairs.shape
+    assert trained.clipped_rows.shape == trained.pairs.shape
     assert trained.measured.all()
     assert trained.seconds_preparing > 0
     assert trained.seconds_stepping > 0
@@ -194,12 +194,12 @@ def test_rows_whose_steps_are_shortened_are_counted_in_every_batch(bound: float,
     maker, work = maker_from(0), work_on(0, exact_loss=False)
     maker = replace(maker, windows=Windows.FIXED)
     work.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
-    with closing(LocalPlacement(replace(SETTINGS, update_bound=bound), maker, 1)) as placement:
+    with closing(LocalPlacement(replace(SETTINGS, max_step=bound), maker, 1)) as placement:
         placement.load(random_tables())
         trained = placement.train_chunk(work)
     assert not trained.measured.all()
     assert (trained.touched_rows > 0).all()
-    np.testing.assert_array_equal(trained.bounded_rows, share * trained.touched_rows)
+    np.testing.assert_array_equal(trained.clipped_rows, share * trained.touched_rows)
 
 
 def test_each_batch_takes_its_own_rate(make_placement: Callable[..., Placement]) -> None:

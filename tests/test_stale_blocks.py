@@ -19,8 +19,8 @@ from stale_placement import StalePlacement
 from test_benchmarks import corpus_in, run_command
 from test_placement import SETTINGS, maker_from, random_tables, read, work_on
 
-from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.tuning import SLOPES
 
 BLOCK_WORDS = 50
@@ -59,7 +59,7 @@ def test_one_block_in_flight_leaves_the_vectors_of_training_here(job: Job, mode:
 @pytest.mark.parametrize("mode", ["sg-neg", "sg-hs"])
 def test_rows_that_one_block_shares_with_itself_leave_the_vectors_of_training_here(job: Job, mode: str) -> None:
     job = dataclasses.replace(job, mode=mode)
-    shared = Pipeline(1, BLOCK_WORDS, parts=3, common_rows=4)
+    shared = Pipeline(1, BLOCK_WORDS, parts=3, shared_rows=4)
     assert_same_vectors(train(job, shared), trained_here(job))
 
 
@@ -69,7 +69,7 @@ def test_blocks_in_flight_do_not_know_what_others_have_changed(job: Job) -> None
     assert np.abs(difference).max() > 1e-2
 
 
-class OneOfMany(GradualStart):
+class OneOfMany(RampUp):
     """Tells every block that it is one of four in flight, though it is alone."""
 
     @contextlib.contextmanager
@@ -78,8 +78,8 @@ class OneOfMany(GradualStart):
             yield 4
 
 
-@pytest.mark.parametrize("sharing", [NOT_SHARED, Sharing(parts=3, rows=6)])
-def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: Sharing) -> None:
+@pytest.mark.parametrize("sharing", [NOT_SHARED, RowSharing(parts=3, rows=6)])
+def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: RowSharing) -> None:
     remote = on_cluster(SETTINGS, maker_from(0), 1, sharing=sharing)
     remote._start = OneOfMany(1)
     found = []

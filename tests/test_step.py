@@ -150,8 +150,8 @@ def assert_moves_rows_as_plain_loops_do(
             negative=negative,
             shared_negatives=shape.shared_negatives,
             hierarchical_softmax=tree,
-            spare_targets=True,
-            update_bound=bound,
+            mask_accidental_hits=True,
+            max_step=bound,
             compute_dtype=compute_dtype,
             mean_windows=windows is Windows.MEAN,
         ),
@@ -173,10 +173,10 @@ def assert_moves_rows_as_plain_loops_do(
         locks=locks,
     )
     batches = as_reference_batches(prepared.block, sentences, maker, negative)
-    expected_losses, bounded_rows = [], []
+    expected_losses, clipped_rows = [], []
     for batch in batches:
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
-        bounded_rows.append(expected.bounded_rows)
+        clipped_rows.append(expected.clipped_rows)
     tolerance = TOLERANCES[compute_dtype]
     assume(expected.closest_call > 10 * tolerance)
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
@@ -189,7 +189,7 @@ def assert_moves_rows_as_plain_loops_do(
     np.testing.assert_allclose(found.pairs, pairs if skip_gram else targets, rtol=1e-6)
     np.testing.assert_allclose(found.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
-        np.testing.assert_array_equal(found.bounded_rows, bounded_rows)
+        np.testing.assert_array_equal(found.clipped_rows, clipped_rows)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:

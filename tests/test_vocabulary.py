@@ -16,7 +16,7 @@ from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, 
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.placement.block_size import can_share_rows, choose_block_words, choose_sharing
-from gensim_tfw2v.placement.choice import ClusterOptions, choose_place
+from gensim_tfw2v.placement.choice import ClusterOptions, choose_placement
 from gensim_tfw2v.steps.settings import choose_compute_dtype, choose_max_step_rates
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
@@ -134,7 +134,7 @@ def test_cbow_through_the_tree_alone_has_long_runs_in_which_few_words_stand_twic
 def test_tiles_give_long_vectors_longer_runs_in_skip_gram_alone() -> None:
     def shape(size: int, skip_gram: bool = True, tree: bool = False, tiled: bool = True, **own: int) -> BatchShape:
         counts = even_counts(10**6)
-        return choose_batch_shape(counts, size, 5, 5, skip_gram, tree, half_products=True, tiled=tiled, **own)
+        return choose_batch_shape(counts, size, 5, 5, skip_gram, tree, bfloat16_products=True, tiled=tiled, **own)
 
     usual, long = shape(100), shape(300)
     assert long.run_tokens == 2 * usual.run_tokens
@@ -255,7 +255,7 @@ def test_blocks_of_one_process_are_smaller_and_those_with_ways_down_the_tree_mor
     options = ClusterOptions(timeout=60.0, overlap=None, dtype=None)
 
     def block_words(words: int, chosen: int | None = None) -> int:
-        return choose_place(None, 1, words, 1, chosen, False, tree, options).block_words
+        return choose_placement(None, 1, words, 1, chosen, False, tree, options).block_words
 
     assert block_words(10**9) == expected
     assert block_words(100_000) == 25_000

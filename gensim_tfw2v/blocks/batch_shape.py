@@ -21,7 +21,7 @@ def choose_batch_shape(
     batch_tokens: int | None = None,
     run_tokens: int | None = None,
     shared_negatives: int | None = None,
-    half_products: bool = False,
+    bfloat16_products: bool = False,
     tiled: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
@@ -39,14 +39,14 @@ def choose_batch_shape(
         The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
     batch_tokens, run_tokens, shared_negatives : int, optional
         The user's own choice.
-    half_products : bool
+    bfloat16_products : bool
         Whether products are of bfloat16 if batches are large enough.
     tiled : bool
         Whether the processor multiplies those in tiles.
     """
     # A user's own run has negatives in proportion to the usual one's, as has one that a user's own batch cuts short.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
-    long_in_tiles = tiled and half_products and vector_size >= tuning.LONG_VECTOR and has_room
+    long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
     usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles)
     if run_tokens is None:

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
-from gensim_tfw2v.blocks.huffman_paths import Ways, ways_down_the_tree
+from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.shards import ShardReader
@@ -52,7 +52,7 @@ class Block:
     input_ids: Int32Array  # skip-gram [S, R, B], the run; CBOW [S, R, P], the widened run
     candidate_ids: Int32Array | None  # output rows that a run shares: skip-gram [S, R, P + K], CBOW [S, R, K]
     target_ids: Int32Array | None  # CBOW with negative sampling [S, R, B], output rows of the run's words
-    tree: Ways | None  # hierarchical softmax: down the tree to the words [S, R, P] of the widened run
+    tree: HuffmanPaths | None  # hierarchical softmax: down the tree to the words [S, R, P] of the widened run
     window: int  # widest reach in this block
     tokens: int  # kept tokens
     pairs: Float64Array  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
@@ -97,7 +97,7 @@ class BlockMaker:
             input_ids=run_ids if self.skip_gram else wide_ids,
             candidate_ids=candidates,
             target_ids=None if self.skip_gram or self.negatives is None else run_ids,
-            tree=None if self.tree is None else ways_down_the_tree(wide_ids, self.tree),
+            tree=None if self.tree is None else huffman_paths(wide_ids, self.tree),
             window=window,
             tokens=len(kept),
             pairs=self._pairs(left, right, window).reshape(batches, -1).sum(axis=1, dtype=np.float64),

@@ -42,7 +42,7 @@ class TrainedChunk:
     tokens: int  # kept tokens
     losses: Float32Array  # [S], summed over each batch; 0 where it was not measured
     touched_rows: Float32Array  # [S], rows that took a bounded step
-    bounded_rows: Float32Array  # [S], those whose step was shortened
+    clipped_rows: Float32Array  # [S], those whose step was shortened
     measured: BoolArray  # [S]
     pairs: Float64Array  # [S]
     seconds_preparing: float

@@ -11,7 +11,7 @@ from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 
 
 @dataclass(frozen=True)
-class Ways:
+class HuffmanPaths:
     """The ways to the words of a block.
 
     Of the block's distinct words, number `n` passes ``rows[offsets[n]:offsets[n + 1]]``, and is to be told "no" by
@@ -24,13 +24,13 @@ class Ways:
     offsets: Int32Array  # [distinct words + 1]
 
 
-def ways_down_the_tree(words: Int32Array, tree: HuffmanTree) -> Ways:
+def huffman_paths(words: Int32Array, tree: HuffmanTree) -> HuffmanPaths:
     """Return the ways of words, given by their ids, from the tree's root."""
     distinct, numbers = _numbered(words)
     lengths = tree.path_lengths()[distinct]
     offsets = _offsets(lengths)
     steps = np.arange(offsets[-1], dtype=np.int32) + np.repeat(tree.offsets[distinct] - offsets[:-1], lengths)
-    return Ways(numbers, tree.nodes[steps], tree.codes[steps].astype(np.int32), offsets)
+    return HuffmanPaths(numbers, tree.nodes[steps], tree.codes[steps].astype(np.int32), offsets)
 
 
 def _numbered(ids: Int32Array) -> tuple[Int32Array, Int32Array]:

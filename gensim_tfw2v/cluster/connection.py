@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gensim_tfw2v.cluster import remote_functions as python_ops
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
 from gensim_tfw2v.cluster.task import DESCRIBE
-from gensim_tfw2v.cluster.worker_locks import Turns
+from gensim_tfw2v.cluster.worker_locks import WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.version import __version__
 
@@ -42,7 +42,7 @@ class Connection:
     number: int  # tells a new connection from an older one
     addresses: Addresses
     strategy: Any
-    turns: Turns = field(default_factory=Turns)
+    worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # their placements, until they are closed
 
     @property
@@ -60,10 +60,10 @@ class Connection:
         tf = load_tensorflow()
         try:
             with tf.device(device(job, task)):
-                (found,) = python_ops.call(DESCRIBE, [], [tf.string])
+                (found,) = remote_functions.call(DESCRIBE, [], [tf.string])
             description: dict[str, Any] = json.loads(found.numpy())
         except (tf.errors.OpError, KeyError) as error:
-            if python_ops.is_missing_function(error):
+            if remote_functions.is_missing_function(error):
                 raise ClusterError(
                     f"{job} {task} at {self.addresses[job][task]} was not started by `tfw2v server`; start it "
                     "so, or call gensim_tfw2v.register_task_functions() in it before its "
@@ -113,7 +113,7 @@ class Connection:
         # Without a task's answer TensorFlow would wait here, and a call under way on another worker would fail.
         if silent_of(self.tasks(*JOBS)):
             return False
-        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
             if alone:  # TensorFlow's own ClusterCoordinator does this when a worker comes back
                 context.context().update_server_def(context.context()._server_def)
             return alone
@@ -127,9 +127,9 @@ class Connection:
         so_far = f"this process is connected to the workers {', '.join(self.addresses['worker'])}"
         if self.trainings:
             raise ClusterError(f"{so_far}, where a training is going on; let it end before you use another cluster")
-        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
             if not alone:
-                late = [f"worker {worker} at {self.addresses['worker'][worker]}" for worker in self.turns.busy()]
+                late = [f"worker {worker} at {self.addresses['worker'][worker]}" for worker in self.worker_locks.busy()]
                 raise ClusterError(
                     f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, or "
                     "have it go on, before you use another cluster"
@@ -145,7 +145,7 @@ class Connection:
         alone_here = copy.deepcopy(context.context()._server_def)
         for job in [job for job in alone_here.cluster.job if job.name in JOBS]:
             alone_here.cluster.job.remove(job)
-        with self.turns.alone(_LAST_CALLS_SECONDS) as alone:
+        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
             if alone:
                 context.context().update_server_def(alone_here)
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
-SECONDS_BETWEEN_SIGNS = 60.0
+SECONDS_BETWEEN_RENEWALS = 60.0
 
 
-class SignsOfLife:
+class Keepalive:
     """Signs that `give` gives in a thread of its own, until `end` is called."""
 
     def __init__(self, give: Callable[[], None]) -> None:
@@ -24,7 +24,7 @@ class SignsOfLife:
 
 
 def _repeat(give: Callable[[], None], ended: threading.Event) -> None:
-    while not ended.wait(SECONDS_BETWEEN_SIGNS):
+    while not ended.wait(SECONDS_BETWEEN_RENEWALS):
         try:
             give()
         except Exception as error:  # a server that is lost is reported by whoever needs its rows

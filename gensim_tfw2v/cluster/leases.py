@@ -15,13 +15,13 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PROCESS_NAMESPACE = Path("/proc/self/ns/pid")
 
 
-def run_name(number: int) -> str:
+def lease_name(number: int) -> str:
     """Return the name of this process's run of that number, which no other process ever has."""
     process = os.getpid()
     return f"{platform.node()}/{machine_name()}/{process}/{_token(process)}/{number}"
 
 
-def has_died(run: str) -> bool:
+def owner_has_died(run: str) -> bool:
     """Return whether the process that a run is named after is known to be gone: it was where this one is."""
     _, machine, process, _, _ = run.rsplit("/", 4)
     return machine == machine_name() and not is_running(int(process))

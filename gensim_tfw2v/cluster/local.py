@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, is_running
 from gensim_tfw2v.cluster.leases import machine_name
 from gensim_tfw2v.cluster.specification import Addresses
-from gensim_tfw2v.cluster.watchdog import killed_after
+from gensim_tfw2v.cluster.watchdog import kill_after
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 
 _START_SECONDS = 120.0
@@ -115,7 +115,7 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
         finally:
             cluster.kill_silent()
             running = [process.pid for process in cluster.processes.values() if process.poll() is None]
-            with killed_after(_LETTING_GO_SECONDS, running):  # a task may stop after it has answered
+            with kill_after(_LETTING_GO_SECONDS, running):  # a task may stop after it has answered
                 disconnect(cluster.addresses)
             cluster.stop()
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 
 @contextlib.contextmanager
-def killed_after(seconds: float, processes: Iterable[int]) -> Iterator[None]:
+def kill_after(seconds: float, processes: Iterable[int]) -> Iterator[None]:
     """Have processes killed if the block lasts longer: those that it may wait for without an end."""
     watch = [sys.executable, "-I", "-S", __file__, str(seconds), *map(str, processes)]
     quiet = subprocess.DEVNULL

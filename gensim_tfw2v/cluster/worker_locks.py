@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 
 
-class Turns:
-    """Turns at the workers of a cluster, for all trainings of this process.
+class WorkerLocks:
+    """Locks on the workers of a cluster, for all trainings of this process.
 
     TensorFlow's servers can hang when two calls of functions that reach over several tasks run on one worker. A call
     on a worker that is stopped may outlast its training; who comes next has to wait for its end.
@@ -30,7 +30,7 @@ class Turns:
             return sorted(self._busy)
 
     @contextlib.contextmanager
-    def at(self, worker: int) -> Iterator[None]:
+    def hold(self, worker: int) -> Iterator[None]:
         """Have a worker to oneself, once that is possible."""
         with self._changed:
             self._changed.wait_for(lambda: worker not in self._busy and not self._closed)
@@ -43,7 +43,7 @@ class Turns:
                 self._changed.notify_all()
 
     @contextlib.contextmanager
-    def alone(self, seconds: float) -> Iterator[bool]:
+    def hold_all(self, seconds: float) -> Iterator[bool]:
         """Have all workers to oneself; yields False if the calls that run do not end in time."""
         with self._changed:
             mine = not self._closed

@@ -53,7 +53,7 @@ def check_tables(model: Any) -> None:
         raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
 
 
-class CurrentModel:
+class TableSync:
     """Knows who has the current vectors, the model or the placement, and moves them when the other needs them."""
 
     def __init__(self, model: Any, placement: Placement) -> None:
@@ -62,7 +62,7 @@ class CurrentModel:
         self._words = len(model.wv)
         self._lent = False
 
-    def lent_to_placement(self) -> Placement:
+    def push(self) -> Placement:
         """Return the placement, in possession of the current vectors."""
         if not self._lent:
             if len(self._model.wv) != self._words:
@@ -87,14 +87,14 @@ class CurrentModel:
             self._placement.read_into(tables)
         return tables
 
-    def take_back(self) -> None:
+    def pull(self) -> None:
         """Bring the model up to date."""
         if self._lent:
             self._placement.read_into(tables_of(self._model))
             self._model._clear_post_train()
             self._lent = False
 
-    def keep_if_endangered(self) -> None:
+    def back_up(self) -> None:
         """Copy the vectors into the model if the placement may lose them; the placement may go on training them."""
         if self._placement.can_fail:
             self._placement.read_into(tables_of(self._model))
@@ -107,6 +107,6 @@ class CurrentModel:
         """Bring the model up to date, unless the placement has lost the vectors, and free the placement."""
         try:
             if not self._placement.has_failed:
-                self.take_back()
+                self.pull()
         finally:
             self._placement.close()

@@ -14,7 +14,7 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, ke
 from gensim_tfw2v.model.corpus_reading import CorpusReading
 from gensim_tfw2v.model.gensim_files import UNSET_BATCH_WORDS
 from gensim_tfw2v.placement.block_size import can_share_rows
-from gensim_tfw2v.placement.choice import ClusterOptions, Place, choose_place
+from gensim_tfw2v.placement.choice import ClusterOptions, PlacementChoice, choose_placement
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
 from gensim_tfw2v.training.epochs import EpochPlan
@@ -40,16 +40,16 @@ class TrainingPlan(CorpusReading):
     cluster_overlap: bool | None
     cluster_dtype: str | None
 
-    def _place(self, cluster: Any, total_words: int | None) -> Place:
+    def _place(self, cluster: Any, total_words: int | None) -> PlacementChoice:
         """Return where training is to run, and on blocks of which size."""
         chosen = None if self.batch_words == UNSET_BATCH_WORDS else self.batch_words
         words = int(total_words or self.corpus_total_words or 0)
         options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
         tree = bool(self.hs)
         share_rows = can_share_rows(len(self.wv), bool(self.sg), tree)
-        return choose_place(cluster, self.workers, words, self.epochs, chosen, share_rows, tree, options)
+        return choose_placement(cluster, self.workers, words, self.epochs, chosen, share_rows, tree, options)
 
-    def _step_and_blocks(self, place: Place) -> tuple[StepSettings, BlockMaker]:
+    def _step_and_blocks(self, place: PlacementChoice) -> tuple[StepSettings, BlockMaker]:
         """Return what steps are to do and how blocks are made; what both depend on is worked out once."""
         keep = keep_probabilities(self.wv, self.sample)
         kept = kept_counts(word_counts(self.wv), keep)
@@ -66,12 +66,12 @@ class TrainingPlan(CorpusReading):
             self.batch_tokens,
             self.run_tokens,
             self.shared_negatives,
-            half_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
+            bfloat16_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
             tiled=multiplies_tiles(),
         )
-        bound_rates = self.update_bound
-        if bound_rates is None:
-            bound_rates = choose_max_step_rates(bool(self.sg), self.negative)
+        max_step_rates = self.update_bound
+        if max_step_rates is None:
+            max_step_rates = choose_max_step_rates(bool(self.sg), self.negative)
         settings = StepSettings(
             skip_gram=bool(self.sg),
             mean_context=bool(self.cbow_mean),
@@ -80,9 +80,9 @@ class TrainingPlan(CorpusReading):
             negative=self.negative,
             shared_negatives=shape.shared_negatives,
             hierarchical_softmax=bool(self.hs),
-            spare_targets=negatives is not None and has_frequent_hits(kept, negatives.shares()),
-            update_bound=self.alpha * bound_rates,
-            bound_rates=bound_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
+            mask_accidental_hits=negatives is not None and has_frequent_hits(kept, negatives.shares()),
+            max_step=self.alpha * max_step_rates,
+            max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
             compute_dtype=self.compute_dtype
             or choose_compute_dtype(shape.batch_tokens, self.vector_size, fast_bfloat16),
             mean_windows=windows is Windows.MEAN,

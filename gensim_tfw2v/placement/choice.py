@@ -16,7 +16,7 @@ from gensim_tfw2v.placement.block_size import (
     most_local_block_words,
 )
 from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -31,7 +31,7 @@ class ClusterOptions:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlacementChoice:
     """Where training is to run."""
 
     block_words: int
@@ -40,7 +40,7 @@ class Place:
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
 
 
-def choose_place(
+def choose_placement(
     cluster: Any,
     workers: int,
     total_words: int,
@@ -49,7 +49,7 @@ def choose_place(
     share_rows: bool,
     tree: bool,
     options: ClusterOptions,
-) -> Place:
+) -> PlacementChoice:
     """Return this process for `cluster` None, or else the cluster, to which it connects.
 
     Parameters
@@ -71,7 +71,7 @@ def choose_place(
     if cluster is None:
         threads = min(workers, usable_cores())
         block_words = choose_block_words(total_words, threads, batch_words, most_words=most_local_block_words(tree))
-        return Place(block_words, None, _local(workers))
+        return PlacementChoice(block_words, None, _local(workers))
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster)
@@ -87,7 +87,7 @@ def choose_place(
     if overlap and not in_turn:  # a block that is pulled while another is trained lacks that one's changes
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
-    sharing = Sharing(*choose_sharing(block_words, total_words, concurrency, share_rows))
+    sharing = RowSharing(*choose_sharing(block_words, total_words, concurrency, share_rows))
     # What blocks in flight do not know of each other is far more than rounding; one after the other, they can be exact.
     row_type = options.dtype or ("float32" if in_turn else "bfloat16")
 
@@ -100,7 +100,7 @@ def choose_place(
         )
 
     pool = choose_negative_pool(block_words)
-    return Place(block_words, pool, make, connection.addresses)
+    return PlacementChoice(block_words, pool, make, connection.addresses)
 
 
 def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:

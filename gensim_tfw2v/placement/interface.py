@@ -21,18 +21,18 @@ class ModelTables:
 
 
 @dataclass(frozen=True)
-class BlockFigures:
+class BatchMetrics:
     """What came of each batch of a block."""
 
     losses: Float32Array  # [S], summed over the pairs of measured batches; 0 for others
     touched_rows: Float32Array  # [S], rows that took a bounded step
-    bounded_rows: Float32Array  # [S], those whose step was shortened
+    clipped_rows: Float32Array  # [S], those whose step was shortened
 
 
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_chunk` is called from as many threads at once as `concurrency` says, and meanwhile `task_figures`, `report`,
+    `train_chunk` is called from as many threads at once as `concurrency` says, and meanwhile `task_metrics`, `report`,
     and `read_into` by those who can do with rows of different moments; the other methods only while no chunk is being
     trained.
     """
@@ -56,7 +56,7 @@ class Placement(Protocol):
     def read_into(self, tables: ModelTables) -> None:
         """Write the current values into these arrays."""
 
-    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         """Return what each task of a cluster has done and used so far, nothing where there are no tasks."""
         ...
 

@@ -13,7 +13,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
-from gensim_tfw2v.placement.interface import BlockFigures, ModelTables
+from gensim_tfw2v.placement.interface import BatchMetrics, ModelTables
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -67,14 +67,14 @@ class LocalPlacement:
             tokens=prepared.block.tokens,
             losses=figures.losses,
             touched_rows=figures.touched_rows,
-            bounded_rows=figures.bounded_rows,
+            clipped_rows=figures.clipped_rows,
             measured=prepared.measured,
             pairs=prepared.block.pairs,
             seconds_preparing=made - began,
             seconds_stepping=time.perf_counter() - made,
         )
 
-    def train_prepared(self, prepared: PreparedBlock) -> BlockFigures:
+    def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
         """Train a block's batches and return their figures."""
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
@@ -90,7 +90,7 @@ class LocalPlacement:
                 ),
             )
             figures = self._train_block(*arguments)
-        return BlockFigures(*(np.asarray(figure.numpy()) for figure in figures))
+        return BatchMetrics(*(np.asarray(figure.numpy()) for figure in figures))
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():
@@ -98,7 +98,7 @@ class LocalPlacement:
                 with self._tf.device(_DEVICE):
                     np.copyto(part, self._steps.read_rows(self._variables[name].handle, rows).numpy())
 
-    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {}
 
     def report(self, raw_words: int) -> dict[str, Any] | None:

@@ -11,10 +11,10 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
-from gensim_tfw2v.blocks.huffman_paths import Ways
+from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.graph import WAYS, BlockTensors, Lookups, Objective, Rates, as_rows, block_function
-from gensim_tfw2v.steps.graph import Ways as WayTensors
+from gensim_tfw2v.steps.graph import HUFFMAN_PATHS, BlockTensors, Lookups, Objective, Rates, as_rows, block_function
+from gensim_tfw2v.steps.graph import HuffmanPaths as HuffmanPathTensors
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -26,8 +26,8 @@ def objective_of(settings: StepSettings) -> Objective:
         hierarchical_softmax=settings.hierarchical_softmax,
         mean_context=settings.mean_context,
         lookup_weights=settings.window <= tuning.LOOKUP_WINDOW,
-        spare_targets=settings.negative > 0 and settings.spare_targets,
-        half_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
+        mask_accidental_hits=settings.negative > 0 and settings.mask_accidental_hits,
+        bfloat16_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
     )
 
 
@@ -45,7 +45,7 @@ def block_tensors(block: Block) -> BlockTensors:
         inputs=block.input_ids,
         candidates=_or_empty(block.candidate_ids),
         targets=_or_empty(block.target_ids),
-        tree=_way_tensors(block.tree),
+        tree=_huffman_path_tensors(block.tree),
         window=np.int32(block.window),
     )
 
@@ -54,23 +54,24 @@ def _or_empty(ids: Int32Array | None) -> Int32Array:
     return np.zeros((0, 0, 0), np.int32) if ids is None else ids
 
 
-def _way_tensors(ways: Ways | None) -> WayTensors:
+def _huffman_path_tensors(ways: HuffmanPaths | None) -> HuffmanPathTensors:
     if ways is None:
-        return WayTensors(*(np.zeros([0] * spec.shape.rank, np.int32) for spec in WAYS))
-    return WayTensors(ways.words, ways.rows, ways.codes, ways.offsets)
+        return HuffmanPathTensors(*(np.zeros([0] * spec.shape.rank, np.int32) for spec in HUFFMAN_PATHS))
+    return HuffmanPathTensors(ways.words, ways.rows, ways.codes, ways.offsets)
 
 
-def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, busy_nodes: int) -> Rates:
+def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, hot_nodes: int) -> Rates:
     """Return what scales the steps of one block."""
+    fastest = np.max(prepared.learning_rates, initial=0)
     return Rates(
         learning_rates=prepared.learning_rates,
-        bound=np.float32(max(settings.update_bound, settings.bound_rates * np.max(prepared.learning_rates, initial=0))),
+        max_step=np.float32(max(settings.max_step, settings.max_step_rates * fastest)),
         lock_factors=lock_factors,
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),
         measured=prepared.measured,
         radius_chance=np.float32(_radius_chance(settings)),
-        busy_nodes=np.int32(busy_nodes),
+        hot_nodes=np.int32(hot_nodes),
     )
 
 

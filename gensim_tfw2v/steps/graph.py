@@ -31,12 +31,12 @@ class Objective:
     hierarchical_softmax: bool
     mean_context: bool  # CBOW averages its contexts, or sums them
     lookup_weights: bool  # pair weights from a table made for (left, right, place), not computed
-    spare_targets: bool  # negatives are likely to hit their own targets and must be masked
-    half_products: bool = False  # products are of bfloat16 numbers; all else, the tables above all, is of float32
+    mask_accidental_hits: bool  # negatives are likely to hit their own targets and must be masked
+    bfloat16_products: bool = False  # products are of bfloat16 numbers; all else, the tables above all, is of float32
 
 
-class Ways(NamedTuple):
-    """The tensors of `gensim_tfw2v.blocks.huffman_paths.Ways`."""
+class HuffmanPaths(NamedTuple):
+    """The tensors of `gensim_tfw2v.blocks.huffman_paths.HuffmanPaths`."""
 
     words: tf.Tensor
     rows: tf.Tensor
@@ -52,7 +52,7 @@ class BlockTensors(NamedTuple):
     inputs: tf.Tensor
     candidates: tf.Tensor
     targets: tf.Tensor
-    tree: Ways
+    tree: HuffmanPaths
     window: tf.Tensor
 
 
@@ -68,13 +68,13 @@ class Rates(NamedTuple):
     """What scales the steps."""
 
     learning_rates: tf.Tensor  # [S]
-    bound: tf.Tensor  # longest step of a row in a batch
+    max_step: tf.Tensor  # longest step of a row in a batch
     lock_factors: tf.Tensor  # gensim's vectors_lockf: input row r moves by factor[r % size]
     negative: tf.Tensor  # draws owed to each pair
     shared_negatives: tf.Tensor  # K
     measured: tf.Tensor  # [S] bool: batches whose loss is wanted
     radius_chance: tf.Tensor  # of each radius of a token's window but the widest; 0 if the block has drawn one
-    busy_nodes: tf.Tensor  # the table's last nodes, which steps side by side would wait for each other at
+    hot_nodes: tf.Tensor  # the table's last nodes, which steps side by side would wait for each other at
 
 
 class Figures(NamedTuple):
@@ -82,7 +82,7 @@ class Figures(NamedTuple):
 
     losses: tf.Tensor  # [S], summed over the pairs of measured batches; 0 for others
     touched_rows: tf.Tensor  # [S], rows that took a bounded step
-    bounded_rows: tf.Tensor  # [S], those whose step was shortened
+    clipped_rows: tf.Tensor  # [S], those whose step was shortened
 
 
 class Lookups(NamedTuple):
@@ -125,11 +125,11 @@ def _float(rank: int) -> tf.TensorSpec:
     return tf.TensorSpec([None] * rank, tf.float32)
 
 
-WAYS = Ways(_int(3), _int(1), _int(1), _int(1))
+HUFFMAN_PATHS = HuffmanPaths(_int(3), _int(1), _int(1), _int(1))
 _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), WAYS, _int(0)),
+    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
     Lookups(_float(2), _float(2), _float(2)),
     _int(1),
@@ -147,7 +147,7 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
         first, end = tf.unstack(span, num=2)
         batches = end - first
         of_block = _BlockGraph(objective, Tables(*map(_memory, tables)), block, rates, lookups)
-        codes = _window_codes(block, span)
+        codes = _window_rows(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
             number = batch - first
@@ -163,7 +163,7 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
 
 
-def _window_codes(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
+def _window_rows(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
     """Return the row of look-up tables for each token's window and place in its run [n, R, B], of a span's batches."""
     left, right = (reach[span[0] : span[1]] for reach in (block.left, block.right))
     run_tokens = tf.shape(left)[-1]
@@ -209,7 +209,7 @@ class _Step:
             if contexts is None:
                 self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
             else:
-                pace = self._pace(self.rates.lock_factors)
+                pace = self._step_limits(self.rates.lock_factors)
                 self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **pace))
         moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
         return Figures(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
@@ -227,7 +227,7 @@ class _Step:
             passed=ways.rows,
             codes=ways.codes,
             offsets=ways.offsets,
-            busy=self.rates.busy_nodes,
+            busy=self.rates.hot_nodes,
             every_context=self.objective.skip_gram,
             rate=self.learning_rate,
             farthest=maths.FARTHEST_NODE_SCORE,
@@ -245,7 +245,7 @@ class _Step:
     def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
         """Move the output rows of skip-gram's candidates, and return the gradients of `hidden` [R, B, D]."""
         weights, codes = self._pair_weights()
-        if self.objective.half_products:
+        if self.objective.bfloat16_products:
             return self._multiply_candidates(hidden, tf.gather(weights, codes))
         return self._tell(
             operations().tfw2v_meet_candidates,
@@ -265,10 +265,10 @@ class _Step:
             right=self.block.right,
             batch=self.batch.number,
             negative=self.rates.negative,
-            spare=self.objective.spare_targets,
+            spare=self.objective.mask_accidental_hits,
             measured=self.measured,
             **told,
-            **self._pace(tf.zeros([0])),
+            **self._step_limits(tf.zeros([0])),
         )
         self.moved.append(moved)
         self.losses.append(loss)
@@ -280,8 +280,8 @@ class _Step:
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
         labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], shared)
-        if self.objective.spare_targets:
-            weights = maths.spare_contexts(weights, self.batch.of(self.block.candidates), shared, negative)
+        if self.objective.mask_accidental_hits:
+            weights = maths.without_accidental_hits(weights, self.batch.of(self.block.candidates), shared, negative)
         self._measure(lambda: maths.sampling_loss(score, labels, weights))
         pull = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
         self._move(self.memory.outputs, self.block.candidates, maths.back_to_columns(pull, hidden), tf.zeros([0]))
@@ -293,7 +293,7 @@ class _Step:
             return self.lookups.weights, self.codes
         mask = maths.window_mask(*self._windows())
         weights = maths.skip_gram_weights(mask, self.rates.shared_negatives, self.rates.negative)
-        return as_rows(weights), self._codes_in_order()
+        return as_rows(weights), self._window_rows_in_order()
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add the losses [R, B] of tokens to the batch's, if it is one whose loss is wanted."""
@@ -307,12 +307,12 @@ class _Step:
         """Move each row that the batch touched by one bounded step."""
         self.moved.append(
             operations().tfw2v_move_rows(
-                table=table, ids=ids, batch=self.batch.number, gradients=gradients, **self._pace(factors)
+                table=table, ids=ids, batch=self.batch.number, gradients=gradients, **self._step_limits(factors)
             )
         )
 
-    def _pace(self, factors: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"rate": self.learning_rate, "bound": self.rates.bound, "factors": factors}
+    def _step_limits(self, factors: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"rate": self.learning_rate, "bound": self.rates.max_step, "factors": factors}
 
     def _contexts(self) -> _Contexts:
         """Return what CBOW's mixtures are made of."""
@@ -321,7 +321,7 @@ class _Step:
         else:
             windows = self._windows()
             mask, shares = (as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
-            codes = self._codes_in_order()
+            codes = self._window_rows_in_order()
         forward, backward = maths.mixing_weights(mask, shares, self.objective.mean_context)
         places: dict[str, Any] = {
             "table": self.memory.inputs,
@@ -333,7 +333,7 @@ class _Step:
         }
         return _Contexts(places | {"weights": forward}, places | {"weights": backward})
 
-    def _codes_in_order(self) -> tf.Tensor:
+    def _window_rows_in_order(self) -> tf.Tensor:
         """Return the row of each token [R, B] in a table that has one for each."""
         return tf.reshape(tf.range(tf.size(self.codes)), tf.shape(self.codes))
 
@@ -345,7 +345,7 @@ class _Step:
     @property
     def _product_type(self) -> tf.DType:
         """The numbers that products are of."""
-        return tf.bfloat16 if self.objective.half_products else tf.float32
+        return tf.bfloat16 if self.objective.bfloat16_products else tf.float32
 
 
 class _Contexts(NamedTuple):

@@ -118,7 +118,9 @@ def skip_gram_weights(mask: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -
     return tf.concat([mask, tf.repeat(weight, shared, axis=-1)], -1)
 
 
-def spare_contexts(weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
+def without_accidental_hits(
+    weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
+) -> tf.Tensor:
     """Return skip-gram's N without the draws that hit the very word they are drawn against, as gensim skips them.
 
     `candidates` [R, P + K] are numbers of any kind, the same for the same word.

@@ -18,9 +18,9 @@ class StepSettings:
     negative: int  # 0: no negative sampling
     shared_negatives: int
     hierarchical_softmax: bool
-    spare_targets: bool
-    update_bound: float  # longest step of a row in a batch
-    bound_rates: float = 0.0  # or so many times the learning rate, where that is longer
+    mask_accidental_hits: bool
+    max_step: float  # longest step of a row in a batch
+    max_step_rates: float = 0.0  # or so many times the learning rate, where that is longer
     compute_dtype: str = "float32"  # TensorFlow's name for the numbers that products are of
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
 

@@ -21,7 +21,7 @@ class Counts:
     loss: float = 0.0
     measured_pairs: float = 0.0
     touched_rows: int = 0
-    bounded_rows: int = 0
+    clipped_rows: int = 0
     seconds_waiting: float = 0.0
     seconds_preparing: float = 0.0
     seconds_stepping: float = 0.0
@@ -46,7 +46,7 @@ def running_points(progress: EpochProgress, since: Counts) -> dict[str, float]:
         "workers/share_waiting_for_corpus": (counts.seconds_waiting, worked),
         "workers/share_preparing_batches": (counts.seconds_preparing, worked),
         "workers/share_in_steps": (counts.seconds_stepping, worked),
-        "updates/share_of_bounded_rows": (counts.bounded_rows, counts.touched_rows),
+        "updates/share_of_bounded_rows": (counts.clipped_rows, counts.touched_rows),
     }
     points = {tag: above / below for tag, (above, below) in ratios.items() if below}
     return {"learning_rate": progress.learning_rate, **points}

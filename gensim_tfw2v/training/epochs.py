@@ -51,7 +51,7 @@ class EpochTally:
     measured_pairs: float = 0.0
     pairs: float = 0.0
     touched_rows: int = 0  # rows that took a bounded step
-    bounded_rows: int = 0  # those whose step was shortened
+    clipped_rows: int = 0  # those whose step was shortened
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over workers
     seconds_preparing: float = 0.0
     seconds_stepping: float = 0.0
@@ -146,7 +146,7 @@ class _Epoch:
             self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
             self.tally.measured_pairs += float(trained.pairs[measured].sum())
             self.tally.touched_rows += int(trained.touched_rows.sum(dtype="int64"))
-            self.tally.bounded_rows += int(trained.bounded_rows.sum(dtype="int64"))
+            self.tally.clipped_rows += int(trained.clipped_rows.sum(dtype="int64"))
             self.tally.seconds_preparing += trained.seconds_preparing
             self.tally.seconds_stepping += trained.seconds_stepping
 
@@ -168,12 +168,12 @@ class _Epoch:
                 measured_pairs=tally.measured_pairs,
                 pairs=tally.pairs,
                 touched_rows=tally.touched_rows,
-                bounded_rows=tally.bounded_rows,
+                clipped_rows=tally.clipped_rows,
                 workers=self.placement.concurrency,
                 seconds_waiting=tally.seconds_waiting,
                 seconds_preparing=tally.seconds_preparing,
                 seconds_stepping=tally.seconds_stepping,
-                tasks=self.placement.task_figures(),
+                tasks=self.placement.task_metrics(),
             )
 
 

@@ -34,7 +34,7 @@ class EpochProgress:
     measured_pairs: float = 0.0
     pairs: float = 0.0  # all of them, measured or not
     touched_rows: int = 0  # rows that took a bounded step
-    bounded_rows: int = 0  # those whose step was shortened
+    clipped_rows: int = 0  # those whose step was shortened
     workers: int = 1
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over the workers
     seconds_preparing: float = 0.0

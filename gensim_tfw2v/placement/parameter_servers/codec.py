@@ -25,8 +25,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkWork, PreparedBlock
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.shards import ShardReader, Span
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import CONTESTED, Contested, contested_rows
-from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.arguments import block_tensors, rates
 from gensim_tfw2v.steps.graph import SIGNATURE, BlockTensors, Rates
 from gensim_tfw2v.steps.settings import StepSettings
@@ -48,8 +48,8 @@ class StagedBlock(NamedTuple):
     rates: Rates
     run_tokens: Any
     rows: BlockRows
-    contested: Contested
-    common_order: Any  # [T * H], the common rows by shard, as places among those by table
+    hot_rows: HotRows
+    shared_order: Any  # [T * H], the common rows by shard, as places among those by table
     pairs: Any  # [S]
     tokens: Any
     figures: Any  # of the worker
@@ -60,8 +60,8 @@ STAGED_BLOCK = StagedBlock(
     rates=SIGNATURE[2],
     run_tokens=tf.TensorSpec([], tf.int32),
     rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
-    contested=CONTESTED,
-    common_order=tf.TensorSpec([None], tf.int32),
+    hot_rows=HOT_ROWS,
+    shared_order=tf.TensorSpec([None], tf.int32),
     pairs=tf.TensorSpec([None], tf.float64),
     tokens=tf.TensorSpec([], tf.int64),
     figures=tf.TensorSpec([None], tf.float64),
@@ -131,8 +131,8 @@ class Assignment(NamedTuple):
 
     run: int  # whose tables it is for
     shards: int
-    rivals: int
-    sharing: Sharing
+    concurrent_blocks: int
+    sharing: RowSharing
     work: ChunkWork
 
     def to_array(self) -> Int32Array:
@@ -142,7 +142,7 @@ class Assignment(NamedTuple):
         entropy = np.array(work.entropy, np.int64)
         sizes = [len(span), len(entropy), len(work.sentence_lengths)]
         sharing = [self.sharing.parts, self.sharing.rows]
-        head = [self.run, self.shards, self.rivals, *sharing, work.exact_loss, *sizes]
+        head = [self.run, self.shards, self.concurrent_blocks, *sharing, work.exact_loss, *sizes]
         rates = np.array([work.first_rate, work.last_rate])
         wide = [numbers.view(np.int32) for numbers in (rates, span, entropy)]
         parts = [np.array(head, np.int32), *wide, work.sentence_lengths, work.ids]
@@ -151,7 +151,7 @@ class Assignment(NamedTuple):
     @classmethod
     def from_array(cls, numbers: Int32Array) -> Assignment:
         """Return what `to_array` wrote down."""
-        run, shards, rivals, parts, common, exact_loss, spans, entropies, sentences = numbers[:_HEAD].tolist()
+        run, shards, concurrent, parts, common, exact_loss, spans, entropies, sentences = numbers[:_HEAD].tolist()
         sizes = [_HEAD, 2 * 2, 2 * spans, 2 * entropies, sentences]
         _, rates, span, entropy, lengths, ids = np.split(numbers, np.cumsum(sizes))
         first_rate, last_rate = rates.view(np.float64).tolist()
@@ -164,7 +164,7 @@ class Assignment(NamedTuple):
             exact_loss=bool(exact_loss),
             span=Span(*span.view(np.int64).tolist()) if spans else None,
         )
-        return cls(run, shards, rivals, Sharing(parts, common), work)
+        return cls(run, shards, concurrent, RowSharing(parts, common), work)
 
 
 def name_of(data: bytes) -> str:
@@ -173,7 +173,12 @@ def name_of(data: bytes) -> str:
 
 
 def stage(
-    model: WorkerModel, prepared: PreparedBlock | None, shards: int, rivals: int, sharing: Sharing, figures: Any
+    model: WorkerModel,
+    prepared: PreparedBlock | None,
+    shards: int,
+    concurrent_blocks: int,
+    sharing: RowSharing,
+    figures: Any,
 ) -> StagedBlock:
     """Return the prepared block with rows numbered anew, or one without batches if there is nothing to train."""
     if prepared is None:
@@ -205,11 +210,11 @@ def stage(
     ]
     return StagedBlock(
         block=block_tensors(own),
-        rates=rates(model.settings, prepared, locks, busy_nodes=0),  # nobody else is at them
+        rates=rates(model.settings, prepared, locks, hot_nodes=0),  # nobody else is at them
         run_tokens=np.int32(model.settings.run_tokens),
         rows=rows,
-        contested=contested_rows(own, len(rows.numbers), model.settings, rate, rivals, common),
-        common_order=np.argsort(np.concatenate(common)).astype(np.int32),  # the matrix is in the shards' order
+        hot_rows=hot_rows_of(own, len(rows.numbers), model.settings, rate, concurrent_blocks, common),
+        shared_order=np.argsort(np.concatenate(common)).astype(np.int32),  # the matrix is in the shards' order
         pairs=block.pairs,
         tokens=np.int64(block.tokens),
         figures=figures,

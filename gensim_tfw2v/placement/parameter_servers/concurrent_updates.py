@@ -20,21 +20,21 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
-from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.graph import Objective
 from gensim_tfw2v.steps.settings import StepSettings
 
 
-class Contested(NamedTuple):
+class HotRows(NamedTuple):
     """The rows that a block trains most, and common ones, of all its tables one after the other."""
 
     rows: Any  # [K], in the worker's matrix; of a table common rows come first, and then those trained most
     pulls: Any  # [K], η s p of each
     counts: Any  # [3], how many are of inputs, outputs, nodes
-    rivals: Any  # n, blocks that are trained at a time, this one included
+    concurrent_blocks: Any  # n, blocks that are trained at a time, this one included
 
 
-CONTESTED = Contested(
+HOT_ROWS = HotRows(
     tf.TensorSpec([None], tf.int32),
     tf.TensorSpec([None], tf.float32),
     tf.TensorSpec([3], tf.int32),
@@ -42,9 +42,9 @@ CONTESTED = Contested(
 )
 
 
-def contested_rows(
-    block: Block, rows: int, settings: StepSettings, rate: float, rivals: int, common: Sequence[Int32Array]
-) -> Contested:
+def hot_rows_of(
+    block: Block, rows: int, settings: StepSettings, rate: float, concurrent_blocks: int, common: Sequence[Int32Array]
+) -> HotRows:
     """Return which of a worker's rows the block trains most; none if nobody else is at work and none is common.
 
     Parameters
@@ -58,14 +58,14 @@ def contested_rows(
     common : sequence of ndarray
         Of inputs, outputs and nodes the common rows, which come first whatever they are trained.
     """
-    if rivals == 1 and not any(map(len, common)):
-        return Contested(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1))
+    if concurrent_blocks == 1 and not any(map(len, common)):
+        return HotRows(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1))
     found = [
         _most_trained(pairs, rate * slope, first)
         for pairs, slope, first in zip(_pairs_by_row(block, rows, settings), tuning.SLOPES, common, strict=True)
     ]
     numbers, pulls = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    return Contested(numbers, pulls, np.array([len(kept) for kept, _ in found], np.int32), np.float32(rivals))
+    return HotRows(numbers, pulls, np.array([len(kept) for kept, _ in found], np.int32), np.float32(concurrent_blocks))
 
 
 def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Float32Array, Float32Array, Float32Array]:
@@ -106,7 +106,7 @@ def _most_trained(pairs: Float32Array, pull: float, first: Int32Array) -> tuple[
     return trained, pairs[trained] * np.float32(pull)
 
 
-class Rivalry:
+class ConcurrentUpdates:
     """What a block may add, in the graph that trains it.
 
     It is told by vectors, those of the telling rows as they were when the part of the block began that is to be pushed:
@@ -115,23 +115,23 @@ class Rivalry:
 
     Parameters
     ----------
-    sharing : Sharing
+    sharing : RowSharing
         The first rows of each table are pushed after every part of the block.
     """
 
-    def __init__(self, contested: Contested, objective: Objective, sharing: Sharing) -> None:
+    def __init__(self, hot_rows: HotRows, objective: Objective, sharing: RowSharing) -> None:
         used = [True, objective.negative_sampling, objective.hierarchical_softmax]
         self._tables = [table for table, is_used in enumerate(used) if is_used]
         self._sharing = sharing
-        self._rivals = contested.rivals
-        self._pulls = tf.split(contested.pulls, contested.counts, num=3)
-        rows = tf.split(contested.rows, contested.counts, num=3)
+        self._rivals = hot_rows.concurrent_blocks
+        self._pulls = tf.split(hot_rows.pulls, hot_rows.counts, num=3)
+        rows = tf.split(hot_rows.rows, hot_rows.counts, num=3)
         self.rows = [rows[table] for table in self._tables]  # [K] of each table in use
-        self.common_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
-        telling = [tf.concat(_telling(of_table), 0) for of_table in rows]
-        self.telling_rows = tf.concat(telling, 0)  # [S]
-        self._telling_counts = tf.stack([tf.size(of_table) for of_table in telling])
-        self._weights = [tf.concat(_weighted(*_telling(of_table)), 0) for of_table in self._pulls]  # of telling rows
+        self.shared_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
+        telling = [tf.concat(_probes(of_table), 0) for of_table in rows]
+        self.probe_rows = tf.concat(telling, 0)  # [S]
+        self._probe_counts = tf.stack([tf.size(of_table) for of_table in telling])
+        self._weights = [tf.concat(_weighted(*_probes(of_table)), 0) for of_table in self._pulls]  # of telling rows
         self._found = _nothing_found()
 
     def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
@@ -165,7 +165,7 @@ class Rivalry:
 
     def _found_for(self, vectors: tf.Tensor) -> _Found:
         """Return the directions of the telling rows: those that are known, if they may still serve."""
-        of_tables = tf.split(vectors, self._telling_counts, num=3)
+        of_tables = tf.split(vectors, self._probe_counts, num=3)
         squares = tf.stack([_mean_square(*of_table) for of_table in zip(of_tables, self._weights, strict=True)])
         before = self._found
 
@@ -180,7 +180,7 @@ class Rivalry:
         return found
 
 
-def _telling(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _probes(of_table: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return what belongs to the rows of a table that tell directions: of the first all, of the others a sample."""
     return of_table[:tuning.ALL_PROBE_ROWS], of_table[tuning.ALL_PROBE_ROWS::tuning.EVERY_PROBE_ROW]
 
@@ -235,15 +235,16 @@ def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
     )
 
 
-def _kept_of(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, rivals: tf.Tensor) -> tf.Tensor:
+def _kept_of(moves: tf.Tensor, pulls: tf.Tensor, met: _Directions, concurrent_blocks: tf.Tensor) -> tf.Tensor:
     """Return what is kept of the moves [K, D] of rows with pulls [K]."""
-    along_others = _share_kept(pulls[:, None] * met.other_square, rivals)
-    shares = _share_kept(pulls[:, None] * met.squares, rivals) - along_others
+    along_others = _share_kept(pulls[:, None] * met.other_square, concurrent_blocks)
+    shares = _share_kept(pulls[:, None] * met.squares, concurrent_blocks) - along_others
     along = tf.matmul(moves, met.directions) * shares
     return moves * along_others + tf.matmul(along, met.directions, transpose_b=True)
 
 
-def _share_kept(settling: tf.Tensor, rivals: tf.Tensor) -> tf.Tensor:
+def _share_kept(settling: tf.Tensor, concurrent_blocks: tf.Tensor) -> tf.Tensor:
     """Return the share of a change that is kept, for each `a`."""
-    kept = (1.0 - tf.exp(-rivals * settling)) / (rivals * (1.0 - tf.exp(-tf.maximum(settling, tuning.NEGLIGIBLE_PULL))))
+    alone = 1.0 - tf.exp(-tf.maximum(settling, tuning.NEGLIGIBLE_PULL))
+    kept = (1.0 - tf.exp(-concurrent_blocks * settling)) / (concurrent_blocks * alone)
     return tf.where(settling > tuning.NEGLIGIBLE_PULL, kept, 1.0)

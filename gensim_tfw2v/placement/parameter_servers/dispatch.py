@@ -13,12 +13,12 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from typing import Any
 
-from gensim_tfw2v.cluster import remote_functions as python_ops
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, silent_of
 from gensim_tfw2v.placement.parameter_servers.graphs import Handles, Request, Staged, WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, RunMeasurement
+from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.servers import Servers
 from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -71,7 +71,7 @@ class Dispatcher:
         self._failure: ClusterError | None = None  # of all workers, for all that waits for them
         self.servers = Servers(connection, 2 * timeout)
 
-    def begin(self, graphs: WorkerGraphs, run: Run, measurement: RunMeasurement) -> None:
+    def begin(self, graphs: WorkerGraphs, run: Run, measurement: ClusterMetrics) -> None:
         """Use these graphs and tables from now on."""
         self._graphs, self._run, self._measurement = graphs, run, measurement
         if not self._threads:
@@ -155,9 +155,9 @@ class Dispatcher:
                 return
             jobs = [job for job in (staged and staged[0], following) if job is not None]
             try:
-                with self._connection.turns.at(worker):
+                with self._connection.worker_locks.hold(worker):
                     if following is not None and following.request.model != known_model:
-                        self._introduce(worker, following.request.model)
+                        self._register_model(worker, following.request.model)
                         known_model = following.request.model
                     staged = self._advance(worker, staged, following, waited)
                 waited = 0.0
@@ -170,7 +170,7 @@ class Dispatcher:
         """Return the next job, if there is one or may be waited for one, and how long that took."""
         began = time.monotonic()
         while not self._is_over():
-            if self._connection.turns.is_busy(worker):  # with a call of an earlier training
+            if self._connection.worker_locks.is_busy(worker):  # with a call of an earlier training
                 time.sleep(_POLL_SECONDS)
                 continue
             try:
@@ -185,18 +185,18 @@ class Dispatcher:
                 return job, time.monotonic() - began
         return None, time.monotonic() - began
 
-    def _introduce(self, worker: int, model: str) -> None:
+    def _register_model(self, worker: int, model: str) -> None:
         """Tell a worker of the model, which it fetches from the first server."""
-        name = python_ops.local(model)
+        name = remote_functions.local(model)
         with self._tf.device(device("worker", worker)):
-            self._graphs.introduce(name, self._run.model).numpy()
+            self._graphs.register_model(name, self._run.model).numpy()
 
     def _advance(
         self, worker: int, staged: tuple[_Job, Staged] | None, following: _Job | None, waited: float
     ) -> tuple[_Job, Staged] | None:
         """Finish the staged block and stage the following one; return the latter."""
         tf, graphs, handles = self._tf, self._graphs, self._run.handles
-        request = None if following is None else Request(*map(python_ops.local, following.request))
+        request = None if following is None else Request(*map(remote_functions.local, following.request))
         with tf.device(device("worker", worker)):
             if following is not None and not self._overlap:
                 self._hand_in(worker, following, graphs.train(handles, request).numpy(), waited)
@@ -220,9 +220,9 @@ class Dispatcher:
 
     def _recover(self, worker: int, jobs: list[_Job], error: Exception) -> bool:
         """Return whether the worker is of use again, after an error from which it can come back."""
-        if python_ops.is_missing_function(error):
+        if remote_functions.is_missing_function(error):
             error = ClusterError(f"{self._name(worker)} was not started by `tfw2v server`")
-        elif (said := python_ops.said_by_task(error)) == UNKNOWN_MODEL:
+        elif (said := remote_functions.said_by_task(error)) == UNKNOWN_MODEL:
             for job in jobs:
                 self._hand_back(job)
             return True
@@ -283,7 +283,7 @@ class Dispatcher:
     def _can_be_called(self, worker: int) -> bool:
         """Return whether a worker that answers knows this process, to which it is introduced anew if need be."""
         try:
-            with self._connection.turns.at(worker):
+            with self._connection.worker_locks.hold(worker):
                 self._connection.describe("worker", worker)
         except (self._tf.errors.OpError, ClusterError):
             return self._connection.refresh() and self._can_be_called(worker)

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.cluster import remote_functions as python_ops
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, check_for_new_graphs, device
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.parameter_servers.codec import STAGED_BLOCK, BlockRows, StagedBlock
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Rivalry
-from gensim_tfw2v.placement.parameter_servers.shared_rows import Sharing, lowest_common_row
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing, first_shared_row
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL
 from gensim_tfw2v.steps.arguments import pair_lookups
 from gensim_tfw2v.steps.graph import (
@@ -48,7 +48,7 @@ class GraphShape:
     connection: int  # its number: a new one knows none of the old one's functions
     overlap: bool  # workers stage their next block while they finish one
     row_type: str  # of numbers on their way between tasks, as TensorFlow names it
-    sharing: Sharing
+    sharing: RowSharing
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
@@ -101,7 +101,7 @@ REPORT_HEAD = (
 class WorkerGraphs(NamedTuple):
     """Concrete functions: the second without overlap, the others with it."""
 
-    introduce: Any  # (name, handle of a `WorkerModel`'s bytes on the first server) → True
+    register_model: Any  # (name, handle of a `WorkerModel`'s bytes on the first server) → True
     train: Any = None  # (handles, request) → report
     stage: Any = None  # (handles, request) → staged
     finish: Any = None  # (handles, staged) → report
@@ -124,10 +124,10 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
         _spec([2], tf.float64),
     )
 
-    def introduce(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
+    def register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
         with tf.device(device("ps", 0)):
             found = tf.raw_ops.ReadVariableOp(resource=model, dtype=tf.uint8)
-        return python_ops.call(REGISTER_MODEL, [name, found], [tf.bool])[0]
+        return remote_functions.call(REGISTER_MODEL, [name, found], [tf.bool])[0]
 
     def stage(handles: Handles, request: Request) -> Staged:
         return _stage(shape, handles, request)
@@ -145,7 +145,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     def concrete(function: Any, *signature: Any) -> Any:
         return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
-    introduction = concrete(introduce, REQUEST.model, handle)
+    introduction = concrete(register_model, REQUEST.model, handle)
     if not shape.overlap:
         return WorkerGraphs(introduction, train=concrete(train, handles, REQUEST))
     return WorkerGraphs(
@@ -175,7 +175,7 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
 def _make_block(request: Request) -> StagedBlock:
     """Return the block as the worker's Python makes it."""
     specs = tf.nest.flatten(STAGED_BLOCK)
-    found = python_ops.call(MAKE_BLOCK, request, [spec.dtype for spec in specs])
+    found = remote_functions.call(MAKE_BLOCK, request, [spec.dtype for spec in specs])
     for tensor, spec in zip(found, specs, strict=True):
         tensor.set_shape(spec.shape)
     block: StagedBlock = tf.nest.pack_sequence_as(STAGED_BLOCK, found)
@@ -235,7 +235,7 @@ class _Training:
     def __init__(self, shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> None:
         block = staged.block
         self._shape, self._train_block, self._handles, self._staged = shape, train_block, handles, staged
-        self._rivalry = Rivalry(block.contested, shape.objective, shape.sharing)
+        self._rivalry = ConcurrentUpdates(block.hot_rows, shape.objective, shape.sharing)
         self._lookups = pair_lookups(
             shape.objective,
             block.block.window,
@@ -247,8 +247,8 @@ class _Training:
         self._own = _private_variable(staged.start)
         rivalry = self._rivalry
         # As they were when the part began: common rows [T * H, D], and those that tell directions.
-        self._common, self._telling = (
-            tf.gather(staged.start, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+        self._common, self._probes = (
+            tf.gather(staged.start, rows) for rows in (rivalry.shared_rows, rivalry.probe_rows)
         )
 
     def run(self) -> tuple[Figures, tf.Tensor]:
@@ -267,33 +267,33 @@ class _Training:
         block = self._staged.block
         span = tf.stack(self._shape.sharing.span(part, tf.size(block.pairs)))
         tables = Tables(self._own, self._own, self._own)
-        with tf.control_dependencies([self._common, self._telling]):
+        with tf.control_dependencies([self._common, self._probes]):
             figures: Figures = self._train_block(tables, block.block, block.rates, self._lookups, span)
         return figures
 
     def _share(self, trained: Figures) -> None:
         """Push what a part has changed common rows by, and go on with what they have become."""
-        rivalry, order = self._rivalry, self._staged.block.common_order
+        rivalry, order = self._rivalry, self._staged.block.shared_order
         with tf.control_dependencies(list(trained)):
-            moved = read_rows(self._own, rivalry.common_rows) - self._common
-        kept = rivalry.of_part(moved, self._telling)
+            moved = read_rows(self._own, rivalry.shared_rows) - self._common
+        kept = rivalry.of_part(moved, self._probes)
         shared = _add_to_common(self._shape, self._handles, tf.gather(kept, order))
         with tf.control_dependencies([moved]):
-            written = write_rows(self._own, tf.gather(rivalry.common_rows, order), shared)
+            written = write_rows(self._own, tf.gather(rivalry.shared_rows, order), shared)
         with tf.control_dependencies([written]):
-            self._common, self._telling = (
-                read_rows(self._own, rows) for rows in (rivalry.common_rows, rivalry.telling_rows)
+            self._common, self._probes = (
+                read_rows(self._own, rows) for rows in (rivalry.shared_rows, rivalry.probe_rows)
             )
 
     def _end_after(self, trained: Figures) -> tf.Tensor:
         """Return the rows [U, D] as they may have become after the last part, and leave nothing else of them."""
         rivalry, start = self._rivalry, self._staged.start
         with tf.control_dependencies(list(trained)):
-            common = read_rows(self._own, rivalry.common_rows) - self._common
+            common = read_rows(self._own, rivalry.shared_rows) - self._common
             ends = [read_rows(self._own, rows) for rows in rivalry.rows]
         starts = [tf.gather(start, rows) for rows in rivalry.rows]
         moves = [after - before for after, before in zip(ends, starts, strict=True)]
-        kept = rivalry.of_block(moves, common, self._telling)
+        kept = rivalry.of_block(moves, common, self._probes)
         written = [
             write_rows(self._own, rows, before + may_move)
             for rows, before, may_move in zip(rivalry.rows, starts, kept, strict=True)
@@ -317,7 +317,7 @@ def _add_to_common(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf
             for number, shards, updates in zip(tables, handles.tables, of_tables, strict=True):
                 table = shards[shard]
                 size, count = tf.raw_ops.VariableShape(input=table)[0], tf.shape(updates)[0]
-                rows = tf.range(count) + lowest_common_row(size, count, are_nodes=number == _NODES)
+                rows = tf.range(count) + first_shared_row(size, count, are_nodes=number == _NODES)
                 with tf.control_dependencies([add_to_rows(table, rows, updates)]):
                     found.append(read_rows(table, rows, shape.row_type))
             shared.append(tf.concat(found, 0))
@@ -357,7 +357,7 @@ def _push(
             version = tf.constant(0, tf.int64)
             if server == 0:
                 version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
-            (figures,) = python_ops.call(RENEW_LEASE, [messages[server][0]], [tf.float64])
+            (figures,) = remote_functions.call(RENEW_LEASE, [messages[server][0]], [tf.float64])
             figures.set_shape([len(NAMES)])
             counted = []
             if server == 0:

@@ -35,12 +35,12 @@ class BlockReport:
         """Return the report that a worker's graph packed into one tensor."""
         head, rest = numbers[: len(REPORT_HEAD)], numbers[len(REPORT_HEAD) :]
         figures, rest = rest[: servers * len(NAMES)], rest[servers * len(NAMES) :]
-        losses, touched_rows, bounded_rows, measured, pairs = rest.reshape(5, -1)
+        losses, touched_rows, clipped_rows, measured, pairs = rest.reshape(5, -1)
         named = dict(zip(REPORT_HEAD, head.tolist(), strict=True))
         trained = TrainedChunk(
             tokens=int(named["tokens"]),
             losses=losses.astype(np.float32),
-            bounded_rows=bounded_rows.astype(np.float32),
+            clipped_rows=clipped_rows.astype(np.float32),
             measured=measured.astype(bool),
             pairs=pairs,
             touched_rows=touched_rows.astype(np.float32),
@@ -99,7 +99,7 @@ class _Task:
         return self.report() | {"waited_seconds": self.waited_seconds, "staleness": mean_staleness}
 
 
-class RunMeasurement:
+class ClusterMetrics:
     """Adds up block reports; safe to use from several threads.
 
     Parameters

@@ -11,12 +11,12 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.cluster.keepalive import SignsOfLife
+from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, RunMeasurement
-from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
+from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -40,7 +40,7 @@ class ClusterPlacement:
         Blocks of the whole training, about; 0 if not known.
     row_type : str
         TensorFlow's name of the numbers that rows and their changes travel as.
-    sharing : Sharing
+    sharing : RowSharing
         How blocks in flight share the rows that all of them train.
     """
 
@@ -55,25 +55,25 @@ class ClusterPlacement:
         timeout: float,
         blocks_in_all: float = 0.0,
         row_type: str = "float32",
-        sharing: Sharing = NOT_SHARED,
+        sharing: RowSharing = NOT_SHARED,
     ) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
 
         self.concurrency = concurrency
-        self.measurement: RunMeasurement | None = None
+        self.measurement: ClusterMetrics | None = None
         self._connection = connection
         self._settings = settings
         self._maker = maker
         self._tables: Any = None
         self._store: ServerStore | None = None  # of tables that are on the servers before and after training
-        self._signs: SignsOfLife | None = None  # of other tables
+        self._signs: Keepalive | None = None  # of other tables
         self._is_loading = self._is_closed = False
         self._remote: Any = None
         self._vector_size = self._fewest_rows = 0
         self._row_type = row_type
         self._sharing = sharing
-        self._start = GradualStart(concurrency, blocks_in_all, share_rows=sharing.parts > 1)
+        self._start = RampUp(concurrency, blocks_in_all, share_rows=sharing.parts > 1)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
         connection.trainings.add(self)
@@ -93,7 +93,7 @@ class ClusterPlacement:
 
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
-        from gensim_tfw2v.placement.parameter_servers import codec as wire
+        from gensim_tfw2v.placement.parameter_servers import codec
 
         if self._tables is None:
             self._tables = self._tables_for(tables)
@@ -103,8 +103,8 @@ class ClusterPlacement:
             there.load(name, values)
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
-        model = wire.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
-        return wire.name_of(model), there.keep("model", np.frombuffer(model, np.uint8))
+        model = codec.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
+        return codec.name_of(model), there.keep("model", np.frombuffer(model, np.uint8))
 
     def _tables_for(self, tables: ModelTables) -> ServerTables:
         """Return the tables on the servers: those that are there already, or new ones."""
@@ -120,7 +120,7 @@ class ClusterPlacement:
         if self._is_closed:  # after an interrupt, which this thread has outlived
             made.leave_behind()
         else:
-            self._signs = SignsOfLife(made.touch)
+            self._signs = Keepalive(made.touch)
         return made
 
     def _prepare(self, model_name: str, model: Any) -> None:
@@ -146,7 +146,7 @@ class ClusterPlacement:
         if self.measurement is None:
             vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
             times, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
-            self.measurement = RunMeasurement(self._connection.workers, servers, vector_bytes, times, rows)
+            self.measurement = ClusterMetrics(self._connection.workers, servers, vector_bytes, times, rows)
         self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
         self._remote = (key_of(self._tables.name), model_name)
 
@@ -169,7 +169,7 @@ class ClusterPlacement:
 
         self._dispatcher.servers.ask(read)
 
-    def task_figures(self) -> Mapping[str, Mapping[str, float]]:
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self.measurement is None else self.measurement.tasks()
 
     def report(self, raw_words: int) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gensim_tfw2v import tuning
 
 
-class GradualStart:
+class RampUp:
     """Lets one block be in flight, another one for every few that are done, and in the end as many as there may be.
 
     What is in flight was computed without what is in flight beside it. At first nearly all that can be learnt is in

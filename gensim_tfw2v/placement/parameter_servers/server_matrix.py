@@ -13,7 +13,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.keepalive import SignsOfLife
+from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class _Held:
 
     tables: Any
     connection: int  # its number
-    signs: SignsOfLife
+    signs: Keepalive
 
 
 class ServerStore:
@@ -63,7 +63,7 @@ class ServerStore:
             tables.make(name, *self.shape)
             if seed is not None:
                 tables.fill_randomly(name, seed)
-        signs = SignsOfLife(tables.touch)
+        signs = Keepalive(tables.touch)
         weakref.finalize(self, signs.end)
         return _Held(tables, connection.number, signs)
 

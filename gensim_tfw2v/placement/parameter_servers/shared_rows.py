@@ -16,20 +16,20 @@ from gensim_tfw2v.arrays import Int32Array
 
 
 @dataclass(frozen=True)
-class Sharing:
+class RowSharing:
     """How blocks in flight share rows while they are trained."""
 
     parts: int = 1  # of a block, after each of which but the last the common rows are shared
     rows: int = 0  # of each table
 
-    def over(self, shards: int, size: int) -> Sharing:
+    def over(self, shards: int, size: int) -> RowSharing:
         """Return about the same with as many common rows in each shard of tables of `size` rows or more."""
         in_a_shard = min(-(-self.rows // shards), size // shards)
         return replace(self, rows=in_a_shard * shards)
 
     def ids(self, size: int, are_nodes: bool) -> Int32Array:
         """Return the common rows of a table of `size` rows: the most frequent words, or the tree's first nodes."""
-        lowest = lowest_common_row(size, self.rows, are_nodes)
+        lowest = first_shared_row(size, self.rows, are_nodes)
         return np.arange(lowest, lowest + self.rows, dtype=np.int32)
 
     def span(self, part: int, batches: Any) -> list[Any]:
@@ -37,9 +37,9 @@ class Sharing:
         return [batches * number // self.parts for number in (part, part + 1)]
 
 
-def lowest_common_row(size: Any, rows: Any, are_nodes: bool) -> Any:
+def first_shared_row(size: Any, rows: Any, are_nodes: bool) -> Any:
     """Return where so many common rows begin in a table, or a shard, of `size` rows: the tree's first nodes end it."""
     return size - rows if are_nodes else 0
 
 
-NOT_SHARED = Sharing()
+NOT_SHARED = RowSharing()

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.cluster import remote_functions as python_ops
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, device
-from gensim_tfw2v.cluster.leases import has_died, is_ours, run_name
+from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
 from gensim_tfw2v.cluster.task import END_LEASE, OPEN_LEASE, RENEW_LEASE, key_of
 from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -66,7 +66,7 @@ class ServerTables:
         self._connection = connection
         self.shards = shards
         self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
-        self.name = run_name(self._number)
+        self.name = lease_name(self._number)
         self._shapes: dict[str, TableShape] = {}
         self._handles: dict[str, list[Any]] = {}
         self._extra: dict[str, Any] = {}
@@ -101,7 +101,8 @@ class ServerTables:
         pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
         for shard, first, end in sorted(pieces, key=lambda piece: piece[1]):  # all servers work at the same time
             places = np.arange(first, end, dtype=np.int64)
-            numbers, rows = python_ops.local(places.astype(np.int32)), python_ops.local(places * self.shards + shard)
+            numbers = remote_functions.local(places.astype(np.int32))
+            rows = remote_functions.local(places * self.shards + shard)
             with self._tf.device(self.device_of(shard)):
                 self._write(self._handles[name][shard], numbers, initial_rows(seed, rows, shape.columns))
 
@@ -109,7 +110,7 @@ class ServerTables:
         """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
         if name not in self._extra:
             self._announce([name])
-        handle = self._extra[name] = self._variable(name, 0, lambda: python_ops.local(value))
+        handle = self._extra[name] = self._variable(name, 0, lambda: remote_functions.local(value))
         return handle
 
     def load(self, name: str, values: Float32Array) -> None:
@@ -122,8 +123,8 @@ class ServerTables:
                 piece = values[shard :: self.shards][first:end]
                 if is_new and not piece.any():  # as outputs are before the first training: servers have zeros already
                     continue
-                rows = python_ops.local(piece)
-                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
+                rows = remote_functions.local(piece)
+                numbers = remote_functions.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
                     self._write(handle, numbers, rows)
 
@@ -132,7 +133,7 @@ class ServerTables:
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
-                numbers = python_ops.local(np.arange(first, end, dtype=np.int32))
+                numbers = remote_functions.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
                     rows = self._read(handle, numbers)
                 yield shard, first, np.asarray(rows.numpy())
@@ -149,7 +150,7 @@ class ServerTables:
             offset = (shard - first) % self.shards
             wanted = np.arange(first + offset, end, self.shards) // self.shards
             if len(wanted):
-                numbers = python_ops.local(wanted.astype(np.int32))
+                numbers = remote_functions.local(wanted.astype(np.int32))
                 with self._tf.device(self.device_of(shard)):
                     found = self._read(handle, numbers)
                 rows[offset :: self.shards] = found.numpy()
@@ -192,7 +193,8 @@ class ServerTables:
     def _zeros(self, rows: int, columns: int) -> Any:
         """Return a matrix of zeros that the current device makes."""
         return self._tf.raw_ops.Fill(
-            dims=python_ops.local(np.array([rows, columns], np.int32)), value=python_ops.local(np.float32(0))
+            dims=remote_functions.local(np.array([rows, columns], np.int32)),
+            value=remote_functions.local(np.float32(0)),
         )
 
     def _variable(self, name: str, shard: int, value: Any) -> Any:
@@ -212,7 +214,7 @@ def free_stale_tables(connection: Connection) -> None:
     """
     for server in range(connection.servers):
         for run, found in connection.describe("ps", server)["runs"].items():
-            if run in _left_behind or has_died(run) or (found["idle"] > _LEASE_SECONDS and not is_ours(run)):
+            if run in _left_behind or owner_has_died(run) or (found["idle"] > _LEASE_SECONDS and not is_ours(run)):
                 logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
                 free_run(connection, run, found["tables"])
 
@@ -230,6 +232,6 @@ def free_run(connection: Connection, run: str, names: list[str]) -> None:
 
 def _call(server: int, function: str, *arguments: Any, output: Any = None) -> None:
     tf = load_tensorflow()
-    sent = [python_ops.local(argument) for argument in arguments]
+    sent = [remote_functions.local(argument) for argument in arguments]
     with tf.device(device("ps", server)):
-        python_ops.call(function, sent, [output or tf.bool])
+        remote_functions.call(function, sent, [output or tf.bool])

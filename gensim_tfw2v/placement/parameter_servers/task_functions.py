@@ -51,12 +51,12 @@ class BlockFactory:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        _, shards, rivals, sharing, work = codec.Assignment.from_array(assignment)
+        _, shards, concurrent_blocks, sharing, work = codec.Assignment.from_array(assignment)
         try:
             prepared = prepare(known.maker, work)
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
-        staged = codec.stage(known, prepared, shards, rivals, sharing, own_metrics())
+        staged = codec.stage(known, prepared, shards, concurrent_blocks, sharing, own_metrics())
         self.blocks += 1
         return load_tensorflow().nest.flatten(staged)
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from test_huffman_tree import MIXED, gensim_path, model_of
 from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
-from test_tree import MIXED, gensim_path, model_of
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
-from gensim_tfw2v.placement.parameter_servers import concurrent_updates as rivalry
 from gensim_tfw2v.placement.parameter_servers.codec import WorkerModel, stage
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Contested, Rivalry, contested_rows
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.graph import Objective
 from gensim_tfw2v.tuning import SLOPES
 
@@ -34,33 +34,33 @@ def matrix(seed: int, rows: int = 12, size: int = SIZE) -> np.ndarray:
     return (rng.normal(size=(rows, size)) + 2.0).astype(np.float32)
 
 
-def contested(rivals: int, pull: float = 1.0) -> Contested:
+def hot_rows(concurrent_blocks: int, pull: float = 1.0) -> HotRows:
     """Return rows of which each next one is trained half as much."""
     pulls = pull * np.concatenate([0.5 ** np.arange(7), 0.5 ** np.arange(5)]).astype(np.float32)
-    return Contested(np.arange(12, dtype=np.int32), pulls, np.array([7, 5, 0], np.int32), np.float32(rivals))
+    return HotRows(np.arange(12, dtype=np.int32), pulls, np.array([7, 5, 0], np.int32), np.float32(concurrent_blocks))
 
 
-def kept(change: np.ndarray, start: np.ndarray, rows: Contested) -> np.ndarray:
+def kept(change: np.ndarray, start: np.ndarray, rows: HotRows) -> np.ndarray:
     """Return what may be added, as the graph has it."""
     return of_block(rivalry_of(rows), change, change[:0], start)
 
 
-def of_block(scaling: Rivalry, change: np.ndarray, common: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return a block's changes with what may be added of contested ones."""
+def of_block(scaling: ConcurrentUpdates, change: np.ndarray, common: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return a block's changes with what may be added of hot rows."""
     moves = [tf.gather(change, rows) for rows in scaling.rows]
     scaled = change.copy()
-    vectors = tf.gather(start, scaling.telling_rows)
+    vectors = tf.gather(start, scaling.probe_rows)
     for rows, may_move in zip(scaling.rows, scaling.of_block(moves, tf.constant(common), vectors), strict=True):
         scaled[rows] = may_move
     return scaled
 
 
-def rivalry_of(rows: Contested, sharing: Sharing = NOT_SHARED) -> Rivalry:
+def rivalry_of(rows: HotRows, sharing: RowSharing = NOT_SHARED) -> ConcurrentUpdates:
     """Return what scales a block's changes."""
-    return Rivalry(tf.nest.map_structure(tf.convert_to_tensor, rows), OBJECTIVE, sharing)
+    return ConcurrentUpdates(tf.nest.map_structure(tf.convert_to_tensor, rows), OBJECTIVE, sharing)
 
 
-def directions_met(start: np.ndarray, rows: Contested, met: slice) -> tuple[np.ndarray, np.ndarray]:
+def directions_met(start: np.ndarray, rows: HotRows, met: slice) -> tuple[np.ndarray, np.ndarray]:
     """Return mean squares and directions of the rows that are met, each as often as it is trained."""
     vectors, weights = start[met].astype(np.float64), rows.pulls[met].astype(np.float64)
     moment = sum(weight * np.outer(vector, vector) for weight, vector in zip(weights, vectors, strict=True))
@@ -68,9 +68,9 @@ def directions_met(start: np.ndarray, rows: Contested, met: slice) -> tuple[np.n
 
 
 @pytest.mark.parametrize("size", [SIZE, 40])
-@pytest.mark.parametrize("rivals", [2, 16])
-def test_blocks_side_by_side_go_as_far_as_blocks_one_after_the_other(rivals: int, size: int) -> None:
-    start, goal, rows = matrix(1, size=size), matrix(2, size=size), contested(rivals)
+@pytest.mark.parametrize("concurrent_blocks", [2, 16])
+def test_blocks_side_by_side_go_as_far_as_blocks_one_after_the_other(concurrent_blocks: int, size: int) -> None:
+    start, goal, rows = matrix(1, size=size), matrix(2, size=size), hot_rows(concurrent_blocks)
     alone, in_turn = np.zeros((2, *start.shape))
     for own, met in ((INPUTS, OUTPUTS), (OUTPUTS, INPUTS)):
         squares, directions = directions_met(start, rows, met)
@@ -79,21 +79,21 @@ def test_blocks_side_by_side_go_as_far_as_blocks_one_after_the_other(rivals: int
                 way = direction @ (goal - start)[row] * direction
                 rest = np.exp(-rows.pulls[row] * square)  # of the way, that a block leaves
                 alone[row] += (1 - rest) * way
-                in_turn[row] += (1 - rest**rivals) * way
-    together = rivals * kept(alone.astype(np.float32), start, rows)
+                in_turn[row] += (1 - rest**concurrent_blocks) * way
+    together = concurrent_blocks * kept(alone.astype(np.float32), start, rows)
     np.testing.assert_allclose(together, in_turn, atol=1e-4)
-    assert np.abs(rivals * alone - in_turn).max() > 0.1, "there was nothing to take away"
+    assert np.abs(concurrent_blocks * alone - in_turn).max() > 0.1, "there was nothing to take away"
 
 
 def test_one_mean_square_stands_for_all_but_the_longest_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     longest, size, rng = 4, 20, np.random.default_rng(4)
-    monkeypatch.setattr(rivalry, "_DIRECTIONS", longest)
+    monkeypatch.setattr(tuning, "DIRECTIONS", longest)
     extents = np.r_[3, 2.5, 2, 1.5, np.geomspace(0.1, 0.05, size - longest)]
     axes, _ = np.linalg.qr(rng.normal(size=(size, size)))
     start = (rng.normal(size=(90, size)) * extents @ axes).astype(np.float32)
     change = rng.normal(size=start.shape).astype(np.float32)
     pulls = rng.uniform(0.1, 1, 90).astype(np.float32)
-    rows = Contested(np.arange(90, dtype=np.int32), pulls, np.array([50, 40, 0], np.int32), np.float32(16))
+    rows = HotRows(np.arange(90, dtype=np.int32), pulls, np.array([50, 40, 0], np.int32), np.float32(16))
     found = kept(change, start, rows)
     for own, met in ((slice(0, 50), slice(50, 90)), (slice(50, 90), slice(0, 50))):
         squares, directions = directions_met(start, rows, met)
@@ -106,11 +106,11 @@ def test_one_mean_square_stands_for_all_but_the_longest_directions(monkeypatch: 
 
 
 def test_directions_are_told_by_the_first_rows_and_a_sample_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivalry, "_TELLING_ALL", 2)
-    monkeypatch.setattr(rivalry, "_TELLING_EVERY", 3)
-    start, change, rows = matrix(1), matrix(3), contested(16)
+    monkeypatch.setattr(tuning, "ALL_PROBE_ROWS", 2)
+    monkeypatch.setattr(tuning, "EVERY_PROBE_ROW", 3)
+    start, change, rows = matrix(1), matrix(3), hot_rows(16)
     telling, times = np.array([0, 1, 2, 5, 7, 8, 9]), np.array([1, 1, 3, 3, 1, 1, 3], np.float32)
-    np.testing.assert_array_equal(rivalry_of(rows).telling_rows, telling)
+    np.testing.assert_array_equal(rivalry_of(rows).probe_rows, telling)
     weights = np.zeros(12, np.float32)
     weights[telling] = times * rows.pulls[telling]
     told = kept(change, start, rows)
@@ -124,18 +124,18 @@ def test_directions_are_told_by_the_first_rows_and_a_sample_of_the_others(monkey
 def test_rows_that_meet_vectors_of_zeros_keep_all() -> None:
     change, start = matrix(3), matrix(1)
     start[OUTPUTS] = 0
-    found = kept(change, start, contested(16))
+    found = kept(change, start, hot_rows(16))
     np.testing.assert_allclose(found[INPUTS], change[INPUTS], atol=1e-6)
     assert np.isfinite(found).all()
 
 
 def test_rows_that_are_hardly_trained_keep_all() -> None:
     change = matrix(3)
-    np.testing.assert_allclose(kept(change, matrix(1), contested(16, pull=1e-9)), change, atol=1e-5)
+    np.testing.assert_allclose(kept(change, matrix(1), hot_rows(16, pull=1e-9)), change, atol=1e-5)
 
 
 def test_rows_that_are_not_contested_keep_all() -> None:
-    change, rows = matrix(3, 20), contested(16)
+    change, rows = matrix(3, 20), hot_rows(16)
     found = kept(change, matrix(1, 20), rows)
     np.testing.assert_array_equal(found[12:], change[12:])
     assert np.abs(found[:12] - change[:12]).max() > 0.1
@@ -144,19 +144,19 @@ def test_rows_that_are_not_contested_keep_all() -> None:
 def test_vectors_that_are_no_longer_finite_end_no_training() -> None:
     start = matrix(1)
     start[3] = np.nan
-    assert np.isfinite(kept(matrix(3), start, contested(16))[OUTPUTS]).all()
+    assert np.isfinite(kept(matrix(3), start, hot_rows(16))[OUTPUTS]).all()
 
 
-def staged(rivals: int, sharing: Sharing = NOT_SHARED, skip_gram: bool = True) -> Any:
+def staged(concurrent_blocks: int, sharing: RowSharing = NOT_SHARED, skip_gram: bool = True) -> Any:
     """Return a block as a worker has it, its rows all on one server."""
     maker = replace(maker_from(0), skip_gram=skip_gram)
     settings = replace(SETTINGS, skip_gram=skip_gram)
     model = WorkerModel(settings, maker, WORDS, 0, np.ones(1, np.float32))
-    return stage(model, prepare(maker, work_on(0, rate=RATE)), 1, rivals, sharing, np.zeros(0))
+    return stage(model, prepare(maker, work_on(0, rate=RATE)), 1, concurrent_blocks, sharing, np.zeros(0))
 
 
 def test_a_block_alone_contests_no_rows() -> None:
-    rows = staged(1).contested
+    rows = staged(1).hot_rows
     assert rows.counts.tolist() == [0, 0, 0] and not len(rows.rows)
     change = matrix(3)
     np.testing.assert_array_equal(kept(change, matrix(1), rows), change)
@@ -165,7 +165,7 @@ def test_a_block_alone_contests_no_rows() -> None:
 @pytest.mark.parametrize("skip_gram", [True, False])
 def test_all_pairs_of_a_block_are_shared_out_among_its_rows(skip_gram: bool) -> None:
     block = staged(16, skip_gram=skip_gram)
-    rows = block.contested
+    rows = block.hot_rows
     inputs, outputs, _ = np.split(rows.pulls, np.cumsum(rows.counts)[:-1])
     trained = RATE * block.pairs.sum() * (1 + SETTINGS.negative)
     np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained, rtol=1e-5)
@@ -175,7 +175,7 @@ def test_all_pairs_of_a_block_are_shared_out_among_its_rows(skip_gram: bool) -> 
 
 def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
     block = staged(16, skip_gram=False)
-    rows, found = block.contested, np.zeros(len(block.rows.numbers))
+    rows, found = block.hot_rows, np.zeros(len(block.rows.numbers))
     found[rows.rows] = rows.pulls
     expected = np.zeros(len(found))
     targets = block.block.targets
@@ -189,9 +189,9 @@ def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
 
 
 def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = staged(16).contested
-    monkeypatch.setattr(rivalry, "_MOST_ROWS", 3)
-    few = staged(16).contested
+    everything = staged(16).hot_rows
+    monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 3)
+    few = staged(16).hot_rows
     assert few.counts.tolist() == [3, 3, 0]
     before = np.split(everything.pulls, [everything.counts[0]])
     for found, every in zip(np.split(few.pulls, [3]), before, strict=True):
@@ -199,17 +199,17 @@ def test_of_many_rows_those_with_most_pairs_are_contested(monkeypatch: pytest.Mo
 
 
 def test_rows_below_the_limit_are_all_contested_though_some_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = staged(16).contested
-    monkeypatch.setattr(rivalry, "_TELLING_ALL", 2)
-    found = staged(16).contested
+    everything = staged(16).hot_rows
+    monkeypatch.setattr(tuning, "ALL_PROBE_ROWS", 2)
+    found = staged(16).hot_rows
     np.testing.assert_array_equal(found.counts, everything.counts)
     np.testing.assert_array_equal(np.sort(found.rows), np.sort(everything.rows))
 
 
-@pytest.mark.parametrize("rivals", [1, 16])
-def test_common_rows_come_first_in_the_order_of_their_words(rivals: int) -> None:
-    block = staged(rivals, Sharing(parts=3, rows=30))
-    inputs, outputs, _ = np.split(block.contested.rows, np.cumsum(block.contested.counts)[:-1])
+@pytest.mark.parametrize("concurrent_blocks", [1, 16])
+def test_common_rows_come_first_in_the_order_of_their_words(concurrent_blocks: int) -> None:
+    block = staged(concurrent_blocks, RowSharing(parts=3, rows=30))
+    inputs, outputs, _ = np.split(block.hot_rows.rows, np.cumsum(block.hot_rows.counts)[:-1])
     np.testing.assert_array_equal(inputs, np.arange(30))
     counts = block.rows.counts[0]
     np.testing.assert_array_equal(outputs, counts[0] + np.arange(30))
@@ -218,10 +218,10 @@ def test_common_rows_come_first_in_the_order_of_their_words(rivals: int) -> None
 
 def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
     parts, common = 4, 3
-    start, change, rows = matrix(1), matrix(3), contested(16)
+    start, change, rows = matrix(1), matrix(3), hot_rows(16)
     places = np.r_[0:common, 7 : 7 + common]
-    shared = rivalry_of(rows, Sharing(parts, common))
-    vectors = tf.gather(start, shared.telling_rows)
+    shared = rivalry_of(rows, RowSharing(parts, common))
+    vectors = tf.gather(start, shared.probe_rows)
     of_common = matrix(4)[places]
     part = np.asarray(shared.of_part(tf.constant(of_common), vectors))
     smaller = rows._replace(pulls=rows.pulls / np.float32(parts))
@@ -235,13 +235,13 @@ def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
 @pytest.mark.parametrize(("grown", "is_notable"), [(1.009, False), (1.02, True), (0.98, True)])
 def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: float, is_notable: bool) -> None:
     """The vectors are turned, too, by which it shows which of them were asked."""
-    rows, sharing = contested(16), Sharing(2, 3)
+    rows, sharing = hot_rows(16), RowSharing(2, 3)
     first, turned = matrix(1), matrix(1)[:, ::-1] * np.float32(grown)
     moves = tf.constant(matrix(4)[np.r_[0:3, 7:10]])
 
     def of_parts(*starts: np.ndarray) -> np.ndarray:
         shared = rivalry_of(rows, sharing)
-        found = [shared.of_part(moves, tf.gather(start, shared.telling_rows)) for start in starts]
+        found = [shared.of_part(moves, tf.gather(start, shared.probe_rows)) for start in starts]
         return np.asarray(found[-1])
 
     both, by_first, by_turned = of_parts(first, turned), of_parts(first), of_parts(turned)
@@ -250,8 +250,8 @@ def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: 
 
 
 def test_of_contested_rows_those_with_most_pairs_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivalry, "_TELLING_ALL", 2)
-    rows = staged(16).contested
+    monkeypatch.setattr(tuning, "ALL_PROBE_ROWS", 2)
+    rows = staged(16).hot_rows
     for pulls in np.split(rows.pulls, [rows.counts[0]]):
         assert len(pulls) > 2
         assert pulls[:2].min() >= pulls[2:].max()
@@ -280,7 +280,7 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them(skip_gram: bool) -> None:
         for node, _ in path:
             passes[node] += block.pairs.sum() / len(places)
     settings = replace(SETTINGS, skip_gram=skip_gram, negative=0, hierarchical_softmax=True)
-    rows = contested_rows(block, WORDS, settings, RATE, 16, [np.zeros(0, np.int32)] * 3)
+    rows = hot_rows_of(block, WORDS, settings, RATE, 16, [np.zeros(0, np.int32)] * 3)
     assert rows.counts[1] == 0
     inputs, found = np.zeros((2, WORDS))
     nodes = slice(rows.counts[0], None)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES
+from test_huffman_tree import model_of
 from test_placement import SETTINGS, WORDS, maker_from, work_on
-from test_tree import model_of
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
@@ -17,7 +17,7 @@ from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.choice import choose_negative_pool
 from gensim_tfw2v.placement.parameter_servers.codec import Assignment, WorkerModel, stage
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Sharing
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 
 NONE = np.zeros(0, np.int32)
 MODES = [  # skip-gram or CBOW, with negatives, with the tree
@@ -39,8 +39,8 @@ MODES = [  # skip-gram or CBOW, with negatives, with the tree
     ids=["ids", "span of an encoded corpus"],
 )
 def test_an_assignment_is_read_as_it_was_written(work: ChunkWork) -> None:
-    found = Assignment.from_array(Assignment(7, 3, 16, Sharing(4, 512), work).to_array())
-    assert found[:4] == (7, 3, 16, Sharing(4, 512))
+    found = Assignment.from_array(Assignment(7, 3, 16, RowSharing(4, 512), work).to_array())
+    assert found[:4] == (7, 3, 16, RowSharing(4, 512))
     np.testing.assert_array_equal(found.work.ids, work.ids)
     np.testing.assert_array_equal(found.work.sentence_lengths, work.sentence_lengths)
     for name in ("entropy", "first_rate", "last_rate", "exact_loss", "span"):
@@ -121,17 +121,17 @@ def test_common_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
     maker = replace(maker_from(0), tree=tree)
     settings = replace(SETTINGS, hierarchical_softmax=True)
     sizes = {"inputs": WORDS, "outputs": WORDS, "nodes": WORDS - 1}
-    sharing = Sharing(parts=2, rows=6)
+    sharing = RowSharing(parts=2, rows=6)
     prepared = prepare(maker, work_on(20))  # which are not common
     worker = WorkerModel(settings, maker, WORDS, sizes["nodes"], np.ones(1, np.float32))
     staged = stage(worker, prepared, shards, 16, sharing, np.zeros(0))
     tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
     matrix = sent_by_shards(staged.rows, tables, shards)
-    of_tables = np.split(staged.contested.rows, np.cumsum(staged.contested.counts)[:-1])
+    of_tables = np.split(staged.hot_rows.rows, np.cumsum(staged.hot_rows.counts)[:-1])
     common = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
     first_nodes = tables[2][-sharing.rows :]
     np.testing.assert_array_equal(common, [*tables[0][:6], *tables[1][:6], *first_nodes])
-    sent = common[staged.common_order].reshape(shards, len(tables), -1)
+    sent = common[staged.shared_order].reshape(shards, len(tables), -1)
     for shard in range(shards):
         for table, rows in zip(tables, sent[shard], strict=True):
             own = table[shard::shards]

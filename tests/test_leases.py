@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gensim_tfw2v.cluster import leases as run_names
-from gensim_tfw2v.cluster.leases import has_died, run_name
+from gensim_tfw2v.cluster import leases
+from gensim_tfw2v.cluster.leases import lease_name, owner_has_died
 
 
 def output_of(script: str) -> list[str]:
@@ -26,42 +26,42 @@ def token_of(run: str) -> str:
 
 
 def test_a_run_is_named_after_its_host_process_and_number() -> None:
-    host, _, process, _, number = run_name(3).split("/")
+    host, _, process, _, number = lease_name(3).split("/")
     assert (host, process, number) == (platform.node(), str(os.getpid()), "3")
-    assert run_name(3) == run_name(3)
+    assert lease_name(3) == lease_name(3)
 
 
 def test_only_a_process_of_here_that_has_ended_is_known_to_be_gone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (ended,) = output_of("from gensim_tfw2v.cluster.leases import run_name; print(run_name(0))")
-    assert has_died(ended)
-    assert not has_died(run_name(0))
+    (ended,) = output_of("from gensim_tfw2v.cluster.leases import lease_name; print(lease_name(0))")
+    assert owner_has_died(ended)
+    assert not owner_has_died(lease_name(0))
     (tmp_path / "pid").symlink_to("pid:[1]")  # as in a container that numbers its processes apart
-    monkeypatch.setattr(run_names, "_PROCESS_NAMESPACE", tmp_path / "pid")
-    assert not has_died(ended)
+    monkeypatch.setattr(leases, "_PROCESS_NAMESPACE", tmp_path / "pid")
+    assert not owner_has_died(ended)
 
 
 def test_where_the_system_tells_no_more_the_host_name_has_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("_BOOT_ID", "_PROCESS_NAMESPACE"):
-        monkeypatch.setattr(run_names, name, tmp_path / "none")
-    assert not has_died(run_name(0))
-    monkeypatch.setattr(run_names, "is_running", lambda process: False)
-    assert has_died(run_name(0))
+        monkeypatch.setattr(leases, name, tmp_path / "none")
+    assert not owner_has_died(lease_name(0))
+    monkeypatch.setattr(leases, "is_running", lambda process: False)
+    assert owner_has_died(lease_name(0))
 
 
 def test_a_forked_process_and_another_of_the_same_number_have_names_of_their_own() -> None:
     script = """
 import os
-from gensim_tfw2v.cluster import leases as run_names
-print(run_names.run_name(0), flush=True)
+from gensim_tfw2v.cluster import leases
+print(leases.lease_name(0), flush=True)
 if os.fork() == 0:
-    print(run_names.run_name(0), flush=True)
+    print(leases.lease_name(0), flush=True)
     os._exit(0)
 os.wait()
-run_names._token.cache_clear()  # which a process that has not been forked from this one begins without
-print(run_names.run_name(0))
+leases._token.cache_clear()  # which a process that has not been forked from this one begins without
+print(leases.lease_name(0))
 """
     assert len({token_of(run) for run in output_of(script)}) == 3

@@ -7,41 +7,41 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gensim_tfw2v.placement.parameter_servers.ramp_up import GradualStart
+from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 
 
 @pytest.mark.parametrize("blocks_in_all", [0, 100])
 def test_one_block_is_alone_at_first_and_more_join_as_blocks_are_done(blocks_in_all: int) -> None:
-    assert allowed_one_by_one(GradualStart(3, blocks_in_all), 20) == [1] * 8 + [2] * 8 + [3] * 4
+    assert allowed_one_by_one(RampUp(3, blocks_in_all), 20) == [1] * 8 + [2] * 8 + [3] * 4
 
 
 def test_the_longer_the_training_the_longer_the_start() -> None:
-    assert allowed_one_by_one(GradualStart(3, 18_000), 70) == [1] * 30 + [2] * 30 + [3] * 10
+    assert allowed_one_by_one(RampUp(3, 18_000), 70) == [1] * 30 + [2] * 30 + [3] * 10
 
 
 def test_sixteen_are_in_flight_after_a_fortieth_of_the_training() -> None:
-    allowed = allowed_one_by_one(GradualStart(16, 18_000), 451)
+    allowed = allowed_one_by_one(RampUp(16, 18_000), 451)
     assert allowed[449] == 15
     assert allowed[450] == 16
 
 
 def test_the_start_may_have_other_parts() -> None:
-    assert allowed_one_by_one(GradualStart(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
+    assert allowed_one_by_one(RampUp(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
 
 
 def test_blocks_that_share_rows_begin_together() -> None:
-    assert allowed_one_by_one(GradualStart(4, 24_000, share_rows=True), 3) == [4, 4, 4]
+    assert allowed_one_by_one(RampUp(4, 24_000, share_rows=True), 3) == [4, 4, 4]
 
 
 def test_a_block_in_flight_changes_nothing_about_how_many_may_be() -> None:
-    start = GradualStart(2)
+    start = RampUp(2)
     with start.block():
         assert start.limit() == 1
     allowed_one_by_one(start, 7)
     assert start.limit() == 2
 
 
-def allowed_one_by_one(start: GradualStart, blocks: int) -> list[int]:
+def allowed_one_by_one(start: RampUp, blocks: int) -> list[int]:
     """Return how many blocks may be in flight when each of these begins."""
     allowed = []
     for _ in range(blocks):
@@ -51,7 +51,7 @@ def allowed_one_by_one(start: GradualStart, blocks: int) -> list[int]:
 
 
 def test_never_more_blocks_are_in_flight_than_allowed_and_a_failed_one_makes_room() -> None:
-    start = GradualStart(most=4)
+    start = RampUp(most=4)
     lock = threading.Lock()
     now, most_seen = 0, 0
 

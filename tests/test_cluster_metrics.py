@@ -7,7 +7,7 @@ import pytest
 
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.parameter_servers.graphs import REPORT_HEAD
-from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, RunMeasurement
+from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
 
 
 def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:
@@ -22,7 +22,7 @@ def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockRepo
 
 def measured(*blocks: tuple[int, BlockReport]) -> dict[str, dict[str, float]]:
     """Return the tasks' figures after blocks of these workers."""
-    measurement = RunMeasurement(workers=2, servers=1, vector_bytes=32)
+    measurement = ClusterMetrics(workers=2, servers=1, vector_bytes=32)
     for worker, report in blocks:
         measurement.add(worker, report, sent_bytes=0, waited=0.0)
     return measurement.tasks()
