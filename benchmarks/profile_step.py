@@ -143,7 +143,7 @@ def make_block(maker: Any, chunk: Any) -> Any:
     """Return the block of a chunk, with random numbers of its own."""
     import numpy as np
 
-    return maker.make(chunk.ids, chunk.sentence_lengths, np.random.Generator(np.random.SFC64(chunk.number)))
+    return maker.make(chunk.content, np.random.Generator(np.random.SFC64(chunk.number)))
 
 
 def with_rate(block: Any, learning_rate: float, measure_every: int) -> Any:

@@ -17,7 +17,8 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk, prepare
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk, prepare
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.placement.parameter_servers import codec
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
@@ -97,24 +98,24 @@ class StalePlacement:
         locks = np.array(tables.lock_factors, np.float32)
         self._model = codec.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
 
-    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         """Begin the chunk's block, after parts of others have made room for it; its loss is not measured."""
         while len(self._in_flight) >= self._start.limit():
             self._advance_oldest()
         turn = ExitStack()
         concurrent_blocks = turn.enter_context(self._start.block())
-        self._words += len(work.ids)
-        self._ideal_time += len(work.ids) / concurrent_blocks
-        prepared = prepare(self._maker, work)
+        assert isinstance(task.content, Sentences)  # as all chunks of text
+        words = len(task.content.ids)
+        self._words += words
+        self._ideal_time += words / concurrent_blocks
+        prepared = prepare(self._maker, task)
         staged = codec.stage(self._model, prepared, 1, concurrent_blocks, self._sharing, figures=np.zeros(0))
         self._in_flight.append(self._begun(staged, turn))
         batches = len(staged.pairs)
         nothing = np.zeros(batches, np.float32)
         return TrainedChunk(
             tokens=int(staged.tokens),
-            losses=nothing,
-            touched_rows=nothing,
-            clipped_rows=nothing,
+            batches=BatchMetrics(nothing, nothing, nothing),
             measured=np.zeros(batches, bool),
             pairs=staged.pairs,
             seconds_preparing=0.0,

@@ -24,8 +24,8 @@ from gensim_tfw2v.placement.choice import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
 from gensim_tfw2v.tensorboard.model_board import check_log, start_board
 from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
-from gensim_tfw2v.training.epochs import EpochPlan, EpochTally, train_epochs
-from gensim_tfw2v.training.progress import ProgressObserver, TrainingBar, TrainingLog, wants_bar
+from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
+from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, TrainingBar, TrainingLog, wants_bar
 
 logger = logging.getLogger(__name__)
 
@@ -312,9 +312,9 @@ class TFWord2Vec(TrainingPlan):
         callbacks: Sequence[Any],
         log: TensorBoardLog | None,
         place: PlacementChoice,
-    ) -> list[EpochTally]:
+    ) -> list[EpochCounts]:
         """Return what each epoch trained."""
-        tallies: list[EpochTally] = []
+        tallies: list[EpochCounts] = []
         settings, maker = self._step_and_blocks(place)
         in_use = self._settings_in_use()
         shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
@@ -350,7 +350,7 @@ class TFWord2Vec(TrainingPlan):
                     callback.on_epoch_end(self)
         return tallies
 
-    def _count_epoch(self, plan: EpochPlan, tally: EpochTally, from_file: bool) -> None:
+    def _count_epoch(self, plan: EpochPlan, tally: EpochCounts, from_file: bool) -> None:
         """Take an epoch's figures into the model's own."""
         if tally.blocks == 0 and tally.raw_words == 0 and self.train_count == 0:
             logger.warning(

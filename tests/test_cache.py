@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v.corpus import cache as encoded
-from gensim_tfw2v.corpus.cache import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Sentences, piece_lengths
+from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
+from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences, piece_lengths
 
 
 def run(*ids: int) -> Sentences:
@@ -107,7 +108,8 @@ def test_reading_on_after_close_is_refused() -> None:
 FORKED = """
 import os
 import numpy as np
-from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore, Sentences
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 
 def run(number):
     return Sentences(np.full(20_000, number, np.int32), np.array([10_000, 10_000], np.int32))

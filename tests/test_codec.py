@@ -12,7 +12,7 @@ from test_huffman_tree import model_of
 from test_placement import SETTINGS, WORDS, maker_from, work_on
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.choice import choose_negative_pool
@@ -31,20 +31,23 @@ MODES = [  # skip-gram or CBOW, with negatives, with the tree
 
 
 @pytest.mark.parametrize(
-    "work",
+    "task",
     [
         work_on(3, seed=2**40, rate=0.1, last_rate=1 / 3, exact_loss=False),
-        ChunkWork(NONE, NONE, (1, 2**63 - 1), 0.025, 0.0, True, Span(1, 2**40, 2**41, 5, 6)),
+        ChunkTask(Span(1, 2**40, 2**41, 5, 6), (1, 2**63 - 1), 0.025, 0.0, True),
     ],
     ids=["ids", "span of an encoded corpus"],
 )
-def test_an_assignment_is_read_as_it_was_written(work: ChunkWork) -> None:
-    found = Assignment.from_array(Assignment(7, 3, 16, RowSharing(4, 512), work).to_array())
+def test_an_assignment_is_read_as_it_was_written(task: ChunkTask) -> None:
+    found = Assignment.from_array(Assignment(7, 3, 16, RowSharing(4, 512), task).to_array())
     assert found[:4] == (7, 3, 16, RowSharing(4, 512))
-    np.testing.assert_array_equal(found.work.ids, work.ids)
-    np.testing.assert_array_equal(found.work.sentence_lengths, work.sentence_lengths)
-    for name in ("entropy", "first_rate", "last_rate", "exact_loss", "span"):
-        assert getattr(found.work, name) == getattr(work, name), name
+    if isinstance(task.content, Span):
+        assert found.task.content == task.content
+    else:
+        np.testing.assert_array_equal(found.task.content.ids, task.content.ids)
+        np.testing.assert_array_equal(found.task.content.lengths, task.content.lengths)
+    for name in ("entropy", "first_rate", "last_rate", "exact_loss"):
+        assert getattr(found.task, name) == getattr(task, name), name
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def plain(chunk: Chunk) -> PlainChunk:
     """Return a chunk as plain lists, which compare by value."""
     return (
         chunk.number,
-        chunk.ids.tolist(),
-        chunk.sentence_lengths.tolist(),
+        chunk.content.ids.tolist(),
+        chunk.content.lengths.tolist(),
         chunk.raw_words,
         chunk.sentences,
     )
@@ -99,8 +99,8 @@ def test_a_sentence_beyond_the_limit_is_split_and_loses_nothing(length: int) -> 
     source = IterableSource(sentences, IDS, 100_000, NO_CACHE)
     (chunk,) = source.epoch()
     assert plain(chunk) == expected_chunks(sentences, IDS, 100_000)[0]
-    assert chunk.sentence_lengths.max() == min(length, MAX_SENTENCE_WORDS)
-    assert (chunk.ids.size, chunk.sentences) == (length + 3, 3)
+    assert chunk.content.lengths.max() == min(length, MAX_SENTENCE_WORDS)
+    assert (chunk.content.ids.size, chunk.sentences) == (length + 3, 3)
 
 
 def test_a_sentence_that_fills_several_chunks_counts_once() -> None:
@@ -119,7 +119,7 @@ def test_no_chunk_holds_more_than_its_limit_and_one_longest_sentence() -> None:
 
 def test_arrays_of_a_chunk_hold_32_bit_integers() -> None:
     (chunk,) = IterableSource(["abc"], IDS, 10, NO_CACHE).epoch()
-    assert (chunk.ids.dtype, chunk.sentence_lengths.dtype) == (np.int32, np.int32)
+    assert (chunk.content.ids.dtype, chunk.content.lengths.dtype) == (np.int32, np.int32)
 
 
 @pytest.mark.parametrize("make", [list, tuple, np.array, deque, "".join])
@@ -130,7 +130,7 @@ def test_any_sequence_can_be_a_sentence(make: Callable[[list[str]], Sequence[str
 
 def test_a_deque_beyond_the_limit_is_split_too() -> None:
     (chunk,) = IterableSource([deque("ab" * 6_000)], IDS, 10**6, NO_CACHE).epoch()
-    assert chunk.sentence_lengths.tolist() == [10_000, 2_000]
+    assert chunk.content.lengths.tolist() == [10_000, 2_000]
 
 
 class Claiming:

@@ -71,7 +71,7 @@ def test_an_encoded_corpus_has_the_chunks_of_its_text(encoded: Path, lee_file: P
     words = EncodedCorpus(encoded).counts()
     vocabulary = {word: number for number, word in enumerate(word for word, count in words.items() if count > 2)}
     text = FileSource(lee_file, vocabulary, 3000, CacheBudget(0, 0), 1)
-    of_text = [(chunk.ids.tolist(), chunk.sentence_lengths.tolist(), *_counts(chunk)) for chunk in text.epoch()]
+    of_text = [(chunk.content.ids.tolist(), chunk.content.lengths.tolist(), *_counts(chunk)) for chunk in text.epoch()]
     assert chunks_read(EncodedSource(EncodedCorpus(encoded), vocabulary, 3000)) == of_text
 
 

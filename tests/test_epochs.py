@@ -7,12 +7,13 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from queue import SimpleQueue
 
-import numpy as np
 import pytest
 
-from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.sentences import NO_SENTENCES
 from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 
 LONGEST_WAIT = 20.0
@@ -30,10 +31,9 @@ class Numbers(Source):
         self.passes += 1
         self.open_passes += 1
         self.most_open = max(self.most_open, self.open_passes)
-        nothing = np.empty(0, np.int32)
         try:
             for number in range(CHUNKS):
-                yield Chunk(number, nothing, nothing, 1, 1)
+                yield Chunk(number, NO_SENTENCES, 1, 1)
         finally:
             self.open_passes -= 1
 
@@ -44,7 +44,7 @@ class Numbers(Source):
         """Free nothing."""
 
 
-class Recording:
+class Recording(Placement):
     """A placement that trains nothing: it remembers the (epoch, chunk) of its work, which a function may delay."""
 
     can_fail = has_failed = False
@@ -55,8 +55,8 @@ class Recording:
         self.ended: list[tuple[int, int]] = []
         self._meanwhile = meanwhile
 
-    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
-        epoch, chunk = work.entropy
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
+        epoch, chunk = task.entropy
         self.begun.append((epoch, chunk))
         self._meanwhile(epoch, chunk)
         self.ended.append((epoch, chunk))
@@ -79,7 +79,7 @@ def test_every_chunk_of_every_epoch_is_trained_once_and_counted(concurrency: int
     source, placement = Numbers(), Recording(concurrency)
     done = list(train_epochs(map(plan, range(5)), source, placement, []))
     assert [of.epoch for of, _ in done] == list(range(5))
-    assert [tally.examples for _, tally in done] == [CHUNKS] * 5
+    assert [counts.examples for _, counts in done] == [CHUNKS] * 5
     assert sorted(placement.ended) == in_order(5)
     assert (source.passes, source.most_open, source.was_abandoned) == (5, 1, False)
 
@@ -104,7 +104,7 @@ def test_a_worker_begins_the_next_epoch_while_another_one_is_at_the_last() -> No
             assert is_next_begun.wait(LONGEST_WAIT)
 
     tallies = list(train_epochs(map(plan, range(2)), Numbers(), Recording(2, meanwhile), []))
-    assert [tally.examples for _, tally in tallies] == [CHUNKS] * 2
+    assert [counts.examples for _, counts in tallies] == [CHUNKS] * 2
 
 
 def test_no_epoch_begins_before_the_caller_is_done_with_all_but_the_last_of_those_before_it() -> None:

@@ -128,7 +128,7 @@ def test_an_endless_line_is_handed_on_before_its_end_is_read(tmp_path: Path) -> 
     path = tmp_path / "line.txt"
     path.write_bytes(b"word " * 300_000 + b"\xff")
     epoch = FileSource(path, {"word": 0}, 10_000, NO_CACHE, 1, part_bytes=50_000).epoch()
-    assert [next(epoch).sentence_lengths.tolist() for _ in range(29)] == [[10_000]] * 29
+    assert [next(epoch).content.lengths.tolist() for _ in range(29)] == [[10_000]] * 29
     with pytest.raises(ValueError, match="not UTF-8 text at byte 1500000"):
         list(epoch)
 

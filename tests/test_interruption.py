@@ -21,7 +21,7 @@ from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
 from gensim_tfw2v.placement.local import LocalPlacement
@@ -152,11 +152,11 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run(heeded_interr
     finished = threading.Event()
 
     class Interrupting(LocalPlacement):
-        def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+        def train_chunk(self, task: ChunkTask) -> TrainedChunk:
             _thread.interrupt_main()
             time.sleep(0.5)
             finished.set()
-            return super().train_chunk(work)
+            return super().train_chunk(task)
 
     cumulative = np.array([2**30, 2**31 - 1], np.uint32)
     maker = BlockMaker(True, 2, Windows.DRAWN, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)

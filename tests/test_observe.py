@@ -26,7 +26,7 @@ from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.tensorboard.training_board import Subject, TrainingBoard
 from gensim_tfw2v.tensorboard.vector_metrics import choose_probes
-from gensim_tfw2v.training.progress import EpochProgress
+from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
 
 class Trained:
@@ -280,7 +280,8 @@ def board_for(folder: Path, tables: ModelTables) -> TrainingBoard:
 def progress_with_tasks(words: int) -> EpochProgress:
     """Return progress of a cluster of two tasks."""
     tasks = {"worker-0": {"cpu_percent": 50.0 + words, "staleness": 2.0}, "ps-0": {"cpu_percent": 7.0}}
-    return EpochProgress(0, 1, words, words, words, 0.5, words / 100, 0.02, 1.0, tasks=tasks)
+    counts = EpochCounts(words, words, words, loss=1.0, measured_pairs=1.0, seconds=words / 100)
+    return EpochProgress(0, 1, 0.5, 0.02, counts, tasks=tasks)
 
 
 def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ import pytest
 from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, on_cluster, server_runs, shared_cluster
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sentences import NO_SENTENCES, Sentences
 from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
@@ -71,11 +72,11 @@ def random_tables(seed: int = 0) -> ModelTables:
 
 def work_on(
     first_word: int, seed: int = 0, rate: float = 0.05, last_rate: float | None = None, exact_loss: bool = True
-) -> ChunkWork:
+) -> ChunkTask:
     """Return sentences of ten words from this one on, enough for more than two batches."""
     ids = (first_word + np.random.default_rng(seed).integers(0, 10, 60)).astype(np.int32)
     last_rate = rate if last_rate is None else last_rate
-    return ChunkWork(ids, np.full(6, 10, np.int32), (seed, 1), rate, last_rate, exact_loss)
+    return ChunkTask(Sentences(ids, np.full(6, 10, np.int32)), (seed, 1), rate, last_rate, exact_loss)
 
 
 def read(placement: Placement) -> ModelTables:
@@ -156,10 +157,10 @@ def test_batches_that_are_not_measured_report_no_loss(make_placement: Callable[.
     placement = make_placement()
     placement.load(random_tables())
     trained = placement.train_chunk(work_on(0, exact_loss=False))
-    assert trained.losses.shape == trained.pairs.shape == trained.measured.shape
+    assert trained.batches.losses.shape == trained.pairs.shape == trained.measured.shape
     assert trained.measured.sum() == 1
-    assert trained.losses[trained.measured] > 0
-    assert not trained.losses[~trained.measured].any()
+    assert trained.batches.losses[trained.measured] > 0
+    assert not trained.batches.losses[~trained.measured].any()
 
 
 def test_a_rate_of_zero_measures_and_changes_nothing(make_placement: Callable[..., Placement]) -> None:
@@ -181,8 +182,8 @@ def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -
     inputs, outputs = prepared.block.input_ids, prepared.block.candidate_ids
     assert outputs is not None
     touched = [len(np.unique(own)) + len(np.unique(met)) for own, met in zip(inputs, outputs, strict=True)]
-    np.testing.assert_array_equal(trained.touched_rows, touched)
-    assert trained.clipped_rows.shape == trained.pairs.shape
+    np.testing.assert_array_equal(trained.batches.touched_rows, touched)
+    assert trained.batches.clipped_rows.shape == trained.pairs.shape
     assert trained.measured.all()
     assert trained.seconds_preparing > 0
     assert trained.seconds_stepping > 0
@@ -193,13 +194,13 @@ def test_rows_whose_steps_are_shortened_are_counted_in_every_batch(bound: float,
     """No row of random numbers is left without a gradient."""
     maker, work = maker_from(0), work_on(0, exact_loss=False)
     maker = replace(maker, windows=Windows.FIXED)
-    work.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
+    work.content.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
     with closing(LocalPlacement(replace(SETTINGS, max_step=bound), maker, 1)) as placement:
         placement.load(random_tables())
         trained = placement.train_chunk(work)
     assert not trained.measured.all()
-    assert (trained.touched_rows > 0).all()
-    np.testing.assert_array_equal(trained.clipped_rows, share * trained.touched_rows)
+    assert (trained.batches.touched_rows > 0).all()
+    np.testing.assert_array_equal(trained.batches.clipped_rows, share * trained.batches.touched_rows)
 
 
 def test_each_batch_takes_its_own_rate(make_placement: Callable[..., Placement]) -> None:
@@ -216,9 +217,9 @@ def test_each_batch_takes_its_own_rate(make_placement: Callable[..., Placement])
 def test_a_chunk_of_which_subsampling_leaves_nothing_trains_nothing(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    nothing = ChunkWork(np.zeros(0, np.int32), np.zeros(0, np.int32), (1,), 0.05, 0.05, exact_loss=True)
+    nothing = ChunkTask(NO_SENTENCES, (1,), 0.05, 0.05, exact_loss=True)
     trained = placement.train_chunk(nothing)
-    assert (trained.tokens, trained.losses.size, trained.pairs.size) == (0, 0, 0)
+    assert (trained.tokens, trained.batches.losses.size, trained.pairs.size) == (0, 0, 0)
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 

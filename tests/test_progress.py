@@ -12,12 +12,13 @@ import pytest
 from gensim.test.utils import common_texts
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.training.progress import EpochProgress, TrainingLog
+from gensim_tfw2v.training.progress import EpochCounts, EpochProgress, TrainingLog
 
 
 def progress(seconds: float, fraction: float = 0.5) -> EpochProgress:
     """Return a picture of an epoch at this time."""
-    return EpochProgress(0, 5, 10, 1000, 700, fraction, seconds, 0.02, 1.5)
+    counts = EpochCounts(10, 1000, 700, loss=1.5, measured_pairs=1.0, seconds=seconds)
+    return EpochProgress(0, 5, fraction, 0.02, counts)
 
 
 def test_bars_show_vocabulary_epochs_speed_loss_and_rate(capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,11 +6,11 @@ import logging
 import threading
 from collections.abc import Generator, Iterator
 
-import numpy as np
 import pytest
 
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
+from gensim_tfw2v.corpus.sentences import NO_SENTENCES
 from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource, Source
 
 LONGEST_WAIT = 20.0
@@ -26,12 +26,11 @@ class Numbers(Source):
         self.closed = threading.Event()
 
     def epoch(self) -> Generator[Chunk, None, None]:
-        nothing = np.empty(0, np.int32)
         try:
             for number in range(self.chunks):
                 self.threads.append(threading.get_ident())
                 self.made += 1
-                yield Chunk(number, nothing, nothing, 1, 1)
+                yield Chunk(number, NO_SENTENCES, 1, 1)
             if self.error is not None:
                 raise self.error
         finally:

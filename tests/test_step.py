@@ -13,9 +13,10 @@ from placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
 from reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
 
 from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, prepare
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -131,8 +132,8 @@ def assert_moves_rows_as_plain_loops_do(
     )
     ids = np.array([word for sentence in sentences for word in sentence], np.int32)
     lengths = np.array([len(sentence) for sentence in sentences], np.int32)
-    work = ChunkWork(ids, lengths, (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
-    prepared = prepare(maker, work)
+    task = ChunkTask(Sentences(ids, lengths), (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
+    prepared = prepare(maker, task)
     assert prepared is not None
     locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
     # Where numbers are exact enough to tell, nodes so long that some of their scores are too far from 0 to count.
@@ -159,7 +160,7 @@ def assert_moves_rows_as_plain_loops_do(
         1,
     )
     placement.load(trained)
-    found = placement.train_chunk(work)
+    found = placement.train_chunk(task)
     placement.read_into(trained)
     placement.close()
 

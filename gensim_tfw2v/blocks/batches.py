@@ -18,6 +18,7 @@ from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
 
@@ -74,9 +75,9 @@ class BlockMaker:
     reader: ShardReader | None = None
     """What reads the sentences of blocks that are spans of an encoded corpus."""
 
-    def make(self, ids: Int32Array, sentence_lengths: Int32Array, rng: np.random.Generator) -> Block | None:
+    def make(self, sentences: Sentences, rng: np.random.Generator) -> Block | None:
         """Return the block of these sentences, or None if subsampling leaves nothing."""
-        kept, lengths = subsample(ids, sentence_lengths, self.keep, rng)
+        kept, lengths = subsample(sentences, self.keep, rng)
         if not len(kept):
             return None
         left, right = draw_windows(lengths, self.window, self.windows is Windows.DRAWN, rng)
@@ -128,15 +129,16 @@ class BlockMaker:
 
 
 def subsample(
-    ids: Int32Array, sentence_lengths: Int32Array, keep: Float32Array | None, rng: np.random.Generator
+    sentences: Sentences, keep: Float32Array | None, rng: np.random.Generator
 ) -> tuple[Int32Array, Int32Array]:
     """Return the ids that stay and the number that stays of each sentence."""
+    ids, lengths = sentences.ids, sentences.lengths
     if keep is None:
-        return ids, sentence_lengths
+        return ids, lengths
     stays = rng.random(len(ids), dtype=np.float32) < keep[ids]
     kept_before = np.concatenate([np.zeros(1, np.int32), np.cumsum(stays, dtype=np.int32)])
-    ends = np.cumsum(sentence_lengths)
-    return np.compress(stays, ids), kept_before[ends] - kept_before[ends - sentence_lengths]
+    ends = np.cumsum(lengths)
+    return np.compress(stays, ids), kept_before[ends] - kept_before[ends - lengths]
 
 
 def draw_windows(

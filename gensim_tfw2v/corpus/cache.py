@@ -1,4 +1,4 @@
-"""Sentences as runs of ids, and a store that keeps them within a memory and a disk budget."""
+"""A store that keeps sentences of ids within a memory and a disk budget."""
 
 from __future__ import annotations
 
@@ -7,51 +7,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
+
+from gensim_tfw2v.corpus.sentences import Sentences
 
 logger = logging.getLogger(__name__)
-
-MAX_SENTENCE_WORDS = 10_000
-"""gensim's limit: a longer sentence is split into pieces of this many words."""
-
-Ids = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """Some whole sentences: their ids in one run, and the number of ids of each sentence."""
-
-    ids: Ids
-    lengths: Ids
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the two arrays take."""
-        return self.ids.nbytes + self.lengths.nbytes
-
-
-def piece_lengths(lengths: npt.NDArray[Any]) -> Ids:
-    """Lengths of the pieces of at most ``MAX_SENTENCE_WORDS`` words; an empty sentence has no piece."""
-    lengths = lengths[lengths > 0]
-    if not lengths.size or lengths.max() <= MAX_SENTENCE_WORDS:
-        return lengths.astype(np.int32)
-    pieces = -(-lengths // MAX_SENTENCE_WORDS)
-    split = np.full(int(pieces.sum()), MAX_SENTENCE_WORDS, dtype=np.int32)
-    split[np.cumsum(pieces) - 1] = lengths - (pieces - 1) * MAX_SENTENCE_WORDS
-    return split
-
-
-def known_words(ids: Ids, lengths: Ids) -> Sentences:
-    """Return sentences without their unknown words, which are -1, and without those that hold no other."""
-    known = ids >= 0
-    ends = np.cumsum(lengths, dtype=np.int64)
-    known_before = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])
-    known_lengths = known_before[ends] - known_before[ends - lengths]
-    return Sentences(ids[known], known_lengths[known_lengths > 0].astype(np.int32))
-
 
 @dataclass(frozen=True)
 class CacheBudget:

@@ -7,34 +7,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.corpus.cache import Ids, known_words
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.corpus.sentences import Sentences, known_words
 from gensim_tfw2v.corpus.shards import Span
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A run of whole sentences as ids of the known words, in their order."""
+    """Consecutive whole sentences that the training loop takes at a time."""
 
     number: int
     """0, 1, 2, ... within its epoch."""
-    ids: Ids
-    sentence_lengths: Ids
-    """Known words of each sentence that has any."""
+    content: Sentences | Span
+    """The sentences that have known words, or where whoever trains the chunk reads them in an encoded corpus."""
     raw_words: int
     """Words of the corpus, including unknown ones."""
     sentences: int
     """Sentences of the corpus as gensim counts them, including empty ones of an iterable."""
-    span: Span | None = None
-    """Where whoever trains the chunk reads it from an encoded corpus; there are no ids then."""
 
 
 @dataclass(frozen=True)
 class Run:
     """Consecutive pieces of sentences as ids, with -1 for unknown words."""
 
-    ids: Ids
-    lengths: Ids
-    begun: Ids
+    ids: Int32Array
+    lengths: Int32Array
+    begun: Int32Array
     """1 where a sentence begins with this piece, 0 where the piece goes on with an overlong sentence."""
 
 
@@ -67,7 +65,7 @@ def _full_chunks(run: Run, words_per_chunk: int) -> Generator[Run, None, Run]:
     return Run(run.ids[word:], run.lengths[piece:], run.begun[piece:])
 
 
-def _chunk_ends(lengths: Ids, words_per_chunk: int) -> Iterator[tuple[int, int]]:
+def _chunk_ends(lengths: Int32Array, words_per_chunk: int) -> Iterator[tuple[int, int]]:
     """Yield where each chunk ends that these pieces fill, in pieces and in words."""
     ends = np.cumsum(lengths, dtype=np.int64)
     word = 0
@@ -76,7 +74,7 @@ def _chunk_ends(lengths: Ids, words_per_chunk: int) -> Iterator[tuple[int, int]]
         yield stop, word
 
 
-def spans_of(shard: int, lengths: Ids, words_per_chunk: int) -> Iterator[Span]:
+def spans_of(shard: int, lengths: Int32Array, words_per_chunk: int) -> Iterator[Span]:
     """Yield a shard's chunks, given the lengths of its sentences; the last may be short."""
     sentence = word = 0
     for stop, end in [*_chunk_ends(lengths, words_per_chunk), (lengths.size, int(lengths.sum(dtype=np.int64)))]:
@@ -99,4 +97,4 @@ def _joined(runs: list[Run]) -> Run:
 def _known_words(number: int, run: Run) -> Chunk:
     """Return a run as a chunk, without its unknown words and the sentences that hold no other."""
     known = known_words(run.ids, run.lengths)
-    return Chunk(number, known.ids, known.lengths, raw_words=run.ids.size, sentences=int(run.begun.sum()))
+    return Chunk(number, known, raw_words=run.ids.size, sentences=int(run.begun.sum()))

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Int64Array
-from gensim_tfw2v.corpus.cache import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Ids, Sentences, piece_lengths
+from gensim_tfw2v.arrays import Int32Array, Int64Array
+from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.file_parts import PART_BYTES, file_parts
+from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences, piece_lengths
 from gensim_tfw2v.corpus.tokenizer import Part
 
 ScanProgress = Callable[[int, int, int], None]
@@ -131,9 +132,9 @@ def file_sentences(
 
 def _numbered_parts(
     path: str, workers: int, part_bytes: int, number: Callable[[str], int]
-) -> Generator[tuple[int, Ids, Part], None, None]:
+) -> Generator[tuple[int, Int32Array, Part], None, None]:
     """Yield the file's parts in order, each with its reader and the table that turns that one's numbers into ours."""
-    tables: dict[int, Ids] = {}
+    tables: dict[int, Int32Array] = {}
     with closing(file_parts(path, workers, part_bytes)) as parts:
         for reader, part in parts:
             new = np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
@@ -141,10 +142,10 @@ def _numbered_parts(
             yield reader, tables[reader], part
 
 
-def _renumbered(ids: Ids, numbers: Ids) -> Ids:
+def _renumbered(ids: Int32Array, numbers: Int32Array) -> Int32Array:
     """Return what a table has for each of these places of it."""
     # "clip" takes less time than looking for places that there are not.
-    renumbered: Ids = numbers.take(ids, mode="clip")
+    renumbered: Int32Array = numbers.take(ids, mode="clip")
     return renumbered
 
 
@@ -160,7 +161,7 @@ class RawVocabulary:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, numbers: Ids, counts: Int64Array) -> None:
+    def add(self, numbers: Int32Array, counts: Int64Array) -> None:
         """Count words, each of which has one place in `numbers`."""
         self._counts = _lengthened(self._counts, len(self))
         self._counts[numbers] += counts
@@ -174,10 +175,10 @@ class _Tally:
     """How often each word came in one reader's numbering: counted there, a word's place need not be looked up."""
 
     def __init__(self) -> None:
-        self._numbers: Ids = np.empty(0, dtype=np.int32)
+        self._numbers: Int32Array = np.empty(0, dtype=np.int32)
         self._counts: Int64Array = np.empty(0, dtype=np.int64)
 
-    def add(self, numbers: Ids, ids: Ids) -> None:
+    def add(self, numbers: Int32Array, ids: Int32Array) -> None:
         """Add the words of one part; `numbers` goes on where that of the part before it ended."""
         self._numbers = numbers
         self._counts = _lengthened(self._counts, numbers.size)
@@ -204,7 +205,7 @@ class _LineJoiner:
     def __init__(self) -> None:
         self._open = np.empty(0, dtype=np.int32)
 
-    def join(self, ids: Ids, line_lengths: Ids) -> Sentences:
+    def join(self, ids: Int32Array, line_lengths: Int32Array) -> Sentences:
         """Return the sentences that are complete with this part; what may go on in the next is kept back."""
         line_lengths = line_lengths.copy()
         line_lengths[0] += self._open.size

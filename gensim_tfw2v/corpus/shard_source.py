@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Mapping
 
-import numpy as np
-
 from gensim_tfw2v.corpus.chunks import Chunk, spans_of
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.corpus.sources import Source
@@ -20,7 +18,7 @@ class EncodedSource(Source):
     corpus : EncodedCorpus
         The corpus. A chunk does not go on from one of its shards to the next.
     key_to_index : mapping
-        Ids of the known words.
+        Int32Array of the known words.
     words_per_chunk : int
         A chunk ends with the first sentence that brings it to so many words.
     """
@@ -33,11 +31,10 @@ class EncodedSource(Source):
     def epoch(self) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
         number = 0
-        nothing = np.empty(0, np.int32)
         for shard in range(len(self._corpus.shards)):
             for span in spans_of(shard, self._corpus.sentence_lengths(shard), self._words_per_chunk):
                 words, sentences = span.end_word - span.first_word, span.end_sentence - span.first_sentence
-                yield Chunk(number, nothing, nothing, words, sentences, span)
+                yield Chunk(number, span, words, sentences)
                 number += 1
 
     def close(self) -> None:

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.corpus.cache import Ids, Sentences, known_words
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.corpus.sentences import Sentences, known_words
 
 _HEADER_FILE, _VOCABULARY_FILE = "corpus.json", "vocabulary.txt"
 _FORMAT = "gensim_tfw2v encoded corpus 1"
@@ -110,7 +111,7 @@ class EncodedCorpus:
         lines = (line.rpartition(b" ") for line in data.split(b"\n")[:-1])
         return {word.decode("utf-8"): int(count) for word, _, count in lines}
 
-    def sentence_lengths(self, shard: int) -> Ids:
+    def sentence_lengths(self, shard: int) -> Int32Array:
         """Return the number of words of each sentence of a shard."""
         with _OpenShard(self.folder, shard, self.fingerprint) as file:
             return file.lengths(0, file.size.sentences)
@@ -128,7 +129,7 @@ class ShardReader:
 
     folder: str
     fingerprint: str
-    word_ids: Ids  # the wanted id of each of the corpus's words, -1 for those that are not wanted
+    word_ids: Int32Array  # the wanted id of each of the corpus's words, -1 for those that are not wanted
 
     def read(self, span: Span) -> Sentences:
         """Return the wanted words of a span's sentences."""
@@ -184,15 +185,15 @@ class _OpenShard:
         """Return the error for a shard that cannot be used."""
         return EncodedCorpusError(f"{self._path} is no shard of this corpus: {why}; encode the corpus anew")
 
-    def ids(self, first: int, end: int) -> Ids:
+    def ids(self, first: int, end: int) -> Int32Array:
         """Return some words."""
         return self._numbers(first, end)
 
-    def lengths(self, first: int, end: int) -> Ids:
+    def lengths(self, first: int, end: int) -> Int32Array:
         """Return how many words some sentences have."""
         return self._numbers(self.size.words + first, self.size.words + end)
 
-    def _numbers(self, first: int, end: int) -> Ids:
+    def _numbers(self, first: int, end: int) -> Int32Array:
         self._file.seek(_HEADER.size + _INT.itemsize * first)
         data = self._file.read(_INT.itemsize * (end - first))
         if len(data) != _INT.itemsize * (end - first):
@@ -209,7 +210,7 @@ class ShardWriter:
         self._shards: list[ShardSize] = []
         self._file: Any = None
         self._words = 0  # of the shard that is being written
-        self._lengths: list[Ids] = []
+        self._lengths: list[Int32Array] = []
 
     def append(self, sentences: Sentences) -> None:
         """Write one more run of sentences."""

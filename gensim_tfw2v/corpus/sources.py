@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.corpus.cache import MAX_SENTENCE_WORDS, CacheBudget, EncodedStore, Sentences
+from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Run, cut_into_chunks
 from gensim_tfw2v.corpus.file_parts import PART_BYTES
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
+from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
 __all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "Source"]
@@ -104,7 +105,8 @@ class _TextSource(Source):
         totals = []
         try:
             for chunk in self._encoded_chunks():
-                store.append(Sentences(chunk.ids, chunk.sentence_lengths))
+                assert isinstance(chunk.content, Sentences)  # as all chunks of text
+                store.append(chunk.content)
                 totals.append((chunk.raw_words, chunk.sentences))
                 yield chunk
         except BaseException:
@@ -117,7 +119,7 @@ class _TextSource(Source):
 
     def _cached_epoch(self, cache: EncodedStore) -> Iterator[Chunk]:
         for number, (sentences, totals) in enumerate(zip(cache, self._cached_totals, strict=True)):
-            yield Chunk(number, sentences.ids, sentences.lengths, *totals)
+            yield Chunk(number, sentences, *totals)
 
     def _encoded_chunks(self) -> Iterator[Chunk]:
         with closing(self._runs()) as runs:
@@ -132,7 +134,7 @@ class IterableSource(_TextSource):
     sentences : iterable of sequence of hashable
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
     key_to_index : mapping
-        Ids of the known words.
+        Int32Array of the known words.
     words_per_chunk, budget
         As for `_TextSource`.
     """
@@ -185,7 +187,7 @@ class FileSource(_TextSource):
     path : str or path-like
         The file.
     key_to_index : mapping
-        Ids of the known words.
+        Int32Array of the known words.
     words_per_chunk, budget
         As for `_TextSource`.
     workers : int

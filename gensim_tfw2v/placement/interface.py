@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 
 
 @dataclass
@@ -18,15 +18,6 @@ class ModelTables:
     outputs: Float32Array | None  # one row a word, for negative sampling
     nodes: Float32Array | None  # one row an inner node of the Huffman tree
     lock_factors: Float32Array  # input row r learns at rate lock_factors[r % size]
-
-
-@dataclass(frozen=True)
-class BatchMetrics:
-    """What came of each batch of a block."""
-
-    losses: Float32Array  # [S], summed over the pairs of measured batches; 0 for others
-    touched_rows: Float32Array  # [S], rows that took a bounded step
-    clipped_rows: Float32Array  # [S], those whose step was shortened
 
 
 class Placement(Protocol):
@@ -40,6 +31,8 @@ class Placement(Protocol):
     concurrency: int
     can_fail: bool
     """The tables may get lost while this process lives on."""
+    epochs_may_overlap: bool = True
+    """Workers that find nothing left of an epoch may begin the next one, while others finish it."""
 
     @property
     def has_failed(self) -> bool:
@@ -49,7 +42,15 @@ class Placement(Protocol):
     def load(self, tables: ModelTables) -> None:
         """Take over these values."""
 
-    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+    def begin_epoch(self, epoch: int) -> None:
+        """Prepare for the chunks of an epoch, which come after this call."""
+        return
+
+    def end_epoch(self, epoch: int) -> None:
+        """Finish an epoch whose chunks are all trained; whoever reads the tables next waits for this."""
+        return
+
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         """Make the chunk's block and train its batches."""
         ...
 

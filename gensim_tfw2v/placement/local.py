@@ -12,8 +12,15 @@ import numpy as np
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkWork, PreparedBlock, TrainedChunk, prepare
-from gensim_tfw2v.placement.interface import BatchMetrics, ModelTables
+from gensim_tfw2v.blocks.chunk_task import (
+    NOTHING_TRAINED,
+    BatchMetrics,
+    ChunkTask,
+    PreparedBlock,
+    TrainedChunk,
+    prepare,
+)
+from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -22,7 +29,7 @@ _TABLES = ("inputs", "outputs", "nodes")
 _ROWS_AT_ONCE = 4096  # so that neither filling a table nor reading it back takes a further copy of it
 
 
-class LocalPlacement:
+class LocalPlacement(Placement):
     """Trains in this process on `workers` cores, as far as there are so many."""
 
     can_fail = has_failed = False
@@ -56,18 +63,16 @@ class LocalPlacement:
                 for rows, part in _pieces(values):
                     self._steps.write_rows(self._variables[name].handle, rows, part)
 
-    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
-        prepared = prepare(self._maker, work)
+        prepared = prepare(self._maker, task)
         made = time.perf_counter()
         if prepared is None:
             return replace(NOTHING_TRAINED, seconds_preparing=made - began)
-        figures = self.train_prepared(prepared)
+        metrics = self.train_prepared(prepared)
         return TrainedChunk(
             tokens=prepared.block.tokens,
-            losses=figures.losses,
-            touched_rows=figures.touched_rows,
-            clipped_rows=figures.clipped_rows,
+            batches=metrics,
             measured=prepared.measured,
             pairs=prepared.block.pairs,
             seconds_preparing=made - began,
@@ -75,7 +80,7 @@ class LocalPlacement:
         )
 
     def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
-        """Train a block's batches and return their figures."""
+        """Train a block's batches and return their metrics."""
         inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
@@ -89,8 +94,8 @@ class LocalPlacement:
                     np.array([0, len(prepared.measured)], np.int32),
                 ),
             )
-            figures = self._train_block(*arguments)
-        return BatchMetrics(*(np.asarray(figure.numpy()) for figure in figures))
+            metrics = self._train_block(*arguments)
+        return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in _present(tables).items():

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.operations import operations
 from gensim_tfw2v.steps import maths
 
@@ -77,14 +78,6 @@ class Rates(NamedTuple):
     hot_nodes: tf.Tensor  # the table's last nodes, which steps side by side would wait for each other at
 
 
-class Figures(NamedTuple):
-    """What came of each batch."""
-
-    losses: tf.Tensor  # [S], summed over the pairs of measured batches; 0 for others
-    touched_rows: tf.Tensor  # [S], rows that took a bounded step
-    clipped_rows: tf.Tensor  # [S], those whose step was shortened
-
-
 class Lookups(NamedTuple):
     """Pair weights made once; empty where the graph computes them or has no use for them."""
 
@@ -138,12 +131,14 @@ SIGNATURE = (
 
 @functools.cache
 def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
-    """Return the graph function (tables, block, rates, lookups, span), all tensors → figures of each batch.
+    """Return the graph function (tables, block, rates, lookups, span), all tensors → metrics of each batch.
 
     The span [2] says which batches of the block are trained: from the first to before the second.
     """
 
-    def train_block(tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor) -> Figures:
+    def train_block(
+        tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor
+    ) -> BatchMetrics:
         first, end = tf.unstack(span, num=2)
         batches = end - first
         of_block = _BlockGraph(objective, Tables(*map(_memory, tables)), block, rates, lookups)
@@ -151,13 +146,13 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
             number = batch - first
-            figures = _Step(of_block, _BatchPlace(number).of(codes), batch).run()
-            with tf.control_dependencies(list(figures)):
-                return batch + 1, *(array.write(number, figure) for array, figure in zip(arrays, figures, strict=True))
+            metrics = _Step(of_block, _BatchPlace(number).of(codes), batch).run()
+            with tf.control_dependencies(list(metrics)):
+                return batch + 1, *(array.write(number, metric) for array, metric in zip(arrays, metrics, strict=True))
 
-        arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in Figures._fields]
+        arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in BatchMetrics._fields]
         _, *arrays = tf.while_loop(lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1)
-        return Figures(*(array.stack() for array in arrays))
+        return BatchMetrics(*(array.stack() for array in arrays))
 
     # Calling the concrete function spares a millisecond of argument checks a block, in which Python's lock is held.
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
@@ -185,8 +180,8 @@ class _Step:
         self.losses: list[tf.Tensor] = []
         self.moved: list[tf.Tensor] = []  # [2] each, rows that took a bounded step, and those whose step was shortened
 
-    def run(self) -> Figures:
-        """Add the batch's operations to the graph and return its figures, known once every row is written."""
+    def run(self) -> BatchMetrics:
+        """Add the batch's operations to the graph and return its metrics, known once every row is written."""
         tree, negatives = self.objective.hierarchical_softmax, self.objective.negative_sampling
         products_alone = self.objective.skip_gram and not tree
         contexts = None if self.objective.skip_gram else self._contexts()
@@ -212,7 +207,7 @@ class _Step:
                 pace = self._step_limits(self.rates.lock_factors)
                 self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **pace))
         moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
-        return Figures(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
+        return BatchMetrics(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
 
     def _predict_down_the_tree(self, hidden: tf.Tensor) -> tf.Tensor:
         """Have hidden vectors [R, B, D] predict words by way of nodes that move at once; return their gradients."""

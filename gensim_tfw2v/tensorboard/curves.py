@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 
-from gensim_tfw2v.training.progress import EpochProgress
+from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
 METRICS = ("final/loss", "final/words_per_second")  # with "final/" and the name of each score, what HParams compares
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What an epoch has counted up to a moment."""
-
-    seconds: float = 0.0
-    raw_words: int = 0
-    trained_words: int = 0
-    pairs: float = 0.0
-    loss: float = 0.0
-    measured_pairs: float = 0.0
-    touched_rows: int = 0
-    clipped_rows: int = 0
-    seconds_waiting: float = 0.0
-    seconds_preparing: float = 0.0
-    seconds_stepping: float = 0.0
-
-    @classmethod
-    def of(cls, progress: EpochProgress) -> Counts:
-        return cls(**{field.name: getattr(progress, field.name) for field in fields(cls)})
-
-    def since(self, before: Counts) -> Counts:
-        """Return what has been counted after `before`."""
-        return Counts(*(getattr(self, field.name) - getattr(before, field.name) for field in fields(self)))
-
-
-def running_points(progress: EpochProgress, since: Counts) -> dict[str, float]:
+def running_points(progress: EpochProgress, since: EpochCounts) -> dict[str, float]:
     """Return the points of what happened after `since`; curves that have nothing to tell yet are left out."""
-    counts = Counts.of(progress).since(since)
+    counts = progress.counts.since(since)
     worked = counts.seconds_waiting + counts.seconds_preparing + counts.seconds_stepping
     ratios = {
         "loss/running": (counts.loss, counts.measured_pairs),
@@ -54,8 +28,8 @@ def running_points(progress: EpochProgress, since: Counts) -> dict[str, float]:
 
 def epoch_points(progress: EpochProgress) -> dict[str, float]:
     """Return the points of a finished epoch."""
-    points = {"speed/words_per_second_of_epoch": progress.words_per_second}
-    return points | ({"loss/epoch": progress.mean_loss} if progress.measured_pairs else {})
+    points = {"speed/words_per_second_of_epoch": progress.counts.words_per_second}
+    return points | ({"loss/epoch": progress.counts.mean_loss} if progress.counts.measured_pairs else {})
 
 
 def task_points(figures: Mapping[str, float]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 
-class Pace:
+class Throttle:
     """Says when to do again what should happen every `seconds`, yet take no more than `share` of the time."""
 
     def __init__(self, seconds: float, share: float) -> None:

@@ -20,10 +20,10 @@ from gensim_tfw2v.tensorboard.event_file import folder_of_run
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.tensorboard.projector import write_tensors
 from gensim_tfw2v.tensorboard.run_files import RunFiles
-from gensim_tfw2v.tensorboard.throttle import Pace
+from gensim_tfw2v.tensorboard.throttle import Throttle
 from gensim_tfw2v.tensorboard.traces import Trace
 from gensim_tfw2v.tensorboard.vector_metrics import Evaluation, Neighbours, NormGroups, choose_probes, tables_by_name
-from gensim_tfw2v.training.progress import EpochProgress
+from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
 # Looking at the vectors in the midst of an epoch may take this share of the time.
 _SHARE_FOR_NORMS = 0.002
@@ -55,12 +55,12 @@ class TrainingBoard:
         by_count = ids_by_count(word_counts(subject.vocabulary))
         self._groups = NormGroups.of(by_count)
         self._neighbours = Neighbours(subject.vocabulary.index_to_key, self._probes(by_count), options.neighbours)
-        self._norms_pace = Pace(options.every_seconds, _SHARE_FOR_NORMS)
-        self._scores_pace = Pace(options.score_every_seconds, _SHARE_FOR_SCORES)
+        self._norms_throttle = Throttle(options.every_seconds, _SHARE_FOR_NORMS)
+        self._scores_throttle = Throttle(options.score_every_seconds, _SHARE_FOR_SCORES)
         self._step = 0  # words trained in earlier epochs
         self._seconds = 0.0
         self._next_points = 0.0
-        self._since = curves.Counts()
+        self._since = EpochCounts()
         self._final: dict[str, float] = {}
         try:
             self._begin()
@@ -84,31 +84,31 @@ class TrainingBoard:
 
     def advance(self, progress: EpochProgress) -> None:
         """Log what happened since the last point, if it is time for the next, and look at the vectors now and then."""
-        self._trace.advance(self._step + progress.trained_words)
-        if progress.seconds < self._next_points:
+        self._trace.advance(self._step + progress.counts.trained_words)
+        if progress.counts.seconds < self._next_points:
             return
-        self._next_points = progress.seconds + self._options.every_seconds
+        self._next_points = progress.counts.seconds + self._options.every_seconds
         self._log_points(progress)
-        step = self._step + progress.trained_words
-        if self._norms_pace.is_due():
-            with self._norms_pace:
+        step = self._step + progress.counts.trained_words
+        if self._norms_throttle.is_due():
+            with self._norms_throttle:
                 self._files.scalars(step, self._groups.mean_norms(self._subject.tables()))
-        if self._scores_pace.is_due():
-            with self._scores_pace:
+        if self._scores_throttle.is_due():
+            with self._scores_throttle:
                 self._log_scores(step, self._subject.tables())
 
     def end_epoch(self, progress: EpochProgress) -> None:
         """Log a finished epoch and what its vectors are like."""
         self._log_points(progress)
-        self._step += progress.trained_words
-        self._seconds += progress.seconds
-        self._next_points, self._since = 0.0, curves.Counts()
+        self._step += progress.counts.trained_words
+        self._seconds += progress.counts.seconds
+        self._next_points, self._since = 0.0, EpochCounts()
         self._files.scalars(self._step, curves.epoch_points(progress))
         tables = self._subject.tables()
         scores = self._log_vectors(tables)
-        words = progress.raw_words * (progress.epoch + 1)
-        self._final = {"loss": progress.mean_loss, "words_per_second": words / max(self._seconds, 1e-9), **scores}
-        self._final = {name: value for name, value in self._final.items() if math.isfinite(value)}
+        words = progress.counts.raw_words * (progress.epoch + 1)
+        final = {"loss": progress.counts.mean_loss, "words_per_second": words / max(self._seconds, 1e-9), **scores}
+        self._final = {name: value for name, value in final.items() if math.isfinite(value)}
         if self._options.projector == "epochs":
             self._files.do(lambda: self._export(f"epoch-{progress.epoch + 1:02d}", tables))
 
@@ -132,13 +132,13 @@ class TrainingBoard:
         return {word: vocabulary.key_to_index[word] for word in words}
 
     def _log_points(self, progress: EpochProgress) -> None:
-        if progress.trained_words == self._since.trained_words:
+        if progress.counts.trained_words == self._since.trained_words:
             return
-        step = self._step + progress.trained_words
+        step = self._step + progress.counts.trained_words
         self._files.scalars(step, curves.running_points(progress, self._since))
         for task, figures in progress.tasks.items():
             self._files.scalars(step, curves.task_points(figures), task)
-        self._since = curves.Counts.of(progress)
+        self._since = progress.counts
 
     def _log_vectors(self, tables: ModelTables) -> dict[str, float]:
         """Log norms, neighbours and scores, and return the scores."""

@@ -7,15 +7,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
 from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.training.progress import EpochProgress, ProgressObserver
+from gensim_tfw2v.training.progress import EpochCounts, EpochProgress, ProgressObserver
 
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -40,30 +40,6 @@ class EpochPlan:
 
 
 @dataclass
-class EpochTally:
-    """What an epoch has done so far."""
-
-    examples: int = 0
-    raw_words: int = 0
-    trained_words: int = 0
-    blocks: int = 0
-    loss: float = 0.0  # sum over measured batches
-    measured_pairs: float = 0.0
-    pairs: float = 0.0
-    touched_rows: int = 0  # rows that took a bounded step
-    clipped_rows: int = 0  # those whose step was shortened
-    seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over workers
-    seconds_preparing: float = 0.0
-    seconds_stepping: float = 0.0
-    seconds: float = 0.0
-
-    @property
-    def mean_loss(self) -> float:
-        """Return the mean loss per pair, nan if none was measured."""
-        return self.loss / self.measured_pairs if self.measured_pairs else float("nan")
-
-
-@dataclass
 class _Epoch:
     """State that the worker threads of one epoch share; everything mutable is guarded by `lock`.
 
@@ -74,8 +50,9 @@ class _Epoch:
     reader: ChunkReader
     placement: Placement
     workers: int  # that have not left it
-    left: SimpleQueue[None] = field(default_factory=SimpleQueue)  # something is in it once all have, or are to
-    tally: EpochTally = field(default_factory=EpochTally)
+    is_over: bool = False  # all workers have left it
+    left: SimpleQueue[None] = field(default_factory=SimpleQueue)  # gets an item when it is over or stopped
+    counts: EpochCounts = field(default_factory=EpochCounts)
     lock: threading.Lock = field(default_factory=threading.Lock)
     turn: threading.Lock = field(default_factory=threading.Lock)  # to take a chunk: rates follow the chunks' order
     begun_examples: int = 0
@@ -88,11 +65,14 @@ class _Epoch:
             self._train(*task)
 
     def leave(self) -> None:
-        """Count one worker less."""
+        """Count one worker less; the last one ends the epoch."""
         with self.lock:
             self.workers -= 1
-            if not self.workers:
-                self.left.put(None)
+            is_last = not self.workers
+        if is_last:
+            self.placement.end_epoch(self.plan.epoch)
+            self.is_over = True
+            self.left.put(None)
 
     def stop(self) -> None:
         """Let nobody take a further chunk."""
@@ -100,11 +80,11 @@ class _Epoch:
         self.left.put(None)
 
     def _await_task(self) -> tuple[Chunk, float, float] | None:
-        """Return the next task, the time it took to come added to the tally."""
+        """Return the next task, the time it took to come added to the counts."""
         began = time.perf_counter()
         task = self._next_task()
         with self.lock:
-            self.tally.seconds_waiting += time.perf_counter() - began
+            self.counts.seconds_waiting += time.perf_counter() - began
         return task
 
     def _next_task(self) -> tuple[Chunk, float, float] | None:
@@ -124,55 +104,47 @@ class _Epoch:
             return first, last
 
     def _train(self, chunk: Chunk, first_rate: float, last_rate: float) -> None:
-        work = ChunkWork(
-            chunk.ids,
-            chunk.sentence_lengths,
+        task = ChunkTask(
+            chunk.content,
             entropy=(*self.plan.seed, chunk.number),
             first_rate=first_rate,
             last_rate=last_rate,
             exact_loss=self.plan.exact_loss,
-            span=chunk.span,
         )
-        self._count(chunk, self.placement.train_chunk(work))
+        self._count(chunk, self.placement.train_chunk(task))
 
     def _count(self, chunk: Chunk, trained: TrainedChunk) -> None:
-        measured = trained.measured
+        counts = EpochCounts(
+            examples=chunk.sentences,
+            raw_words=chunk.raw_words,
+            trained_words=trained.tokens,
+            blocks=int(len(trained.pairs) > 0),
+            pairs=float(trained.pairs.sum()),
+            loss=float(trained.batches.losses[trained.measured].sum(dtype="float64")),
+            measured_pairs=float(trained.pairs[trained.measured].sum()),
+            touched_rows=int(trained.batches.touched_rows.sum(dtype="int64")),
+            clipped_rows=int(trained.batches.clipped_rows.sum(dtype="int64")),
+            seconds_preparing=trained.seconds_preparing,
+            seconds_stepping=trained.seconds_stepping,
+        )
         with self.lock:
-            self.tally.examples += chunk.sentences
-            self.tally.raw_words += chunk.raw_words
-            self.tally.blocks += len(trained.pairs) > 0
-            self.tally.trained_words += trained.tokens
-            self.tally.pairs += float(trained.pairs.sum())
-            self.tally.loss += float(trained.losses[measured].sum(dtype="float64"))
-            self.tally.measured_pairs += float(trained.pairs[measured].sum())
-            self.tally.touched_rows += int(trained.touched_rows.sum(dtype="int64"))
-            self.tally.clipped_rows += int(trained.clipped_rows.sum(dtype="int64"))
-            self.tally.seconds_preparing += trained.seconds_preparing
-            self.tally.seconds_stepping += trained.seconds_stepping
+            self.counts += counts
+
+    def set_seconds(self, seconds: float) -> None:
+        """Set how long the epoch has taken so far."""
+        with self.lock:
+            self.counts.seconds = seconds
 
     def progress(self) -> EpochProgress:
-        """Return a picture of the tally."""
+        """Return how far the epoch has come, with a copy of its counts."""
         with self.lock:
-            tally = self.tally
             return EpochProgress(
                 epoch=self.plan.epoch,
                 epochs=self.plan.epochs,
-                examples=tally.examples,
-                raw_words=tally.raw_words,
-                trained_words=tally.trained_words,
-                fraction=self.plan.fraction(tally.examples, tally.raw_words),
-                seconds=tally.seconds,
+                fraction=self.plan.fraction(self.counts.examples, self.counts.raw_words),
                 learning_rate=self.learning_rate,
-                mean_loss=tally.mean_loss,
-                loss=tally.loss,
-                measured_pairs=tally.measured_pairs,
-                pairs=tally.pairs,
-                touched_rows=tally.touched_rows,
-                clipped_rows=tally.clipped_rows,
+                counts=replace(self.counts),
                 workers=self.placement.concurrency,
-                seconds_waiting=tally.seconds_waiting,
-                seconds_preparing=tally.seconds_preparing,
-                seconds_stepping=tally.seconds_stepping,
                 tasks=self.placement.task_metrics(),
             )
 
@@ -233,6 +205,7 @@ class _Epochs:
             workers = self._placement.concurrency
             epoch = _Epoch(plan, ChunkReader(self._source, ahead=workers), self._placement, workers)
             self._latest.append(epoch)
+            self._placement.begin_epoch(plan.epoch)
             epoch.reader.start()
         for queue in (*self._inboxes, self.begun):
             queue.put(epoch)
@@ -262,7 +235,7 @@ def train_epochs(
     source: Source,
     placement: Placement,
     observers: Sequence[ProgressObserver],
-) -> Generator[tuple[EpochPlan, EpochTally], None, None]:
+) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
     """Yield each epoch's plan and what it trained when its last chunk is; workers may be at the next one by then.
 
     An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
@@ -275,26 +248,26 @@ def train_epochs(
         for worker in range(placement.concurrency)
     ]
     try:
-        for _ in range(tuning.MOST_EPOCHS_AT_ONCE):
+        for _ in range(tuning.MOST_EPOCHS_AT_ONCE if placement.epochs_may_overlap else 1):
             epochs.permit_another()
         for thread in threads:
             thread.start()
         began = time.perf_counter()
         while (epoch := epochs.begun.get()) is not None:
-            is_over = False
-            while not is_over:
+            is_running = True
+            while is_running:
                 with contextlib.suppress(Empty):
                     epoch.left.get(timeout=_SECONDS_BETWEEN_REPORTS)
-                    is_over = True
-                epoch.tally.seconds = time.perf_counter() - began
+                    is_running = False
+                epoch.set_seconds(time.perf_counter() - began)
                 for observer in observers:
                     observer.advance(epoch.progress())
-            if epoch.workers:
+            if not epoch.is_over:
                 break
-            began += epoch.tally.seconds
+            began += epoch.counts.seconds
             for observer in observers:
                 observer.end_epoch(epoch.progress())
-            yield epoch.plan, epoch.tally
+            yield epoch.plan, epoch.counts
             epochs.permit_another()
     finally:
         epochs.stop()

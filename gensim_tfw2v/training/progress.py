@@ -17,34 +17,55 @@ _Item = TypeVar("_Item")
 _LOG_EVERY_SECONDS = 1.0
 
 
+@dataclass
+class EpochCounts:
+    """What an epoch, or a part of one, has done."""
+
+    examples: int = 0  # sentences
+    raw_words: int = 0
+    trained_words: int = 0  # known words that subsampling kept
+    blocks: int = 0
+    pairs: float = 0.0
+    loss: float = 0.0  # sum over the measured pairs
+    measured_pairs: float = 0.0
+    touched_rows: int = 0  # rows that took a step of limited length
+    clipped_rows: int = 0  # those whose step was clipped
+    seconds_waiting: float = 0.0  # for the corpus; this and the next two are sums over workers
+    seconds_preparing: float = 0.0
+    seconds_stepping: float = 0.0
+    seconds: float = 0.0  # since the epoch began
+
+    @property
+    def mean_loss(self) -> float:
+        """Return the mean loss of a measured pair, nan before the first."""
+        return self.loss / self.measured_pairs if self.measured_pairs else float("nan")
+
+    @property
+    def words_per_second(self) -> float:
+        """Return the raw words trained each second."""
+        return self.raw_words / max(self.seconds, 1e-9)
+
+    def __iadd__(self, other: EpochCounts) -> EpochCounts:
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+        return self
+
+    def since(self, before: EpochCounts) -> EpochCounts:
+        """Return what has been counted after `before`."""
+        return EpochCounts(**{name: value - getattr(before, name) for name, value in vars(self).items()})
+
+
 @dataclass(frozen=True)
 class EpochProgress:
     """How far an epoch has come."""
 
     epoch: int  # from 0
     epochs: int
-    examples: int
-    raw_words: int
-    trained_words: int  # known words that subsampling kept
     fraction: float  # of the epoch, 0 to 1
-    seconds: float  # since the epoch began
     learning_rate: float
-    mean_loss: float  # per pair, over the batches measured so far; nan before the first
-    loss: float = 0.0  # sum over the measured pairs
-    measured_pairs: float = 0.0
-    pairs: float = 0.0  # all of them, measured or not
-    touched_rows: int = 0  # rows that took a bounded step
-    clipped_rows: int = 0  # those whose step was shortened
+    counts: EpochCounts
     workers: int = 1
-    seconds_waiting: float = 0.0  # for the corpus; this and the next two are added up over the workers
-    seconds_preparing: float = 0.0
-    seconds_stepping: float = 0.0
-    tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # a cluster's figures: task → name → value
-
-    @property
-    def words_per_second(self) -> float:
-        """Return the raw words trained each second."""
-        return self.raw_words / max(self.seconds, 1e-9)
+    tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # metrics of a cluster: task → name → value
 
 
 class ProgressObserver(Protocol):
@@ -82,7 +103,7 @@ class TrainingBar:
             self._bar = _bar(f"epoch {progress.epoch + 1}/{progress.epochs}", total=1.0, unit="epoch")
         self._bar.n = min(progress.fraction, 1.0)
         self._bar.set_postfix_str(
-            f"{progress.words_per_second:,.0f} words/s, loss {progress.mean_loss:.4f}, "
+            f"{progress.counts.words_per_second:,.0f} words/s, loss {progress.counts.mean_loss:.4f}, "
             f"alpha {progress.learning_rate:.5f}"
         )
 
@@ -107,20 +128,20 @@ class TrainingLog:
         self._next_report = self._delay
 
     def advance(self, progress: EpochProgress) -> None:
-        if progress.seconds >= self._next_report:
-            self._next_report = progress.seconds + self._delay
+        if progress.counts.seconds >= self._next_report:
+            self._next_report = progress.counts.seconds + self._delay
             logger.info(
                 "EPOCH %i - PROGRESS: at %.2f%%, %.0f words/s, loss %.4f, alpha %.5f",
                 progress.epoch,
                 100.0 * progress.fraction,
-                progress.words_per_second,
-                progress.mean_loss,
+                progress.counts.words_per_second,
+                progress.counts.mean_loss,
                 progress.learning_rate,
             )
 
     def end_epoch(self, progress: EpochProgress) -> None:
         self._next_report = self._delay
-        logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.mean_loss)
+        logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.counts.mean_loss)
 
     def close(self) -> None:
         """Do nothing: every line is whole."""

@@ -21,9 +21,10 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, PreparedBlock
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sentences import NO_SENTENCES, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
@@ -133,19 +134,20 @@ class Assignment(NamedTuple):
     shards: int
     concurrent_blocks: int
     sharing: RowSharing
-    work: ChunkWork
+    task: ChunkTask
 
     def to_array(self) -> Int32Array:
         """Return all of it as one array, the run first."""
-        work = self.work
-        span = np.array(work.span or (), np.int64)
-        entropy = np.array(work.entropy, np.int64)
-        sizes = [len(span), len(entropy), len(work.sentence_lengths)]
+        task, content = self.task, self.task.content
+        span = np.array(content if isinstance(content, Span) else (), np.int64)
+        sentences = content if isinstance(content, Sentences) else NO_SENTENCES
+        entropy = np.array(task.entropy, np.int64)
+        sizes = [len(span), len(entropy), len(sentences.lengths)]
         sharing = [self.sharing.parts, self.sharing.rows]
-        head = [self.run, self.shards, self.concurrent_blocks, *sharing, work.exact_loss, *sizes]
-        rates = np.array([work.first_rate, work.last_rate])
+        head = [self.run, self.shards, self.concurrent_blocks, *sharing, task.exact_loss, *sizes]
+        rates = np.array([task.first_rate, task.last_rate])
         wide = [numbers.view(np.int32) for numbers in (rates, span, entropy)]
-        parts = [np.array(head, np.int32), *wide, work.sentence_lengths, work.ids]
+        parts = [np.array(head, np.int32), *wide, sentences.lengths, sentences.ids]
         return np.concatenate(parts, dtype=np.int32)
 
     @classmethod
@@ -155,16 +157,14 @@ class Assignment(NamedTuple):
         sizes = [_HEAD, 2 * 2, 2 * spans, 2 * entropies, sentences]
         _, rates, span, entropy, lengths, ids = np.split(numbers, np.cumsum(sizes))
         first_rate, last_rate = rates.view(np.float64).tolist()
-        work = ChunkWork(
-            ids=ids,
-            sentence_lengths=lengths,
+        task = ChunkTask(
+            content=Span(*span.view(np.int64).tolist()) if spans else Sentences(ids, lengths),
             entropy=tuple(entropy.view(np.int64).tolist()),
             first_rate=first_rate,
             last_rate=last_rate,
             exact_loss=bool(exact_loss),
-            span=Span(*span.view(np.int64).tolist()) if spans else None,
         )
-        return cls(run, shards, concurrent, RowSharing(parts, common), work)
+        return cls(run, shards, concurrent, RowSharing(parts, common), task)
 
 
 def name_of(data: bytes) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, check_for_new_graphs, device
 from gensim_tfw2v.cluster.task import RENEW_LEASE
@@ -27,7 +28,6 @@ from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing, fir
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL
 from gensim_tfw2v.steps.arguments import pair_lookups
 from gensim_tfw2v.steps.graph import (
-    Figures,
     Objective,
     Tables,
     add_to_rows,
@@ -251,7 +251,7 @@ class _Training:
             tf.gather(staged.start, rows) for rows in (rivalry.shared_rows, rivalry.probe_rows)
         )
 
-    def run(self) -> tuple[Figures, tf.Tensor]:
+    def run(self) -> tuple[BatchMetrics, tf.Tensor]:
         """Return the figures of the block's batches, and the changes [U, D] that are still to be pushed after them."""
         *others, last = range(self._shape.sharing.parts)
         figures = []
@@ -259,19 +259,19 @@ class _Training:
             figures.append(self._train_part(part))
             self._share(figures[-1])
         figures.append(self._train_part(last))
-        of_block = Figures(*(tf.concat(values, 0) for values in zip(*figures, strict=True)))
+        of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*figures, strict=True)))
         return of_block, self._end_after(figures[-1]) - self._staged.start
 
-    def _train_part(self, part: int) -> Figures:
+    def _train_part(self, part: int) -> BatchMetrics:
         """Return the figures of a part's batches."""
         block = self._staged.block
         span = tf.stack(self._shape.sharing.span(part, tf.size(block.pairs)))
         tables = Tables(self._own, self._own, self._own)
         with tf.control_dependencies([self._common, self._probes]):
-            figures: Figures = self._train_block(tables, block.block, block.rates, self._lookups, span)
+            figures: BatchMetrics = self._train_block(tables, block.block, block.rates, self._lookups, span)
         return figures
 
-    def _share(self, trained: Figures) -> None:
+    def _share(self, trained: BatchMetrics) -> None:
         """Push what a part has changed common rows by, and go on with what they have become."""
         rivalry, order = self._rivalry, self._staged.block.shared_order
         with tf.control_dependencies(list(trained)):
@@ -285,7 +285,7 @@ class _Training:
                 read_rows(self._own, rows) for rows in (rivalry.shared_rows, rivalry.probe_rows)
             )
 
-    def _end_after(self, trained: Figures) -> tf.Tensor:
+    def _end_after(self, trained: BatchMetrics) -> tf.Tensor:
         """Return the rows [U, D] as they may have become after the last part, and leave nothing else of them."""
         rivalry, start = self._rivalry, self._staged.start
         with tf.control_dependencies(list(trained)):
@@ -369,7 +369,7 @@ def _push(
     return tf.stack(said)
 
 
-def _report(staged: Staged, figures: Figures, servers: tf.Tensor, seconds: tf.Tensor) -> tf.Tensor:
+def _report(staged: Staged, figures: BatchMetrics, servers: tf.Tensor, seconds: tf.Tensor) -> tf.Tensor:
     """Return all that the coordinator wants to know in one tensor, so that one answer brings it."""
     block = staged.block
     staleness = servers[0, 0] - staged.version

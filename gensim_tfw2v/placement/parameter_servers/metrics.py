@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.blocks.chunk_task import TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.parameter_servers.graphs import REPORT_HEAD
 
@@ -39,11 +39,9 @@ class BlockReport:
         named = dict(zip(REPORT_HEAD, head.tolist(), strict=True))
         trained = TrainedChunk(
             tokens=int(named["tokens"]),
-            losses=losses.astype(np.float32),
-            clipped_rows=clipped_rows.astype(np.float32),
+            batches=BatchMetrics(*(values.astype(np.float32) for values in (losses, touched_rows, clipped_rows))),
             measured=measured.astype(bool),
             pairs=pairs,
-            touched_rows=touched_rows.astype(np.float32),
             seconds_preparing=named["make_seconds"],
             seconds_stepping=sum(named[f"{stage}_seconds"] for stage in _STAGES if stage != "make"),
         )

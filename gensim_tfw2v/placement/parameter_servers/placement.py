@@ -9,10 +9,10 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.blocks.chunk_task import ChunkWork, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.keepalive import Keepalive
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TABLES = ("inputs", "outputs", "nodes")
 
 
-class ClusterPlacement:
+class ClusterPlacement(Placement):
     """Trains on the workers of a cluster; blocks in flight do not see each other's changes until they are pushed.
 
     Parameters
@@ -150,17 +150,17 @@ class ClusterPlacement:
         self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
         self._remote = (key_of(self._tables.name), model_name)
 
-    def train_chunk(self, work: ChunkWork) -> TrainedChunk:
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         with self._start.block() as in_flight:
-            report: BlockReport = self._dispatcher.train(self._request(work, in_flight))
+            report: BlockReport = self._dispatcher.train(self._request(task, in_flight))
         return report.trained
 
-    def _request(self, work: ChunkWork, in_flight: int) -> Any:
+    def _request(self, task: ChunkTask, in_flight: int) -> Any:
         from gensim_tfw2v.placement.parameter_servers.codec import Assignment
         from gensim_tfw2v.placement.parameter_servers.graphs import Request
 
         run, model = self._remote
-        return Request(model, Assignment(run, self._tables.shards, in_flight, self._sharing, work).to_array())
+        return Request(model, Assignment(run, self._tables.shards, in_flight, self._sharing, task).to_array())
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:

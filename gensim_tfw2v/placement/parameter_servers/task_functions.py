@@ -51,9 +51,9 @@ class BlockFactory:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        _, shards, concurrent_blocks, sharing, work = codec.Assignment.from_array(assignment)
+        _, shards, concurrent_blocks, sharing, task = codec.Assignment.from_array(assignment)
         try:
-            prepared = prepare(known.maker, work)
+            prepared = prepare(known.maker, task)
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
         staged = codec.stage(known, prepared, shards, concurrent_blocks, sharing, own_metrics())
