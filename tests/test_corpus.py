@@ -246,7 +246,7 @@ def test_without_a_budget_every_epoch_sees_the_sentences_of_its_own_pass() -> No
             yield "abcde"[self.start :]
 
     source = IterableSource(Walks(), IDS, 10, NO_CACHE)
-    assert [next(source.epoch()).ids.tolist() for _ in range(3)] == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [2, 3, 4]]
+    assert [next(source.epoch()).content.ids.tolist() for _ in range(3)] == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [2, 3, 4]]
 
 
 def test_without_a_budget_an_empty_first_pass_is_not_remembered() -> None:
