@@ -36,7 +36,10 @@ def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> N
     assert lines.index("```", lines.index("```python")) < 45
 
 
+RESULTS = ROOT / "benchmarks" / "results"
 PAGES = sorted(page for folder in (".", "benchmarks", "cluster", "docs") for page in (ROOT / folder).glob("*.md"))
+PAGES += sorted(RESULTS.glob("*.md"))
+LINK = re.compile(r"\]\((?!https?://)([^)]+)")
 
 
 def headings(page: Path) -> set[str]:
@@ -49,9 +52,18 @@ def headings(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_every_file_and_heading_that_a_page_links_to_is_there(page: Path) -> None:
     missing = []
-    for link in re.findall(r"\]\((?!https?://)([^)]+)", page.read_text(encoding="utf8")):
+    for link in LINK.findall(page.read_text(encoding="utf8")):
         name, _, heading = link.partition("#")
         target = page.parent / name if name else page
         if not target.exists() or (heading and heading not in headings(target)):
             missing.append(link)
     assert missing == []
+
+
+def test_every_result_in_the_repository_is_cited_by_a_page() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z", RESULTS], cwd=ROOT, capture_output=True, text=True, check=True)
+    results = [ROOT / name for name in listed.stdout.split("\0") if name]
+    pages = [page for page in PAGES if page.parent != RESULTS]
+    cited = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text(encoding="utf8"))}
+    assert results
+    assert [path.name for path in results if not {path, path.with_suffix(".md")} & cited] == []
