@@ -2,7 +2,7 @@
 
 Words of equal counts become neighbours in gensim's tree as they are in the vocabulary, and there in the order of the
 corpus, so that rare words of one passage share nearly all of their nodes. In an order that is drawn they share them
-with words of anywhere, by which vectors of a large vocabulary score higher (`docs/experiments.md`).
+with words of anywhere, by which vectors of a large vocabulary score higher (`docs/decisions.md`).
 """
 
 from __future__ import annotations
