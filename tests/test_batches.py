@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from example_trees import model_of
 from hypothesis import given
 from hypothesis import strategies as st
-from test_huffman_tree import model_of
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths

@@ -20,9 +20,9 @@ import psutil
 import pytest
 import sweep
 import systems
+from benchmark_commands import BENCHMARKS, corpus_in, run_command
 from jobs import MODES, Job, usable_cores
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 PROGRAM = """#!{python}
 import pathlib, sys
 with open(pathlib.Path(__file__).with_suffix(".log"), "a") as log:
@@ -31,19 +31,6 @@ if "-output" in sys.argv:
     output = sys.argv[sys.argv.index("-output") + 1]
     pathlib.Path(output{ending}).write_text("2 3\\nhuman 1 0 0\\nsystem 0 1 0\\n")
 """
-
-
-def corpus_in(folder: Path) -> Path:
-    """Write 1500 words in 300 sentences; the similarity sets know some of them."""
-    path = folder / "corpus.txt"
-    sentences = ["tiger cat plane car train", "book paper computer keyboard cat", "money cash bank car tiger"]
-    path.write_text("\n".join(sentences * 100) + "\n")
-    return path
-
-
-def run_command(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def runs_below(pid: int) -> list[psutil.Process]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES
-from test_huffman_tree import model_of
-from test_placement import SETTINGS, WORDS, maker_from, work_on
+from example_blocks import SETTINGS, WORDS, maker_from, work_on
+from example_trees import model_of
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from test_huffman_tree import MIXED, gensim_path, model_of
-from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
+from example_blocks import SETTINGS, SIZE, WORDS, maker_from, work_on
+from example_trees import MIXED, gensim_path, model_of
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows

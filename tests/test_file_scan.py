@@ -20,7 +20,7 @@ import pytest
 from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_corpus import expected_chunks, plain_epoch
+from plain_chunks import expected_chunks, plain_epoch
 
 from gensim_tfw2v.corpus import file_parts, tokenizer
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from example_trees import EVEN, MIXED, STEEP, model_of
 from gensim.models.word2vec import Word2Vec
 from hypothesis import given
 from hypothesis import strategies as st
-from test_huffman_tree import EVEN, MIXED, STEEP, model_of
 
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from example_trees import EVEN, MIXED, STEEP, Path, gensim_path, model_of
 from gensim.models.word2vec import Word2Vec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,29 +13,11 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.huffman import huffman_codes
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 
-Path = list[tuple[int, int]]  # of (node, code), the root first
-
-
-def model_of(frequencies: list[int]) -> Word2Vec:
-    """Return an untrained gensim model with a word for each frequency and a tree over them."""
-    model = Word2Vec(hs=1, negative=0, min_count=1)
-    model.build_vocab_from_freq({f"w{i}": frequency for i, frequency in enumerate(frequencies)})
-    return model
-
-
-def gensim_path(model: Word2Vec, word: int) -> Path:
-    """Return the nodes and codes that gensim stored for a word."""
-    points, codes = model.wv.expandos["point"][word], model.wv.expandos["code"][word]
-    return list(zip(points.tolist(), codes.tolist(), strict=True))
-
 
 def path_in(tree: HuffmanTree, word: int) -> Path:
     """Return the nodes and codes that the tree has for a word."""
     own = slice(*tree.offsets[word : word + 2].tolist())
     return list(zip(tree.nodes[own].tolist(), tree.codes[own].tolist(), strict=True))
-
-
-EVEN, STEEP, MIXED = [5] * 9, [2**i for i in range(60)], [1, 1, 2, 40, 40, 7, 3, 3, 3, 900, 1, 12]
 
 
 @pytest.mark.parametrize("frequencies", [EVEN, STEEP, MIXED, [3, 1]], ids=["even", "steep", "mixed", "two"])

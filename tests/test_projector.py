@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from awkward_words import AWKWARD, keyed_vectors
 from contract import SENTENCES
 from gensim.models import KeyedVectors, Word2Vec
 from hypothesis import example, given, settings
@@ -22,12 +23,6 @@ from werkzeug.test import Client
 from gensim_tfw2v import export_projector
 from gensim_tfw2v.tensorboard.spelling import visible
 
-AWKWARD = [
-    "plain", "tab\there", "line\nbreak", "carriage\rreturn", '"', "'quoted'", '"comma, quoted"', "🦊", "👩‍🚀", "", " ",
-    "\u200b", "\u00a0", "\u2028", "שלום", "\u202eright-to-left", "مرحبا", "back\\slash", "\\t", "\\", "\x00",
-    "\x1b[31m", "<b>bold</b>", "a b", " a", "a ", "#comment", "=1+1", "\ufeff", "\udc80", "é", "e\u0301", "\\(empty)",
-]  # fmt: skip
-
 
 def unescaped(shown: str) -> str:
     """Return the word that is shown so, by the rules that the documentation gives."""
@@ -40,15 +35,6 @@ def unescaped(shown: str) -> str:
         return short[code] if code in short else chr(int(code[1:], 16))
 
     return re.sub(r"\\([tnr\\]|x..|u....|U........)", original, shown)
-
-
-def keyed_vectors(words: list[str], size: int = 5, counts: list[int] | None = None) -> KeyedVectors:
-    """Return random vectors of these words."""
-    vectors = KeyedVectors(size)
-    vectors.add_vectors(words, np.random.default_rng(0).normal(size=(len(words), size)).astype(np.float32))
-    for word, count in zip(words, counts or range(len(words), 0, -1), strict=True):
-        vectors.set_vecattr(word, "count", count)
-    return vectors
 
 
 class Plugin:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmark_commands import corpus_in, run_command
+from example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from jobs import Job
 from placements import on_cluster
 from stale_blocks import Pipeline, train
 from stale_placement import StalePlacement
-from test_benchmarks import corpus_in, run_command
-from test_placement import SETTINGS, maker_from, random_tables, read, work_on
 
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing

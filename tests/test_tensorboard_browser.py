@@ -11,9 +11,9 @@ from pathlib import Path
 import browser
 import numpy as np
 import pytest
+from awkward_words import AWKWARD, keyed_vectors
 from clustered import TASKS, WORKERS, Clustered
 from tensorboard_server import serving
-from test_projector import AWKWARD, keyed_vectors
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, export_projector
 from gensim_tfw2v.tensorboard.spelling import visible
