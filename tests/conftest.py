@@ -1,4 +1,4 @@
-"""Fixtures that run a test on gensim's own class and on ours: a wrong expectation fails on gensim too."""
+"""Which tests run, and fixtures: several run a test on gensim's class and ours, so that a wrong expectation fails."""
 
 from __future__ import annotations
 
@@ -17,6 +17,55 @@ if TYPE_CHECKING:
     from clustered import Clustered
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+# These files take longest, in this order. They begin first, so that no process is left with a long file at the end.
+LONG_FILES = [
+    "test_gensim_suite_on_cluster.py",
+]
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --all."""
+    parser.addoption("--all", dest="all_tests", action="store_true", help="run tests that are marked slow as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put long files first, and leave out slow tests that the command does not name."""
+    places = {name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))  # tests of a file stay in order
+    if config.getoption("all_tests"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("slow") and not _is_named(item, config.args)]
+    config.stash[LEFT_OUT] = len(left_out)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_named(item: pytest.Item, arguments: list[str]) -> bool:
+    """Return whether an argument names a test: `file.py::test`, with or without parameters."""
+    file, _, test = item.nodeid.partition("::")
+    names = [argument.partition("::") for argument in arguments if "::" in argument]
+    return any(Path(path).name == Path(file).name and test.startswith(name) for path, _, name in names)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that shows the results how many tests were left out here."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take from a process how many tests were left out: the same in each."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how many tests were left out."""
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"left out {left_out} tests that are marked slow; --all runs them as well")
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ def results(comparison: Path) -> dict[str, Any]:
     return loaded
 
 
+@pytest.mark.slow
 def test_compare_saves_a_row_with_every_figure_for_each_system(results: dict[str, Any]) -> None:
     assert [row["label"]["system"] for row in results["rows"]] == ["tfw2v", "gensim"]
     for row in results["rows"]:
@@ -67,12 +68,14 @@ def test_compare_saves_a_row_with_every_figure_for_each_system(results: dict[str
         assert (row["runs"], row["finite"]) == (2, True)
 
 
+@pytest.mark.slow
 def test_compare_tells_import_and_first_graph_of_tensorflow_apart(results: dict[str, Any]) -> None:
     ours, gensims = results["rows"]
     assert 0 < ours["tensorflow_import_seconds"]["low"] < ours["train_seconds"]["high"]
     assert gensims["tensorflow_import_seconds"] is None
 
 
+@pytest.mark.slow
 def test_compare_saves_what_measured(results: dict[str, Any]) -> None:
     assert set(results["machine"]) == {"cpu", "cores", "ram_bytes", "system", "load_before"}
     assert {"python", "tensorflow", "gensim", "numpy", "gensim-tfw2v", "commit"} <= set(results["versions"])
@@ -80,25 +83,30 @@ def test_compare_saves_what_measured(results: dict[str, Any]) -> None:
     assert results["corpus"]["name"] == "corpus.txt"
 
 
+@pytest.mark.slow
 def test_compare_lets_the_systems_take_turns_with_a_seed_a_round(results: dict[str, Any]) -> None:
     order = [(run["system"], run["round"], run["seed"]) for run in results["runs"]]
     assert order == [("tfw2v", 0, 1), ("gensim", 0, 1), ("gensim", 1, 2), ("tfw2v", 1, 2)]
 
 
+@pytest.mark.slow
 def test_compare_counts_every_word_of_the_corpus(results: dict[str, Any]) -> None:
     assert {run["raw_words"] for run in results["runs"]} == {1500}
 
 
+@pytest.mark.slow
 def test_compare_saves_a_curve_for_each_system(results: dict[str, Any]) -> None:
     assert [(curve["system"], len(curve["curve"])) for curve in results["curves"]] == [("tfw2v", 1), ("gensim", 1)]
 
 
+@pytest.mark.slow
 def test_compare_saves_a_page_to_read(comparison: Path) -> None:
     page = (comparison / "tiny.md").read_text()
     assert "| sg-neg | 10          | tfw2v  | 2    |" in page
     assert "- Command: `python benchmarks/compare.py " in page
 
 
+@pytest.mark.slow
 def test_compare_draws_speed_and_quality_over_time(comparison: Path) -> None:
     pytest.importorskip("matplotlib")
     for subject in ("speed", "quality_over_time"):
@@ -106,6 +114,7 @@ def test_compare_draws_speed_and_quality_over_time(comparison: Path) -> None:
         assert f"(tiny-{subject}.png)" in (comparison / "tiny.md").read_text()
 
 
+@pytest.mark.slow
 def test_compare_goes_on_after_a_failed_run_and_says_so(tmp_path: Path) -> None:
     corpus = corpus_in(tmp_path)
     command = ("--output", tmp_path, "--repeats", 2, "--modes", "sg-neg", "--systems", "gensim", "--min-count", 1000)
@@ -158,6 +167,7 @@ def test_an_iterable_corpus_can_be_measured(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["raw_words"] == 1500
 
 
+@pytest.mark.slow
 def test_sweep_saves_a_row_for_every_combination(tmp_path: Path) -> None:
     small = ("--epochs", 1, "--vector-size", 10, "--workers", 1, "--no-scores", "--output", tmp_path)
     done = run_command("sweep.py", corpus_in(tmp_path), *small, "--batch-tokens", "default", 64, "--update-bound", 5)
@@ -166,6 +176,7 @@ def test_sweep_saves_a_row_for_every_combination(tmp_path: Path) -> None:
     assert [(row["label"]["batch_tokens"], row["label"]["update_bound"]) for row in rows] == [(None, 5.0), (64, 5.0)]
 
 
+@pytest.mark.slow
 def test_sweep_trains_with_the_package_as_a_commit_has_it(tmp_path: Path) -> None:
     here, repository = Path(checkout.ROOT), tmp_path / "repository"
     shutil.copytree(here / "benchmarks", repository / "benchmarks", ignore=shutil.ignore_patterns("results"))
@@ -198,6 +209,7 @@ def test_sweep_refuses_what_is_neither_number_nor_default(tmp_path: Path, capsys
     assert "invalid int or 'default' value: 'many'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_small_jobs_reports_times_and_traces_of_every_kind_of_model(tmp_path: Path) -> None:
     done = run_command("small_jobs.py", "--repeats", 1, "--epochs", 1, "--workers", 1, "--output", tmp_path)
     rows = json.loads((tmp_path / "small_jobs.json").read_text())["rows"]
@@ -209,6 +221,7 @@ def test_small_jobs_reports_times_and_traces_of_every_kind_of_model(tmp_path: Pa
     assert sum(row["new_graphs"] for row in rows) <= 2, "a further small model was traced anew"
 
 
+@pytest.mark.slow
 def test_small_jobs_says_how_far_models_agree_where_there_are_several(tmp_path: Path) -> None:
     small = ("--modes", "sg-neg", "--repeats", 2, "--epochs", 1, "--workers", 1, "--output", tmp_path)
     done = run_command("small_jobs.py", *small)
@@ -243,6 +256,7 @@ def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path:
     assert profile["host_functions"]["batches.subsample"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(usable_cores() < 2, reason="compares two cores")
 def test_allocators_reports_both_and_the_way_between_the_cores(tmp_path: Path) -> None:
     small = ("--blocks", 1, "--rounds", 1, "--vector-size", 10, "--output", tmp_path)

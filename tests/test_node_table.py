@@ -181,6 +181,7 @@ def test_a_task_that_does_not_start_is_named_with_what_it_said(tmp_path: Path, m
     cluster.stop()
 
 
+@pytest.mark.slow
 def test_plain_processes_train_and_every_page_says_that_they_are_plain(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("tiger cat plane car train\nbook paper computer keyboard cat\n" * 100)

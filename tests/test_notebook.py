@@ -41,10 +41,12 @@ def test_the_committed_notebook_has_its_outputs() -> None:
     assert "Traceback" not in printed(committed)
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_draws(executed: Any) -> None:
     assert pictures(executed) == 3
 
 
+@pytest.mark.slow
 def test_strangers_are_told_better_than_by_guessing_with_either_classs_vectors(executed: Any) -> None:
     found = areas(executed)
     for vectors in ("TFWord2Vec", "gensim"):
@@ -53,10 +55,12 @@ def test_strangers_are_told_better_than_by_guessing_with_either_classs_vectors(e
     assert found["one-class SVM TFWord2Vec"] == pytest.approx(found["one-class SVM gensim"], abs=0.12)
 
 
+@pytest.mark.slow
 def test_vectors_of_a_local_cluster_tell_strangers_as_well(executed: Any) -> None:
     found = areas(executed)
     assert found["one-class SVM cluster"] == pytest.approx(found["one-class SVM TFWord2Vec"], abs=0.12)
 
 
+@pytest.mark.slow
 def test_neighbours_of_the_probe_words_come_from_the_log(executed: Any) -> None:
     assert re.search(r"^\| moon \|.*lunar", printed(executed), re.MULTILINE)

@@ -97,6 +97,7 @@ def test_the_projector_gets_the_vectors(clustered: Clustered) -> None:
         np.testing.assert_array_equal(np.frombuffer(content, np.float32).reshape(table.shape), table)
 
 
+@pytest.mark.slow
 def test_the_workers_of_the_cluster_are_traced_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

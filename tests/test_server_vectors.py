@@ -293,11 +293,13 @@ def run_within_a_limit(folder: Path, on_servers: bool) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow
 def test_vectors_larger_than_the_memory_of_the_coordinator_are_trained_exported_and_queried(tmp_path: Path) -> None:
     done = run_within_a_limit(tmp_path, on_servers=True)
     assert done.stdout.startswith("nearest word"), done.stderr[-3000:]
 
 
+@pytest.mark.slow
 def test_the_same_vectors_in_the_coordinator_exceed_its_limit(tmp_path: Path) -> None:
     done = run_within_a_limit(tmp_path, on_servers=False)
     assert "MemoryError" in done.stderr

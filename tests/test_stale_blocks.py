@@ -101,6 +101,7 @@ def test_the_share_of_the_start_decides_how_fast_training_could_be(job: Job) -> 
     assert 1 < slow.placement.ideal_speed < fast.placement.ideal_speed < 4
 
 
+@pytest.mark.slow
 def test_the_command_saves_a_row_for_every_number_of_blocks_in_flight(tmp_path: Path) -> None:
     small = ("--in-flight", 1, 4, "--words", 1000, "--batch-words", 50, "--epochs", 2, "--vector-size", 10)
     done = run_command("stale_blocks.py", corpus_in(tmp_path), *small, "--output", tmp_path)

@@ -160,6 +160,7 @@ def test_hyperparameters_stand_beside_final_scores(page: browser.Page, address: 
         page.until_text("tf-hparams-main", column)
 
 
+@pytest.mark.slow
 def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searched_for(
     page: browser.Page, address: str, model: TFWord2Vec, tmp_path: Path
 ) -> None:

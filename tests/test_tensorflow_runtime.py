@@ -48,6 +48,7 @@ def test_the_users_choice_of_an_allocator_stands() -> None:
     assert printed_by(f"print(os.environ['{ALLOCATOR}'])", **{ALLOCATOR: "0"}).strip() == "0"
 
 
+@pytest.mark.slow
 def test_tasks_that_a_program_starts_choose_for_themselves() -> None:
     program = f"""
 from gensim_tfw2v import local_cluster
