@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -32,9 +33,9 @@ def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
 
 
 @st.composite
-def corpora(draw: st.DrawFn) -> tuple[int, list[list[int]], int, BatchShape, int]:
-    """Draw a vocabulary size, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
-    vocabulary = draw(st.integers(2, 9))
+def corpora(draw: st.DrawFn, fewest_words: int = 2) -> tuple[int, list[list[int]], int, BatchShape, int]:
+    """Draw a vocabulary size of up to 9, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
+    vocabulary = draw(st.integers(fewest_words, 9))
     sentences = draw(st.lists(st.lists(st.integers(0, vocabulary - 1), min_size=1, max_size=9), min_size=1, max_size=7))
     run = draw(st.sampled_from([1, 2, 3, 4, 8]))
     shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)))
@@ -68,57 +69,96 @@ def as_reference_batches(
     return found
 
 
-MODES = [
-    pytest.param(skip_gram, negative, tree, id=f"{'sg' if skip_gram else 'cbow'}-{name}")
-    for skip_gram in (True, False)
-    for negative, tree, name in ((5, False, "neg"), (0, True, "hs"), (3, True, "neg+hs"))
+class Objective(NamedTuple):
+    """What needs a graph of its own."""
+
+    skip_gram: bool
+    negative: int
+    tree: bool
+    mean: bool
+    compute_dtype: str
+    windows: Windows
+
+    def __str__(self) -> str:
+        """Return the name of its tests."""
+        outputs = "+".join(name for name, used in (("neg", self.negative), ("hs", self.tree)) if used)
+        model = "sg" if self.skip_gram else f"cbow-{'mean' if self.mean else 'sum'}"
+        return f"{model}-{outputs}-{self.compute_dtype}-{self.windows.value}"
+
+
+def objectives() -> list[Objective]:
+    """Return all that there are; Huffman trees have no mean windows, and skip-gram has no contexts to average."""
+    return [
+        Objective(skip_gram, negative, tree, mean, compute_dtype, windows)
+        for skip_gram, (negative, tree) in product((True, False), ((5, False), (0, True), (3, True)))
+        for mean, compute_dtype in product((True,) if skip_gram else (True, False), TOLERANCES)
+        for windows in ((Windows.DRAWN,) if tree else (Windows.DRAWN, Windows.MEAN))
+    ]
+
+
+# One of each model and training method; every choice that an objective has is among them.
+SOME_OBJECTIVES = [
+    Objective(True, 5, False, True, "bfloat16", Windows.MEAN),
+    Objective(True, 0, True, True, "float32", Windows.DRAWN),
+    Objective(True, 3, True, True, "float32", Windows.DRAWN),
+    Objective(False, 5, False, False, "float32", Windows.MEAN),
+    Objective(False, 0, True, False, "float32", Windows.DRAWN),
+    Objective(False, 3, True, True, "bfloat16", Windows.DRAWN),
 ]
+
+
+def on_clusters(usually: list[Objective]) -> list[Any]:
+    """Return all objectives, of which those that do not usually run on clusters are slow: a graph takes seconds."""
+    others = [objective for objective in objectives() if objective not in usually]
+    return [*usually, *(pytest.param(other, marks=pytest.mark.slow) for other in others)]
 
 
 ANY_TRAINING: dict[str, Any] = {
     "corpus": corpora(),
-    "mean": st.booleans(),
     "bound": st.sampled_from([0.02, 0.25, 1.0]),
     "locked": st.booleans(),
-    "compute_dtype": st.sampled_from(list(TOLERANCES)),
-    "windows": st.sampled_from(Windows),
+    "fixed": st.booleans(),
 }
+# Graphs of shared rows depend on how many rows a shard has, and so on the size of the vocabulary.
+TRAINING_OF_ONE_SIZE = ANY_TRAINING | {"corpus": corpora(fewest_words=9)}
 
 
-@pytest.mark.parametrize("where", PLACEMENTS)
-@pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
+@pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=20, deadline=None)
-def test_a_block_moves_every_row_as_plain_loops_do(
-    where: str, skip_gram: bool, negative: int, tree: bool, **training: Any
-) -> None:
-    assert_moves_rows_as_plain_loops_do(PLACEMENTS[where], skip_gram, negative, tree, **training)
+@settings(max_examples=10, deadline=None)
+def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
 
 
-@pytest.mark.parametrize(("skip_gram", "negative", "tree"), MODES)
+@pytest.mark.parametrize("objective", on_clusters(SOME_OBJECTIVES), ids=str)
 @given(**ANY_TRAINING)
 @settings(max_examples=4, deadline=None)
+def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
+
+
+@pytest.mark.parametrize("objective", on_clusters(SOME_OBJECTIVES[1::2]), ids=str)
+@given(**TRAINING_OF_ONE_SIZE)
+@settings(max_examples=3, deadline=None)
 def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
-    skip_gram: bool, negative: int, tree: bool, **training: Any
+    objective: Objective, **training: Any
 ) -> None:
     for placement in SHARING_PLACEMENTS.values():
-        assert_moves_rows_as_plain_loops_do(placement, skip_gram, negative, tree, **training)
+        assert_moves_rows_as_plain_loops_do(placement, objective, **training)
 
 
 def assert_moves_rows_as_plain_loops_do(
     make_placement: MakePlacement,
-    skip_gram: bool,
-    negative: int,
-    tree: bool,
+    objective: Objective,
     corpus: tuple[int, list[list[int]], int, BatchShape, int],
-    mean: bool,
     bound: float,
     locked: bool,
-    compute_dtype: str,
-    windows: Windows,
+    fixed: bool,
 ) -> None:
+    skip_gram, negative, tree, mean, compute_dtype, windows = objective
+    if fixed and windows is Windows.DRAWN:
+        windows = Windows.FIXED  # of the same graph
     vocabulary, sentences, window, shape, seed = corpus
-    assume(not (tree and windows is Windows.MEAN))  # the tree's pairs are spelt out
     rng = np.random.default_rng(seed)
     gensim_model = small_vocabulary(vocabulary, rng)
     maker = BlockMaker(
@@ -188,9 +228,9 @@ def assert_moves_rows_as_plain_loops_do(
     pairs = [sum(len(w) for word in batch.windows for w in word) / len(batch.windows[0]) for batch in batches]
     targets = [sum(all(word) for word in batch.windows) for batch in batches]
     np.testing.assert_allclose(found.pairs, pairs if skip_gram else targets, rtol=1e-6)
-    np.testing.assert_allclose(found.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
+    np.testing.assert_allclose(found.batches.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
-        np.testing.assert_array_equal(found.clipped_rows, clipped_rows)
+        np.testing.assert_array_equal(found.batches.clipped_rows, clipped_rows)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
