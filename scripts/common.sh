@@ -35,6 +35,11 @@ find_python() {
     fail "no Python of version 3.10 to 3.13 found; install one, or name it: TFW2V_PYTHON=/path/to/python3 $0"
 }
 
+# Prints how many files of tests run side by side: tests wait for half of their time, above all for processes.
+processes() {
+    printf '%s\n' "$(($(nproc) < 4 ? $(nproc) : 4))"
+}
+
 make_environment() {
     local python version
     python=$(find_python)

@@ -1,4 +1,4 @@
-"""Tasks and coordinators that are lost, stopped or killed: what is kept, who is told, what ends with whom."""
+"""Clusters and coordinators that end, or are killed: which tasks and tables end with them."""
 
 from __future__ import annotations
 
@@ -7,178 +7,23 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from child_process import environment, run_script
-from contract import SENTENCES, SMALL, assert_finite, two_topics
+from child_process import environment, run_script, wait_until
+from contract import SENTENCES, SMALL
 from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import freeze, heed_interrupts
+from interrupts import heed_interrupts
 from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster import leases
 from gensim_tfw2v.cluster.connection import connect
-from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.local import LocalCluster, _remove_left_folders, free_addresses
+from gensim_tfw2v.cluster.local import _remove_left_folders, free_addresses
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
-
-
-class AtEpochEnd(CallbackAny2Vec):
-    """Kill or freeze the first task of a job when an epoch has ended, and remember the vectors of then."""
-
-    def __init__(
-        self, end: Callable[[subprocess.Popen[bytes]], None], cluster: LocalCluster, job: str, epoch: int
-    ) -> None:
-        self.end, self.process, self.left = end, cluster.processes[job, 0], epoch
-        self.vectors: Any = None
-
-    def on_epoch_end(self, model: Any) -> None:
-        self.left -= 1
-        if self.left == 0:
-            self.vectors = model.wv.vectors.copy()
-            self.end(self.process)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, and return when it has ended."""
-    process.kill()
-    process.wait()
-
-
-@pytest.fixture(scope="module")
-def mortal_cluster() -> Iterator[LocalCluster]:
-    """Return a cluster of one server and two workers that tests may stop and kill, and have to mend."""
-    with local_cluster(ps=1, workers=2) as cluster:
-        yield cluster
-
-
-def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, dict[str, Any]]:
-    """Return a model with a vocabulary, and the arguments of train(): 24 blocks an epoch."""
-    model = TFWord2Vec(**SMALL | {"batch_words": 1500}, cluster=cluster, cluster_timeout=timeout)
-    sentences = two_topics(3000)
-    model.build_vocab(sentences)
-    return model, {"corpus_iterable": sentences, "total_examples": 3000}
-
-
-def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = AtEpochEnd(kill, mortal_cluster, "worker", 1)
-    _, raw_words = model.train(**corpus, epochs=3, callbacks=[killing])
-    mortal_cluster.start("worker", 0)
-    mortal_cluster.wait()
-    assert raw_words == 3 * 3000 * 12
-    assert_finite(model)
-    _wait_until(lambda: _trains_on_worker(model, corpus, 0))
-
-
-def test_a_frozen_worker_does_not_hold_up_training_and_joins_again(
-    mortal_cluster: LocalCluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=6)
-    model.train(**corpus, epochs=1)
-    frozen = mortal_cluster.processes["worker", 1]
-    freeze(frozen)
-    try:
-        for _ in range(2):  # the second meets a call that the first has left behind
-            assert model.train(**corpus, epochs=1)[1] == 3000 * 12
-    finally:
-        frozen.send_signal(signal.SIGCONT)
-    assert_finite(model)
-    assert f"worker 1 at {mortal_cluster.addresses['worker'][1]} has not finished its block" in caplog.text
-    _wait_until(lambda: _trains_on_worker(model, corpus, 1))
-
-
-def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=4)
-    freezing = AtEpochEnd(freeze, mortal_cluster, "ps", 1)
-    try:
-        with pytest.raises(ClusterError, match=f"ps 0 at {mortal_cluster.addresses['ps'][0]}"):
-            model.train(**corpus, epochs=2, callbacks=[freezing])
-    finally:
-        mortal_cluster.processes["ps", 0].send_signal(signal.SIGCONT)
-    np.testing.assert_array_equal(model.wv.vectors, freezing.vectors)
-
-
-def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = AtEpochEnd(kill, mortal_cluster, "ps", 2)
-    with pytest.raises(ClusterError, match="parameter server was lost"):
-        model.train(**corpus, epochs=4, callbacks=[killing])
-    np.testing.assert_array_equal(model.wv.vectors, killing.vectors)
-    mortal_cluster.start("ps", 0)
-    mortal_cluster.wait()
-    assert model.train(**corpus, epochs=1)[1] == 3000 * 12
-    assert_finite(model)
-
-
-def test_a_call_that_does_not_end_keeps_this_process_from_another_cluster(
-    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=2)
-    monkeypatch.setattr("gensim_tfw2v.cluster.connection._LAST_CALLS_SECONDS", 0.5)
-    addresses = mortal_cluster.addresses
-    frozen = AtEpochEnd(freeze, mortal_cluster, "worker", 1)
-    try:
-        model.train(**corpus, epochs=2, callbacks=[frozen])
-        with pytest.raises(ClusterError, match=f"worker 0 at {addresses['worker'][0]} has not answered"):
-            connect({"ps": addresses["ps"], "worker": addresses["worker"][1:]})
-    finally:
-        frozen.process.send_signal(signal.SIGCONT)
-    _wait_until(lambda: _trains_on_worker(model, corpus, 0))
-
-
-def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
-    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=2)
-    model.cluster_overlap = True
-    model.train(**corpus, epochs=1)
-    complaints = []
-    silent_of = "gensim_tfw2v.placement.parameter_servers.dispatch.silent_of"
-    monkeypatch.setattr(silent_of, lambda tasks: complaints.append(1) or list(tasks))
-    frozen = [mortal_cluster.processes["worker", task] for task in (0, 1)]
-    for process in frozen:
-        freeze(process)
-    try:
-        with pytest.raises(ClusterError, match="no worker has finished a block for 4 s"):
-            model.train(**corpus, epochs=1)
-    finally:
-        for process in frozen:
-            process.send_signal(signal.SIGCONT)
-    assert len(complaints) == 1
-    _wait_until(lambda: _trains_on_worker(model, corpus, 0))
-
-
-def test_what_a_lost_server_leaves_on_the_others_is_freed_by_the_next_training() -> None:
-    with local_cluster(ps=2, workers=1) as cluster:
-        model, corpus = untrained_model(cluster, timeout=60)
-        process = cluster.processes["ps", 1]
-        killing = AtEpochEnd(kill, cluster, "ps", 1)
-        killing.process = process
-        with pytest.raises(ClusterError, match="parameter server was lost"):
-            model.train(**corpus, epochs=2, callbacks=[killing])
-        cluster.start("ps", 1)
-        cluster.wait()
-        model.train(**corpus, epochs=1)
-        assert not server_runs(cluster)
-
-
-def _trains_on_worker(model: Any, corpus: Any, worker: int) -> bool:
-    model.train(**corpus, epochs=1)
-    return bool(model.training_report["tasks"][f"worker {worker}"]["blocks"])
-
-
-def _wait_until(is_true: Any, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_the_tasks_of_a_killed_parent_end_and_the_next_cluster_removes_its_folder(scratch: Path) -> None:
@@ -192,7 +37,7 @@ with local_cluster(ps=1, workers=1) as cluster:
 """
     addresses = run_script(script).stdout.split()
     assert len(addresses) == 2
-    _wait_until(lambda: not any(answers(address) for address in addresses))
+    wait_until(lambda: not any(answers(address) for address in addresses))
     (left,) = scratch.glob("tfw2v-cluster-*")
     with local_cluster(ps=1, workers=1):
         assert not left.exists()
@@ -239,7 +84,7 @@ def test_servers_hear_of_a_training_while_a_callback_takes_its_time(monkeypatch:
 
     class Slow(CallbackAny2Vec):  # type: ignore[misc]
         def on_epoch_end(self, model: Any) -> None:
-            _wait_until(lambda: self.silence() > self.silence())
+            wait_until(lambda: self.silence() > self.silence())
 
         def silence(self) -> float:
             (name,) = runs().keys() - earlier.keys()
@@ -273,6 +118,7 @@ print([process.poll() is not None for process in cluster.processes.values()])
     assert done.stdout == "[True, True, True]\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_local_cluster_with_a_task_that_stops_while_it_is_let_go_ends_with_its_block() -> None:
     script = """
 from interrupts import freeze
@@ -283,7 +129,7 @@ def kill_silent_and_freeze(cluster):
     kill_silent(cluster)
     freeze(cluster.processes["worker", 1])
 local.LocalCluster.kill_silent = kill_silent_and_freeze
-local._LETTING_GO_SECONDS = 5.0
+local._LETTING_GO_SECONDS = 2.0
 with local_cluster(ps=1, workers=2) as cluster:
     TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster=cluster)
 print([process.poll() is not None for process in cluster.processes.values()])

@@ -34,7 +34,7 @@ def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
 
 @st.composite
 def corpora(draw: st.DrawFn, fewest_words: int = 2) -> tuple[int, list[list[int]], int, BatchShape, int]:
-    """Draw a vocabulary size of up to 9, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
+    """Draw a vocabulary size, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
     vocabulary = draw(st.integers(fewest_words, 9))
     sentences = draw(st.lists(st.lists(st.integers(0, vocabulary - 1), min_size=1, max_size=9), min_size=1, max_size=7))
     run = draw(st.sampled_from([1, 2, 3, 4, 8]))
