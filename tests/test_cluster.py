@@ -22,6 +22,20 @@ from gensim_tfw2v.placement.interface import choice
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.training.progress import TrainingLog
 
+USUALLY_OVERLAPPING = {
+    "skipgram-negative": True, "skipgram-hierarchical": False, "cbow-negative": False, "cbow-hierarchical": True,
+}  # fmt: skip
+SIDE_BY_SIDE = [
+    pytest.param(
+        mode_name,
+        overlap,
+        id=f"{mode_name}-{'overlapping' if overlap else 'in-turn'}",
+        marks=[] if USUALLY_OVERLAPPING[mode_name] == overlap else pytest.mark.slow,
+    )
+    for mode_name in PURE_MODES
+    for overlap in (False, True)
+]
+
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
 def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict[str, int]) -> None:
@@ -69,8 +83,7 @@ def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_
     assert min(values_of(tmp_path / "remote", "workers/share_preparing_batches")) > 0
 
 
-@pytest.mark.parametrize("overlap", [False, True], ids=["in-turn", "overlapping"])
-@pytest.mark.parametrize("mode_name", list(PURE_MODES))
+@pytest.mark.parametrize(("mode_name", "overlap"), SIDE_BY_SIDE)
 def test_two_workers_side_by_side_learn_what_belongs_together(mode_name: str, overlap: bool) -> None:
     # Overlapping has four blocks in flight: of the 14 of an epoch, not of the 4 that are enough for two.
     blocks = {"batch_words": 500, "epochs": 15} if overlap else {"batch_words": 1500, "epochs": 30}

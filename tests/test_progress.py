@@ -101,8 +101,8 @@ def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
     ("replaced", "progress"),
     [
         ("sys.stderr = None", None),
-        ("sys.stderr = None", True),
-        ("sys.stderr = Writer()", None),
+        pytest.param("sys.stderr = None", True, marks=pytest.mark.slow),
+        pytest.param("sys.stderr = Writer()", None, marks=pytest.mark.slow),
         ("sys.stderr.close()", None),
     ],
     ids=["none", "none, and bars wanted", "without isatty", "closed"],

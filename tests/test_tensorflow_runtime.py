@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from child_process import run_script
@@ -18,15 +20,45 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 tf = load_tensorflow()
 """
-MEGABYTES_KEPT = """
+LOADED_AS_IT_COMES = """
+import gc, json, sys
+from tensorflow.python.util._pywrap_util_port import IsMklEnabled
+
+facts = {"onednn": IsMklEnabled(), "collecting": gc.isenabled(), "keras at first": "keras" in sys.modules}
+new = len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
+facts["share of new objects"] = new / len(gc.get_objects())
+
 def held():
     return psutil.Process().memory_info().rss / 1e6
 
 before = held()
 tensor = tf.fill([64, 1024, 1024], 1.0)
-assert held() - before > 200
+facts["megabytes of a tensor"] = held() - before
 del tensor
-print(held() - before)
+facts["megabytes kept"] = held() - before
+
+from tensorflow.keras.optimizers import SGD
+facts["keras"] = [tf.keras.layers.Dense.__name__, SGD.__name__]
+print(json.dumps(facts))
+"""
+BEFORE = """
+import gc, sys, types
+looks = []
+gc.callbacks.append(lambda phase, _: looks.append(phase))
+gc.freeze()
+# Importing Keras imports TensorFlow, unless it runs on something else; so something stands in for it here.
+there = sys.modules["keras.src.optimizers"] = types.ModuleType("optimizers")
+"""
+LOADED_AFTER_THAT = """
+import json
+looks = looks.count("start")
+same = sys.modules.get("keras.src.optimizers") is there
+print(json.dumps({"looks": looks, "collecting": gc.isenabled(), "frozen": gc.get_freeze_count(), "same keras": same}))
+"""
+LOADED_WITH_CHOICES = f"""
+import gc, json, os
+from tensorflow.python.util._pywrap_util_port import IsMklEnabled
+print(json.dumps({{"collecting": gc.isenabled(), "allocator": os.environ["{ALLOCATOR}"], "onednn": IsMklEnabled()}}))
 """
 
 
@@ -40,12 +72,35 @@ def printed_by(program: str, before: str = "", **environment: str) -> str:
     return subprocess.run(command, env=others | environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_memory_of_tensors_that_are_gone_is_not_kept_in_a_pool_of_all_threads() -> None:
-    assert float(printed_by(MEGABYTES_KEPT)) < 50  # of 268
+@pytest.fixture(scope="module")
+def as_it_comes() -> dict[str, Any]:
+    """Return what is true in a process that has loaded TensorFlow, where the user has chosen nothing."""
+    facts: dict[str, Any] = json.loads(printed_by(LOADED_AS_IT_COMES))
+    return facts
 
 
-def test_the_users_choice_of_an_allocator_stands() -> None:
-    assert printed_by(f"print(os.environ['{ALLOCATOR}'])", **{ALLOCATOR: "0"}).strip() == "0"
+@pytest.fixture(scope="module")
+def after_others() -> dict[str, Any]:
+    """Return what is true after loading TensorFlow in a process that had frozen objects and imported Keras before."""
+    facts: dict[str, Any] = json.loads(printed_by(LOADED_AFTER_THAT, BEFORE))
+    return facts
+
+
+@pytest.fixture(scope="module")
+def with_choices() -> dict[str, Any]:
+    """Return what is true where the user wants no garbage collected, an allocator, and no oneDNN."""
+    choices = {ALLOCATOR: "0", ONEDNN: "0"}
+    facts: dict[str, Any] = json.loads(printed_by(LOADED_WITH_CHOICES, "import gc; gc.disable()", **choices))
+    return facts
+
+
+def test_memory_of_tensors_that_are_gone_is_not_kept_in_a_pool_of_all_threads(as_it_comes: dict[str, Any]) -> None:
+    assert as_it_comes["megabytes of a tensor"] > 200
+    assert as_it_comes["megabytes kept"] < 50
+
+
+def test_the_users_choice_of_an_allocator_stands(with_choices: dict[str, Any]) -> None:
+    assert with_choices["allocator"] == "0"
 
 
 @pytest.mark.slow
@@ -61,59 +116,39 @@ print([environment.get(name) for environment in environments for name in ("{ALLO
 
 
 @pytest.mark.skipif(instruction_level() == "baseline", reason="oneDNN is for processors with AVX2")
-@pytest.mark.parametrize(("environment", "enabled"), [({}, "True"), ({ONEDNN: "0"}, "False")])
 def test_matrices_are_multiplied_by_onednn_unless_the_user_would_not_have_it(
-    environment: dict[str, str], enabled: str
+    as_it_comes: dict[str, Any], with_choices: dict[str, Any]
 ) -> None:
-    is_enabled = "from tensorflow.python.util._pywrap_util_port import IsMklEnabled; print(IsMklEnabled())"
-    assert printed_by(is_enabled, **environment).strip() == enabled
+    assert (as_it_comes["onednn"], with_choices["onednn"]) == (True, False)
 
 
-def test_keras_is_imported_when_it_is_used_and_not_before() -> None:
-    program = """
-import sys
-print("keras" in sys.modules)
-from tensorflow.keras.optimizers import SGD
-print(tf.keras.layers.Dense.__name__, SGD.__name__)
-"""
-    assert printed_by(program).split() == ["False", "Dense", "SGD"]
+def test_keras_is_imported_when_it_is_used_and_not_before(as_it_comes: dict[str, Any]) -> None:
+    assert not as_it_comes["keras at first"]
+    assert as_it_comes["keras"] == ["Dense", "SGD"]
 
 
-def test_a_keras_that_is_imported_already_stays_whole() -> None:
-    # Importing Keras imports TensorFlow, unless it runs on something else; so something stands in for it here.
-    stand_in = """
-import sys, types
-there = sys.modules["keras.src.optimizers"] = types.ModuleType("optimizers")
-"""
-    assert printed_by('print(sys.modules.get("keras.src.optimizers") is there)', stand_in).strip() == "True"
+def test_a_keras_that_is_imported_already_stays_whole(after_others: dict[str, Any]) -> None:
+    assert after_others["same keras"]
 
 
-def test_python_looks_for_no_garbage_while_it_imports_tensorflow_and_does_so_again_afterwards() -> None:
-    count_from_here_on = """
-import gc
-looks = []
-gc.callbacks.append(lambda phase, _: looks.append(phase))
-"""
-    looks, enabled = printed_by('print(looks.count("start"), gc.isenabled())', count_from_here_on).split()
-    assert int(looks) < 30  # several hundred otherwise
-    assert enabled == "True"
+def test_python_looks_for_no_garbage_while_it_imports_tensorflow_and_does_so_again_afterwards(
+    after_others: dict[str, Any],
+) -> None:
+    assert after_others["looks"] < 30  # several hundred otherwise
+    assert after_others["collecting"]
 
 
-def test_what_comes_with_tensorflow_counts_as_old_when_python_looks_for_garbage() -> None:
-    count = """
-import gc
-new = len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
-print(new < 0.1 * len(gc.get_objects()))
-"""
-    assert printed_by(count).strip() == "True"
+def test_what_comes_with_tensorflow_counts_as_old_when_python_looks_for_garbage(as_it_comes: dict[str, Any]) -> None:
+    assert as_it_comes["collecting"]
+    assert as_it_comes["share of new objects"] < 0.1
 
 
-def test_objects_that_the_user_froze_stay_frozen() -> None:
-    assert int(printed_by("print(gc.get_freeze_count())", "import gc; gc.freeze()")) > 0
+def test_objects_that_the_user_froze_stay_frozen(after_others: dict[str, Any]) -> None:
+    assert after_others["frozen"] > 0
 
 
-def test_a_user_who_wants_no_garbage_looked_for_is_obeyed() -> None:
-    assert printed_by("print(gc.isenabled())", "import gc; gc.disable()").strip() == "False"
+def test_a_user_who_wants_no_garbage_looked_for_is_obeyed(with_choices: dict[str, Any]) -> None:
+    assert not with_choices["collecting"]
 
 
 FORKED = """
@@ -135,8 +170,8 @@ os.waitpid(pid, 0)
     "parent",
     [
         "from gensim_tfw2v.runtime.tensorflow import load_tensorflow; load_tensorflow()",
-        "import gensim_tfw2v, tensorflow as tf; tf.constant(0)",
-        "import tensorflow as tf, gensim_tfw2v; tf.constant(0)",
+        pytest.param("import gensim_tfw2v, tensorflow as tf; tf.constant(0)", marks=pytest.mark.slow),
+        pytest.param("import tensorflow as tf, gensim_tfw2v; tf.constant(0)", marks=pytest.mark.slow),
         "import tensorflow as tf; tf.constant(0)",
     ],
     ids=["started by the package", "started after its import", "started before its import", "without the package"],
