@@ -73,7 +73,7 @@ install_package() {
 ensure_browser() {
     command -v chromium >/dev/null && command -v chromedriver >/dev/null && return
     if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
-        say "installing chromium and chromium-driver, to look at TensorBoard"
+        say "installing chromium and chromium-driver with apt-get, to look at TensorBoard; --no-browser leaves that out"
         apt-get update -qq >/dev/null 2>&1 || true
         DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
             chromium chromium-driver >/dev/null 2>&1 || true

@@ -19,15 +19,23 @@ def loss_of_first_steps(word2vec_class: type[Any], **arguments: Any) -> float:
 
 @pytest.mark.parametrize("vector_size", [1, 3, 100, 300])
 def test_vectors_have_the_asked_size(word2vec_class: type[Any], pure_mode: dict[str, int], vector_size: int) -> None:
-    model = word2vec_class(SENTENCES, **ARGUMENTS | {"vector_size": vector_size}, **pure_mode)
+    model = word2vec_class(**ARGUMENTS | {"vector_size": vector_size}, **pure_mode)
+    model.build_vocab(SENTENCES)
+    before = model.wv.vectors.copy()
+    model.train(SENTENCES, total_examples=len(SENTENCES), epochs=2)
     assert model.wv.vectors.shape == (11, vector_size)
     assert_finite(model)
+    assert (model.wv.vectors != before).any(axis=0).all(), "a number of the vectors was not trained"
 
 
 @pytest.mark.parametrize("window", [1, 50, 500])
 def test_windows_from_one_to_hundreds_train(word2vec_class: type[Any], pure_mode: dict[str, int], window: int) -> None:
-    model = word2vec_class([["a", "b", "c", "d", "e"] * 150] * 3, window=window, **ARGUMENTS, **pure_mode)
+    model, usual = (
+        word2vec_class([["a", "b", "c", "d", "e"] * 150] * 3, window=reach, **ARGUMENTS, **pure_mode)
+        for reach in (window, 5)
+    )
     assert_finite(model)
+    assert np.abs(model.wv.vectors - usual.wv.vectors).max() > 1e-3
 
 
 def test_a_wide_window_joins_words_that_a_narrow_one_keeps_apart(word2vec_class: type[Any]) -> None:
@@ -64,8 +72,11 @@ def test_any_exponent_of_the_negatives_trains(
 ) -> None:
     arguments = ARGUMENTS | {"min_count": 5, "vector_size": 16}
     model = word2vec_class(lee[:100], sg=1, ns_exponent=ns_exponent, **arguments)
-    assert model.ns_exponent == ns_exponent
     assert_finite(model)
+    assert np.abs(model.syn1neg).max() > 0
+    weights = model.wv.expandos["count"].astype(float) ** ns_exponent
+    drawn = np.diff(model.cum_table.astype(float), prepend=0) / 2**31
+    np.testing.assert_allclose(drawn, weights / weights.sum(), atol=1e-8)
 
 
 @pytest.mark.parametrize("sg", [0, 1])

@@ -12,9 +12,8 @@ from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
 
-pytestmark = pytest.mark.skipif(
-    "TFW2V_CLUSTER_SUITE" not in os.environ, reason="takes minutes; set TFW2V_CLUSTER_SUITE=1 to run it"
-)
+# It takes minutes. --all runs it, and so does TFW2V_CLUSTER_SUITE=1.
+pytestmark = [] if "TFW2V_CLUSTER_SUITE" in os.environ else pytest.mark.slow
 
 
 class ClusterWord2Vec(TFWord2Vec):
