@@ -21,6 +21,25 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # These files take longest, in this order. They begin first, so that no process is left with a long file at the end.
 LONG_FILES = [
     "test_gensim_suite_on_cluster.py",
+    "test_step.py",
+    "test_benchmarks.py",
+    "test_gensim_suite.py",
+    "test_cluster_endings.py",
+    "test_cluster.py",
+    "test_notebook.py",
+    "test_quality.py",
+    "test_tensorboard_browser.py",
+    "test_lost_tasks.py",
+    "test_tensorflow_runtime.py",
+    "test_placement.py",
+    "test_progress.py",
+    "test_observe_cluster.py",
+    "test_contract_settings.py",
+    "test_cluster_connection.py",
+    "test_operation_levels.py",
+    "test_stale_blocks.py",
+    "test_examples.py",
+    "test_server_vectors.py",
 ]
 LEFT_OUT = pytest.StashKey[int]()
 
@@ -36,14 +55,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: places.get(item.path.name, len(places)))  # tests of a file stay in order
     if config.getoption("all_tests"):
         return
-    left_out = [item for item in items if item.get_closest_marker("slow") and not _is_named(item, config.args)]
+    left_out = [item for item in items if item.get_closest_marker("slow") and not is_named(item, config.args)]
     config.stash[LEFT_OUT] = len(left_out)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
 
 
-def _is_named(item: pytest.Item, arguments: list[str]) -> bool:
+def is_named(item: pytest.Item, arguments: list[str]) -> bool:
     """Return whether an argument names a test: `file.py::test`, with or without parameters."""
     file, _, test = item.nodeid.partition("::")
     names = [argument.partition("::") for argument in arguments if "::" in argument]
