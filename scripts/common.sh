@@ -69,16 +69,19 @@ install_package() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+has_browser() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }
+
+can_install_browser() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
+
 # Makes sure that there is a browser for the tests that look at TensorBoard; without one they are skipped.
 ensure_browser() {
-    command -v chromium >/dev/null && command -v chromedriver >/dev/null && return
-    if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
-        say "installing chromium and chromium-driver with apt-get, to look at TensorBoard; --no-browser leaves that out"
+    has_browser && return
+    if can_install_browser; then
         apt-get update -qq >/dev/null 2>&1 || true
         DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
             chromium chromium-driver >/dev/null 2>&1 || true
     fi
-    if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+    if ! has_browser; then
         say "no chromium and chromedriver: the tests that look at TensorBoard will be skipped" \
             "(on Debian: apt-get install chromium chromium-driver)"
     fi

@@ -84,7 +84,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say how many tests were left out."""
     if left_out := config.stash.get(LEFT_OUT, 0):
-        terminalreporter.write_line(f"left out {left_out} tests that are marked slow; --all runs them as well")
+        terminalreporter.write_line(f"tests marked slow, left out: {left_out} (--all runs them as well)")
 
 
 @pytest.fixture

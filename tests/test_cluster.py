@@ -48,7 +48,10 @@ def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict
     np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+@pytest.mark.parametrize(
+    "mode",
+    [pytest.param(m, id=name, marks=[] if name in PURE_MODES else pytest.mark.slow) for name, m in MODES.items()],
+)
 def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
     mode: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

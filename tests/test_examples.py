@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
+@pytest.mark.slow
 def test_the_quickstart_prints_falling_losses_and_neighbours() -> None:
     command = [sys.executable, str(ROOT / "examples" / "quickstart.py")]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)

@@ -181,6 +181,7 @@ def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searc
     assert set(neighbours[:5]) <= set(nearest_about_the_mean(model, "fire", 10))
 
 
+@pytest.mark.slow
 def test_awkward_words_can_be_found_in_the_projector(page: browser.Page, tmp_path: Path) -> None:
     export_projector(keyed_vectors(AWKWARD), tmp_path / "logs" / "awkward")
     with serving(tmp_path / "logs") as (address, _):
