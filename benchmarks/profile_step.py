@@ -60,19 +60,23 @@ def main(argv: list[str] | None = None) -> int:
 def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
     """Return the model's block maker, a placement with its tables, the first chunks of the corpus, and the tables."""
     from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
     from gensim_tfw2v.model.table_sync import tables_of
+    from gensim_tfw2v.model.training_plan import TrainingPlan
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    place = model._place(None, model.corpus_total_words)
-    source = model._source(None, job.corpus, model.corpus_total_words, place.block_words)
+    plan = TrainingPlan(model, None, None, model.corpus_total_words)
+    words, options = model.corpus_total_words, ReadingOptions.of(model)
+    corpus = Corpus(None, job.corpus)
+    reader = CorpusReader()
+    source = reader.source(corpus, model.wv.key_to_index, options, plan.choice.block_words, words, is_read_again=False)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    settings, maker = model._step_and_blocks(place)
-    placement = place.make(settings, maker)
+    placement = plan.placement(source)
     tables = tables_of(model)
     placement.load(tables)
-    return maker, placement, chunks, tables
+    return plan.maker, placement, chunks, tables
 
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:

@@ -66,10 +66,10 @@ def test_a_model_with_numbers_of_other_types_goes_to_workers(settings: dict[str,
     vars(model).update(settings)
     total_words = np.int64(model.corpus_total_words)
     model.train(SENTENCES, total_examples=150, total_words=total_words, epochs=1, start_alpha=np.float32(0.02))
-    place = model._place(None, total_words)
-    assert type(place.block_words) is int
-    pool = choose_negative_pool(place.block_words)
-    sent = WorkerModel(*model._step_and_blocks(replace(place, negative_pool=pool)), len(model.wv), 0, np.ones(1))
+    plan = TrainingPlan(model, None, 150, total_words)
+    assert type(plan.choice.block_words) is int
+    maker = replace(plan.maker, negative_pool=choose_negative_pool(plan.choice.block_words))
+    sent = WorkerModel(plan.settings, maker, len(model.wv), 0, np.ones(1))
     arrived = WorkerModel.from_bytes(sent.to_bytes())
     assert (arrived.settings, arrived.maker.shape) == (sent.settings, sent.maker.shape)
 
