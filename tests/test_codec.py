@@ -15,7 +15,8 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.corpus.shards import Span
-from gensim_tfw2v.placement.choice import choose_negative_pool
+from gensim_tfw2v.model.training_plan import TrainingPlan
+from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.parameter_servers.codec import Assignment, WorkerModel, stage
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 
