@@ -1,4 +1,4 @@
-"""Data flows one way: a package imports only from packages before it in the pipeline, and in no circle within itself."""
+"""Data flows one way: a package imports only from earlier packages of the pipeline, and in no circle within itself."""
 
 from __future__ import annotations
 
