@@ -6,13 +6,12 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from itertools import pairwise
 from timeit import default_timer
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.blocks.huffman import draws_ties, huffman_codes
+from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, check_arguments, plain_arguments
@@ -207,14 +206,11 @@ class TFWord2Vec(TrainingPlan):
         """Set each word's ``code`` and ``point`` as gensim would, for many words as in an order that the seed draws."""
         logger.info("constructing a huffman tree from %i words", len(self.wv))
         order = np.arange(len(self.wv))
-        if draws_ties(len(self.wv)):
+        if has_random_ties(len(self.wv)):
             np.random.default_rng(self._entropy()).shuffle(order)
-        ways = huffman_codes(word_counts(self.wv), order)
-        for name, values in (("code", ways.codes), ("point", ways.points)):
-            self.wv.allocate_vecattrs(attrs=[name], types=[object])
-            for word, (start, stop) in enumerate(pairwise(ways.offsets.tolist())):
-                self.wv.expandos[name][word] = values[start:stop]
-        logger.info("built huffman tree with maximum node depth %i", np.diff(ways.offsets).max(initial=0))
+        tree = build_huffman_tree(word_counts(self.wv), order)
+        tree.store(self.wv)
+        logger.info("built huffman tree with maximum node depth %i", tree.path_lengths().max(initial=0))
 
     # -- training --------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from test_huffman_tree import model_of
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 

@@ -15,8 +15,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader

@@ -15,6 +15,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 
 logger = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True)
 class CacheBudget:
     """What the encoded corpus may take: bytes of memory, then bytes of disk, and the disk's directory.

@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
 from gensim_tfw2v.blocks.batches import BlockMaker, Windows
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.model.corpus_reading import CorpusReading
 from gensim_tfw2v.model.gensim_files import UNSET_BATCH_WORDS
