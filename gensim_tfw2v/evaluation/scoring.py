@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.evaluation.scores import AnalogyScore, PairScore, Scores, SectionScore
 
 # gensim's own limit: questions about rarer words count as unknown.
 RESTRICT_VOCABULARY = 300_000
 # gensim looks at this many nearest words for one that is not part of the question.
 CANDIDATES = 5
-# Similarities held at once while analogies are answered (float32: 64 MB).
-SIMILARITIES_AT_ONCE = 2**24
 
 
 def bundled_pairs() -> list[str]:
@@ -212,7 +211,7 @@ def _read_analogies(known: _KnownWords, path: str) -> list[_Section]:
 def _answer(known: _KnownWords, questions: np.ndarray) -> np.ndarray:
     """Whether the word nearest b - a + c is the expected one, for questions of rows (a, b, c, expected)."""
     correct = np.zeros(len(questions), dtype=bool)
-    at_once = max(1, SIMILARITIES_AT_ONCE // max(1, len(known.names)))
+    at_once = max(1, tuning.SIMILARITIES_AT_ONCE // max(1, len(known.names)))
     for start in range(0, len(questions), at_once):
         batch = questions[start : start + at_once]
         a, b, c = (known.unit_vectors[batch[:, column]] for column in range(3))
