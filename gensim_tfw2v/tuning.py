@@ -5,6 +5,17 @@ Numbers that a format, a protocol or gensim prescribes stay where they are used.
 
 from __future__ import annotations
 
+# -- corpora (docs/decisions.md, "Reading corpora") --------------------------------------------------------------------
+
+FILE_PART_BYTES = 2 << 20  # of a text file, that reading processes tokenise by turns
+SMALL_FILE_PARTS = 4  # a file of so few parts is read before a second process has started
+TOKENIZER_PIECE_BYTES = 1 << 16  # of a part: the arrays made of a piece fit the processor's cache
+TOKENIZER_TABLE_BITS = 18  # of the hash by which a tokenizer finds words
+TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
+ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (perhaps empty) pieces, whose ids are looked up at once
+SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
+SIMILARITIES_AT_ONCE = 2**24  # that answer analogies: 64 MB of float32
+
 # -- batches and runs (docs/decisions.md, "Batches and runs") ----------------------------------------------------------
 
 MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch

@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from timeit import default_timer
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.blocks.huffman import draws_ties, huffman_codes
+from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.corpus.shards import header_of, is_encoded
@@ -236,14 +235,11 @@ class TFWord2Vec(Word2Vec):
         """Set each word's ``code`` and ``point`` as gensim would, for many words as in an order that the seed draws."""
         logger.info("constructing a huffman tree from %i words", len(self.wv))
         order = np.arange(len(self.wv))
-        if draws_ties(len(self.wv)):
+        if has_random_ties(len(self.wv)):
             np.random.default_rng(entropy_of(self)).shuffle(order)
-        tree = huffman_codes(word_counts(self.wv), order)
-        for name, values in (("code", tree.codes), ("point", tree.points)):
-            self.wv.allocate_vecattrs(attrs=[name], types=[object])
-            for word, (start, stop) in enumerate(pairwise(tree.offsets.tolist())):
-                self.wv.expandos[name][word] = values[start:stop]
-        logger.info("built huffman tree with maximum node depth %i", np.diff(tree.offsets).max(initial=0))
+        tree = build_huffman_tree(word_counts(self.wv), order)
+        tree.store(self.wv)
+        logger.info("built huffman tree with maximum node depth %i", tree.path_lengths().max(initial=0))
 
     # -- training --------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from test_placement import SETTINGS, WORDS, maker_from, work_on
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.placement.block_size import choose_negative_pool

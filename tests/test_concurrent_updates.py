@@ -14,7 +14,7 @@ from test_placement import SETTINGS, SIZE, WORDS, maker_from, work_on
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.placement.parameter_servers.codec import WorkerModel, stage
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing

@@ -20,7 +20,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.shard_source import EncodedSource
-from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, shard_path
+from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, shard_path
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000}
@@ -57,8 +57,8 @@ def chunks_read(source: EncodedSource) -> list[tuple[list[int], list[int], int, 
     assert source.reader is not None
     read = []
     for chunk in source.epoch():
-        assert chunk.span is not None
-        sentences = source.reader.read(chunk.span)
+        assert isinstance(chunk.content, Span)
+        sentences = source.reader.read(chunk.content)
         read.append((sentences.ids.tolist(), sentences.lengths.tolist(), *_counts(chunk)))
     return read
 

@@ -14,7 +14,7 @@ from reference import ReferenceBatch, ReferenceModel, context_positions, context
 
 from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.interface import ModelTables

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Encode, and print a summary."""
     from gensim_tfw2v.cli.corpora import check_corpus
-    from gensim_tfw2v.corpus.encode import SHARD_WORDS, encode_corpus
+    from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.corpus.shards import is_encoded
     from gensim_tfw2v.training.progress import ScanBar, wants_bar
 
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.corpus,
             arguments.folder,
             workers=arguments.workers,
-            shard_words=arguments.shard_words or SHARD_WORDS,
+            shard_words=arguments.shard_words or tuning.SHARD_WORDS,
             progress=bar,
         )
     except (FileExistsError, FileNotFoundError) as error:

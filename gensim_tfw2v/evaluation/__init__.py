@@ -1,4 +1,4 @@
-"""Scores of word vectors: gensim's evaluation, with analogies answered many at a time."""
+"""Word vectors → scores: gensim's evaluation, which answers many analogies at a time."""
 
 from __future__ import annotations
 
