@@ -19,7 +19,7 @@ import gensim_tfw2v
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.cluster.python_ops import register
 from gensim_tfw2v.cluster.task_figures import own_figures
-from gensim_tfw2v.operations import operations
+from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.shards import EncodedCorpusError
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
@@ -53,6 +53,7 @@ class Task:
 
     def describe(self) -> bytes:
         """Return versions, process, use of the machine and runs, as JSON."""
+        operations()  # tests them, which has to wait until this process's server has set up the devices
         with self._lock:
             now = time.monotonic()
             runs = {name: {"tables": run.tables, "idle": now - run.touched} for name, run in self._runs.items()}
@@ -127,7 +128,7 @@ def key_of(run: str) -> int:
 
 def register_functions() -> None:
     """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
-    operations()  # graphs that come here are made of them
+    load_operations()  # graphs that come here are made of them
     task = Task()
     functions: dict[str, Callable[..., Any]] = {
         DESCRIBE: task.describe,
