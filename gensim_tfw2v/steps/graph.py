@@ -189,7 +189,7 @@ class _Step:
             number_type = self._product_type if products_alone else tf.float32
             hidden = self._rows(self.memory.inputs, self.block.inputs, number_type)
         else:
-            hidden = operations().tfw2v_mix_contexts(**contexts.forward)
+            hidden = operations().tfw2v_sum_contexts(**contexts.forward)
         gradients = []
         if tree:
             gradients.append(self._predict_down_the_tree(hidden))
@@ -212,20 +212,20 @@ class _Step:
     def _predict_down_the_tree(self, hidden: tf.Tensor) -> tf.Tensor:
         """Have hidden vectors [R, B, D] predict words by way of nodes that move at once; return their gradients."""
         ways = self.block.tree
-        gradients, loss = operations().tfw2v_predict_words(
+        gradients, loss = operations().tfw2v_train_huffman_paths(
             table=self.memory.nodes,
             hidden=hidden,
             words=ways.words,
             left=self.block.left,
             right=self.block.right,
             batch=self.batch.number,
-            passed=ways.rows,
+            nodes=ways.rows,
             codes=ways.codes,
             offsets=ways.offsets,
-            busy=self.rates.hot_nodes,
+            hot_nodes=self.rates.hot_nodes,
             every_context=self.objective.skip_gram,
             rate=self.learning_rate,
-            farthest=maths.FARTHEST_NODE_SCORE,
+            max_score=maths.FARTHEST_NODE_SCORE,
             measured=self.measured,
         )
         self.losses.append(loss)
@@ -234,7 +234,7 @@ class _Step:
     def _sample_negatives(self, hidden: tf.Tensor) -> tf.Tensor:
         """Have CBOW's hidden vectors [R, B, D] tell words from negatives, whose rows move; return their gradients."""
         return self._tell(
-            operations().tfw2v_sample_negatives, hidden, drawn=self.block.candidates, own=self.block.targets
+            operations().tfw2v_train_cbow, hidden, negatives=self.block.candidates, targets=self.block.targets
         )
 
     def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
@@ -243,12 +243,12 @@ class _Step:
         if self.objective.bfloat16_products:
             return self._multiply_candidates(hidden, tf.gather(weights, codes))
         return self._tell(
-            operations().tfw2v_meet_candidates,
+            operations().tfw2v_train_skip_gram,
             hidden,
             ids=self.block.candidates,
-            codes=codes,
+            window_rows=codes,
             weights=weights,
-            shared=self.rates.shared_negatives,
+            shared_negatives=self.rates.shared_negatives,
         )
 
     def _tell(self, operation: Callable[..., Any], hidden: tf.Tensor, **told: tf.Tensor) -> tf.Tensor:
@@ -260,7 +260,7 @@ class _Step:
             right=self.block.right,
             batch=self.batch.number,
             negative=self.rates.negative,
-            spare=self.objective.mask_accidental_hits,
+            mask_hits=self.objective.mask_accidental_hits,
             measured=self.measured,
             **told,
             **self._step_limits(tf.zeros([0])),
@@ -307,7 +307,7 @@ class _Step:
         )
 
     def _step_limits(self, factors: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"rate": self.learning_rate, "bound": self.rates.max_step, "factors": factors}
+        return {"rate": self.learning_rate, "max_step": self.rates.max_step, "factors": factors}
 
     def _contexts(self) -> _Contexts:
         """Return what CBOW's mixtures are made of."""
@@ -320,11 +320,11 @@ class _Step:
         forward, backward = maths.mixing_weights(mask, shares, self.objective.mean_context)
         places: dict[str, Any] = {
             "table": self.memory.inputs,
-            "rows": self.block.inputs,
+            "ids": self.block.inputs,
             "left": self.block.left,
             "right": self.block.right,
             "batch": self.batch.number,
-            "codes": codes,
+            "window_rows": codes,
         }
         return _Contexts(places | {"weights": forward}, places | {"weights": backward})
 

@@ -37,6 +37,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     # than the C library: what makes `load_tensorflow` prefer that are steps side by side.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
+    from gensim_tfw2v.operations import operations
     from gensim_tfw2v.placement.parameter_servers.task_functions import register_functions
 
     register_functions()
@@ -49,6 +50,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
         server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
     except tf.errors.OpError as error:
         raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
+    operations()  # tests them on the devices as the server has set them up
     print(
         f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). It listens on every network "
         "interface, and whoever reaches its port can run code here: keep the port closed to others",

@@ -14,7 +14,7 @@ from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task import Task, register_task, text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
 from gensim_tfw2v.corpus.shards import EncodedCorpusError
-from gensim_tfw2v.operations import operations
+from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 REGISTER_MODEL = "gensim_tfw2v.register_model"
@@ -30,6 +30,11 @@ class BlockFactory:
         self.blocks = 0
         self._models: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
+
+    def details(self) -> dict[str, Any]:
+        """Return what this task adds to its description, after a test that the operations work here."""
+        operations()  # not before a coordinator asks: by then this process's server has set up the devices
+        return {"blocks": self.blocks}
 
     def register_model(self, name: bytes, model: Any) -> np.bool_:
         """Keep a model, for which this task can make blocks from now on."""
@@ -63,8 +68,8 @@ class BlockFactory:
 
 def register_functions() -> None:
     """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
-    operations()  # the graphs that come here consist of them
+    load_operations()  # the graphs that come here consist of them
     factory = BlockFactory()
-    register_task(Task(details=lambda: {"blocks": factory.blocks}))
+    register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
     register(MAKE_BLOCK, factory.make_block)
