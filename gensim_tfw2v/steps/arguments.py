@@ -1,4 +1,4 @@
-"""Blocks and settings → the arguments of the graph in `gensim_tfw2v.steps.graph`."""
+"""Blocks and settings → the arguments of the graph that trains a block."""
 
 from __future__ import annotations
 
