@@ -5,12 +5,12 @@ Numbers that a format, a protocol or gensim prescribes stay where they are used.
 
 from __future__ import annotations
 
-# -- corpora (docs/decisions.md, "Reading corpora") --------------------------------------------------------------------
+# -- corpora and evaluation (docs/decisions.md, "Reading corpora") -----------------------------------------------------
 
 FILE_PART_BYTES = 2 << 20  # of a text file, that reading processes tokenise by turns
 SMALL_FILE_PARTS = 4  # a file of so few parts is read before a second process has started
 TOKENIZER_PIECE_BYTES = 1 << 16  # of a part: the arrays made of a piece fit the processor's cache
-TOKENIZER_TABLE_BITS = 18  # of the hash by which a tokenizer finds words
+TOKENIZER_TABLE_BITS = 18  # a tokenizer looks words up in a table of 2^18 places
 TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
 ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (perhaps empty) pieces, whose ids are looked up at once
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte

@@ -117,7 +117,7 @@ def test_every_batch_counts_its_own_pairs(lengths: np.ndarray, window: int, skip
 
 
 @given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), skip_gram=st.booleans(), sampling=st.booleans())
-def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_run_its_output_rows(
+def test_every_place_of_a_widened_run_has_its_huffman_path_and_in_cbow_a_run_has_its_output_rows(
     lengths: np.ndarray, window: int, skip_gram: bool, sampling: bool
 ) -> None:
     model = model_of([60, 30, 20, 9, 8, 7, 5, 5, 1, 1])
@@ -138,7 +138,7 @@ def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_ru
         np.testing.assert_array_equal(block.target_ids.reshape(-1)[: len(ids)], ids)
     for place, word in np.ndenumerate(wide):
         points, codes = (model.wv.expandos[name][word].tolist() for name in ("point", "code"))
-        assert way_of(block.tree, place) == (points, codes)
+        assert path_of(block.tree, place) == (points, codes)
     if not sampling:
         assert block.candidate_ids is None
     elif skip_gram:
@@ -147,10 +147,10 @@ def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_ru
         assert block.candidate_ids.shape == (batches, runs, 3)
 
 
-def way_of(ways: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
-    """Return the rows and codes on the way to the word at a place."""
-    own = slice(*ways.offsets[ways.words[place] :][:2].tolist())
-    return ways.rows[own].tolist(), ways.codes[own].tolist()
+def path_of(paths: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """Return the rows and codes on the path of the word at a place."""
+    own = slice(*paths.offsets[paths.words[place] :][:2].tolist())
+    return paths.rows[own].tolist(), paths.codes[own].tolist()
 
 
 def test_subsampling_everything_away_gives_no_block() -> None:

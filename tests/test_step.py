@@ -170,7 +170,7 @@ def assert_moves_rows_as_plain_loops_do(
         negative=negative,
         paths=gensim_paths(gensim_model) if tree else None,
         cbow_mean=mean,
-        bound=bound,
+        max_step=bound,
         locks=locks,
     )
     batches = as_reference_batches(prepared.block, sentences, maker, negative)

@@ -54,11 +54,7 @@ def choose_batch_shape(
         run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree)
-        least = tuning.LEAST_BATCH_TOKENS
-        if tree:
-            least = tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
-        if negative:
-            least = max(least, run_tokens)
+        least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
@@ -87,6 +83,12 @@ def _as_long_as_the_window(tokens: int, window: int) -> int:
 
 def _fill_registers(columns: float) -> int:
     return tuning.REGISTER_NUMBERS * math.ceil(columns / tuning.REGISTER_NUMBERS)
+
+
+def _least_batch_tokens(skip_gram: bool, tree: bool) -> int:
+    if not tree:
+        return tuning.LEAST_BATCH_TOKENS
+    return tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
 
 
 def _batch_limits(

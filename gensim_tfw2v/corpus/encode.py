@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, counted_sentences
+from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_file
 from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardWriter
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
@@ -21,7 +20,7 @@ def encode_corpus(
     *,
     workers: int | None = None,
     shard_words: int = tuning.SHARD_WORDS,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: ScanProgress | None = None,
 ) -> EncodedCorpus:
     """Write a corpus of text as ids to a new folder, which `TFWord2Vec` accepts as ``corpus_file``.
 
@@ -44,10 +43,7 @@ def encode_corpus(
     files, target = _files_of(Path(corpus)), Path(os.path.abspath(folder))
     if shard_words < 1:
         raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
-    if os.path.lexists(target):
-        raise FileExistsError(f"folder {str(target)!r} is there already; name a new one, or remove it first")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"folder {str(target.parent)!r} is not there; make it first")
+    _check_is_new(target)
     unfinished = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=target.parent))
     try:
         _encode(files, unfinished, workers or usable_cores(), shard_words, progress)
@@ -59,24 +55,22 @@ def encode_corpus(
     return EncodedCorpus(target)
 
 
-def _encode(
-    files: list[Path], folder: Path, workers: int, shard_words: int, progress: Callable[[int, int, int], None] | None
-) -> None:
+def _encode(files: list[Path], folder: Path, workers: int, shard_words: int, progress: ScanProgress | None) -> None:
     vocabulary = RawVocabulary()
-    total_words = sentence_count = 0
     with closing(ShardWriter(folder, shard_words)) as writer:
         for path in files:
-            with closing(counted_sentences(path, workers, vocabulary)) as found:
-                for sentences in found:
-                    writer.append(sentences)
-                    total_words += sentences.ids.size
-                    sentence_count += sentences.lengths.size
-                    if progress is not None:
-                        progress(total_words, len(vocabulary), sentence_count)
+            count_file(path, workers, vocabulary, writer.append, progress)
         words, counts = vocabulary.words_and_counts()
         if not words:
             raise ValueError(f"corpus {', '.join(map(str, files))} holds no words")
         writer.finish(zip(words, counts.tolist(), strict=True))
+
+
+def _check_is_new(folder: Path) -> None:
+    if os.path.lexists(folder):
+        raise FileExistsError(f"folder {str(folder)!r} is there already; name a new one, or remove it first")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"folder {str(folder.parent)!r} is not there; make it first")
 
 
 def _files_of(corpus: Path) -> list[Path]:

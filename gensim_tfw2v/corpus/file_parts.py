@@ -99,7 +99,7 @@ class _ReadingProcess:
         self._process.kill()  # it may have closed its output and still run
         code = self._process.wait()
         how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
-        hint = " (9 is what a system out of memory sends)" if code == -9 else ""
+        hint = " (a system out of memory sends 9)" if code == -9 else ""
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace").strip() or "nothing"
         return RuntimeError(

@@ -81,24 +81,36 @@ def scan_file(
     path = os.path.abspath(path)
     state = _file_state(path)
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
-    total_words = sentence_count = 0
     try:
-        with closing(counted_sentences(path, workers, vocabulary, part_bytes=part_bytes)) as found:
-            for sentences in found:
-                store.append(sentences)
-                total_words += sentences.ids.size
-                sentence_count += sentences.lengths.size
-                if progress is not None:
-                    progress(total_words, len(vocabulary), sentence_count)
+        count_file(path, workers, vocabulary, store.append, progress, part_bytes=part_bytes)
     except BaseException:
         store.close()
         raise
     words, counts = vocabulary.words_and_counts()
-    return FileScan(path, state, words, counts, total_words, sentence_count, store)
+    return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store)
 
 
-def counted_sentences(
-    path: str | os.PathLike[str], workers: int, vocabulary: RawVocabulary, *, part_bytes: int = tuning.FILE_PART_BYTES
+def count_file(
+    path: str | os.PathLike[str],
+    workers: int,
+    vocabulary: RawVocabulary,
+    keep: Callable[[Sentences], None],
+    progress: ScanProgress | None,
+    *,
+    part_bytes: int = tuning.FILE_PART_BYTES,
+) -> None:
+    """Add a file's words and sentences to a vocabulary, and give the sentences to `keep` as its word numbers."""
+    with closing(_counted_sentences(path, workers, vocabulary, part_bytes)) as found:
+        for sentences in found:
+            keep(sentences)
+            vocabulary.total_words += sentences.ids.size
+            vocabulary.sentence_count += sentences.lengths.size
+            if progress is not None:
+                progress(vocabulary.total_words, len(vocabulary), vocabulary.sentence_count)
+
+
+def _counted_sentences(
+    path: str | os.PathLike[str], workers: int, vocabulary: RawVocabulary, part_bytes: int
 ) -> Generator[Sentences, None, None]:
     """Yield a file's sentences, some at a time, as word numbers of a vocabulary; add and count their words there."""
     lines = _LineJoiner()
@@ -151,9 +163,11 @@ def _renumbered(ids: Int32Array, numbers: Int32Array) -> Int32Array:
 
 
 class RawVocabulary:
-    """Distinct words in the order of their first appearance, and their counts."""
+    """Distinct words in the order of their first appearance, their counts, and totals."""
 
     def __init__(self) -> None:
+        self.total_words = 0
+        self.sentence_count = 0
         self._numbers: defaultdict[str, int] = defaultdict()
         self._numbers.default_factory = self._numbers.__len__
         self.number = self._numbers.__getitem__

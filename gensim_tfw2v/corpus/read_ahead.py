@@ -44,7 +44,7 @@ class ChunkReader:
         self._thread.start()
 
     def take(self) -> Chunk | None:
-        """Return the next chunk, or None after the last one and once stopped; raise what the corpus raised."""
+        """Return the next chunk, None after the last one or once stopped; raise the corpus's error after its chunks."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stopped)
             if self._waiting:
@@ -89,7 +89,7 @@ class ChunkReader:
             self._changed.notify_all()
 
     def _hand_over(self, chunk: Chunk) -> bool:
-        """Wait for room, and let a chunk be taken; return False if reading was stopped."""
+        """Queue a chunk once there is room; return False if reading was stopped."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < self._ahead or self._stopped)
             if not self._stopped:

@@ -27,7 +27,7 @@ class Sentences:
         return self.ids.nbytes + self.lengths.nbytes
 
     def select(self, kept: BoolArray) -> Sentences:
-        """Return the sentences with only the words that are kept, and only those sentences that keep any."""
+        """Return the sentences with only the words to keep, without sentences that have none."""
         lengths = self.lengths[self.lengths > 0]
         begins = np.cumsum(lengths, dtype=np.int64) - lengths
         kept_lengths = np.add.reduceat(kept, begins, dtype=np.int32)

@@ -11,7 +11,7 @@ from gensim_tfw2v.corpus.sources import Source
 
 
 class EncodedSource(Source):
-    """An encoded corpus. Who trains a chunk reads its span.
+    """An encoded corpus. The worker that trains a chunk reads its span.
 
     Parameters
     ----------

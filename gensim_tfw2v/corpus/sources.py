@@ -239,7 +239,7 @@ class FileSource(_TextSource):
 def _append_pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
     """Append the pieces of a sentence to ``words``, and yield the length of each after it is appended."""
     try:
-        # A sentence that is one piece is copied in one go.
+        # A sentence within the limit is one piece and is copied whole.
         is_short = len(sentence) <= MAX_SENTENCE_WORDS  # type: ignore[arg-type]
         for piece in [sentence] if is_short else _cut_overlong(iter(sentence)):
             start = len(words)

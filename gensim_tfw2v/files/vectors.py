@@ -42,7 +42,7 @@ def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None
             else:
                 _write_word2vec(keyed_vectors, unfinished, chosen == "binary")
     except OSError as error:
-        message = f"cannot write the vectors, of which nothing is left: {error.strerror}"
+        message = f"cannot write the vectors, and no file is left behind: {error.strerror}"
         raise OSError(error.errno, message, str(path)) from error
 
 

@@ -1,4 +1,4 @@
-"""Refusal of processes forked after TensorFlow started: a fork does not copy the threads that do TensorFlow's work.
+"""A guard against forks: a process forked after TensorFlow started lacks the threads that do TensorFlow's work.
 
 A fork is noticed only if `watch_forks` was called before it, so importing the package calls it.
 """
@@ -23,7 +23,7 @@ def refuse_forked_process() -> None:
     if _RAN_IN:
         raise RuntimeError(
             f"TensorFlow was started in process {_RAN_IN['process']} and cannot be used in process {os.getpid()}, "
-            "which was forked from it: it would wait for ever; start processes with "
+            "which was forked from it: it would wait forever; start processes with "
             "multiprocessing.get_context('spawn'), or use TensorFlow in this process's parent only after the fork"
         )
 
