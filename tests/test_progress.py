@@ -75,7 +75,7 @@ def test_progress_is_told_while_the_corpus_is_at_a_sentence(caplog: pytest.LogCa
 
 
 def test_words_per_second_are_raw_words_by_time() -> None:
-    assert progress(2.0).words_per_second == pytest.approx(500)
+    assert progress(2.0).counts.words_per_second == pytest.approx(500)
 
 
 def test_training_prints_nothing_of_tensorflows() -> None:
