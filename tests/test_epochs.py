@@ -53,12 +53,21 @@ class Recording(Placement):
         self.concurrency = concurrency
         self.begun: list[tuple[int, int]] = []
         self.ended: list[tuple[int, int]] = []
+        self.calls: list[tuple[str, int]] = []  # of an epoch's begin, chunks and end, in their order
         self._meanwhile = meanwhile
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.calls.append(("begin", epoch))
+
+    def end_epoch(self, epoch: int) -> None:
+        self.calls.append(("end", epoch))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         epoch, chunk = task.entropy
         self.begun.append((epoch, chunk))
+        self.calls.append(("chunk", epoch))
         self._meanwhile(epoch, chunk)
+        self.calls.append(("chunk", epoch))
         self.ended.append((epoch, chunk))
         return NOTHING_TRAINED
 
@@ -148,3 +157,40 @@ def test_closing_the_iterator_stops_the_workers() -> None:
         next(epochs)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tfw2v-worker")]
     assert max(epoch for epoch, _ in placement.begun) <= 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_placement_hears_of_an_epoch_before_its_first_chunk_and_after_its_last(concurrency: int) -> None:
+    placement = Recording(concurrency)
+    for done, _ in train_epochs(map(plan, range(4)), Numbers(), placement, []):
+        calls = [call for call, epoch in placement.calls if epoch == done.epoch]
+        assert calls == ["begin", *["chunk"] * 2 * CHUNKS, "end"]
+
+
+def test_epochs_that_may_not_overlap_follow_one_after_the_other() -> None:
+    def meanwhile(epoch: int, chunk: int) -> None:
+        if chunk == CHUNKS - 1:
+            threading.Event().wait(0.05)  # in which the other worker gets as far as it may
+
+    placement = Recording(2, meanwhile)
+    placement.epochs_may_overlap = False
+    list(train_epochs(map(plan, range(3)), Numbers(), placement, []))
+    epochs = [epoch for _, epoch in placement.calls]
+    assert epochs == sorted(epochs)
+
+
+@pytest.mark.parametrize("call", ["begin", "end"])
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_error_at_the_begin_or_end_of_an_epoch_is_raised(call: str, failing: int) -> None:
+    def fail(epoch: int) -> None:
+        if epoch == failing:
+            raise ValueError(f"at the {call} of epoch {epoch}")
+
+    placement = Recording(2)
+    setattr(placement, f"{call}_epoch", fail)
+    done = []
+    with pytest.raises(ValueError, match=f"at the {call} of epoch {failing}"):
+        for of, _ in train_epochs(map(plan, range(5)), Numbers(), placement, []):
+            done.append(of.epoch)
+    assert failing not in done
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tfw2v-worker")]

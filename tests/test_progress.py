@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from gensim.test.utils import common_texts
@@ -76,6 +77,16 @@ def test_progress_is_told_while_the_corpus_is_at_a_sentence(caplog: pytest.LogCa
 
 def test_words_per_second_are_raw_words_by_time() -> None:
     assert progress(2.0).counts.words_per_second == pytest.approx(500)
+
+
+def test_counts_add_up_and_give_back_what_came_after_earlier_ones() -> None:
+    before = EpochCounts(examples=2, raw_words=30, loss=1.5, measured_pairs=3.0, clipped_rows=1, seconds=0.5)
+    part = EpochCounts(examples=1, raw_words=10, loss=2.5, measured_pairs=5.0, touched_rows=7, seconds=0.25)
+    total = replace(before)
+    total += part
+    assert total == EpochCounts(3, 40, loss=4.0, measured_pairs=8.0, touched_rows=7, clipped_rows=1, seconds=0.75)
+    assert total.since(before) == part
+    assert total.mean_loss == 0.5
 
 
 def test_training_prints_nothing_of_tensorflows() -> None:
