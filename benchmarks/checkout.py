@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import os
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -40,6 +42,23 @@ def package_of(revision: str) -> Iterator[None]:
         _compile_operations(Path(folder))
         sys.path[:0] = [folder, str(ROOT)]  # the second for `use_checkout`, which then leaves the first before it
         yield
+
+
+def find_in_package(name: str, modules: Sequence[str]) -> Any:
+    """Return what the first of these modules of the package that exists calls `name`. Older commits have others."""
+    for module in modules:
+        path = f"{_PACKAGE}.{module}"
+        try:
+            return getattr(importlib.import_module(path), name)
+        except ModuleNotFoundError as error:
+            if not path.startswith(error.name or path):  # the module exists, and something that it imports does not
+                raise
+    raise ModuleNotFoundError(f"the package has none of the modules {', '.join(modules)}")
+
+
+def import_tensorflow() -> None:
+    """Import TensorFlow with its threads set, as the package of any commit does before it trains."""
+    find_in_package("load_tensorflow", ("runtime.tensorflow", "tensorflow_runtime"))()
 
 
 def _compile_operations(folder: Path) -> None:

@@ -14,6 +14,7 @@ from itertools import combinations, product
 from typing import Any
 
 from agreement import FREQUENT_WORDS, NEIGHBOURS, Agreement, Likeness, agreement, likeness_of
+from checkout import import_tensorflow
 from jobs import MODES, usable_cores
 from reports import MISSING, add_output_arguments, start_report
 
@@ -67,10 +68,8 @@ def main(argv: list[str] | None = None) -> int:
     """Time the jobs; the exit status is 0."""
     arguments = _parser().parse_args(argv)
     report = start_report("Small models in one process", arguments, ("modes", "epochs", "workers", "repeats"), _NOTES)
-    from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-
     began = time.perf_counter()
-    load_tensorflow()
+    import_tensorflow()
     report.settings["tensorflow_import_seconds"] = round(time.perf_counter() - began, 2)
     jobs = [job for mode in arguments.modes for job in small_jobs(mode, arguments)]
     timings = [time_job(job, arguments.repeats) for job in jobs]

@@ -11,8 +11,8 @@ import pytest
 import runner
 import summaries
 from agreement import Likeness, agreement, likeness_of
+from block_times import BlockTimes
 from gensim.models import KeyedVectors
-from gensim_systems import BlockTimes
 from jobs import Job
 from reports import markdown_table
 
