@@ -41,6 +41,8 @@ def package_of(revision: str) -> Iterator[None]:
             files.extractall(folder)
         _compile_operations(Path(folder))
         sys.path[:0] = [folder, str(ROOT)]  # the second for `use_checkout`, which then leaves the first before it
+        # Tasks of a cluster would find the package of the current directory first (from Python 3.11 on).
+        os.environ["PYTHONSAFEPATH"] = "1"
         yield
 
 
