@@ -22,7 +22,7 @@ from gensim_tfw2v.model.table_sync import TableSync, check_tables
 from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.placement.choice import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
-from gensim_tfw2v.tensorboard.model_board import check_log, start_board
+from gensim_tfw2v.tensorboard.model_log import check_log, start_log
 from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, TrainingBar, TrainingLog, wants_bar
@@ -326,7 +326,7 @@ class TFWord2Vec(TrainingPlan):
             cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
             observers: list[ProgressObserver] = [shown]
             if log is not None:
-                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look, place.addresses)))
+                observers.append(cleanup.enter_context(start_log(self, log, settings, current.look, place.addresses)))
 
             def plan(epoch: int) -> EpochPlan:
                 self._warn_of_changes(in_use)
