@@ -1,4 +1,4 @@
-"""gensim's Word2Vec and ours, trained and timed in this process by the same lines."""
+"""Trains and times gensim's Word2Vec and ours in this process, with the same code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def train_gensim(job: Job) -> Outcome:
 
 
 def train_on_cluster(job: Job) -> Outcome:
-    """Train our class on two parameter servers and as many workers as the job says, processes of this machine."""
+    """Train our class on a cluster of processes of this machine: two parameter servers and the job's workers."""
     use_checkout()
     from gensim_tfw2v import local_cluster
 
@@ -36,14 +36,14 @@ def train_on_cluster(job: Job) -> Outcome:
 
 
 def loopback_bytes() -> int:
-    """Return what this machine, or network namespace, has sent over loopback so far; it receives the same."""
+    """Return the bytes that this machine, or network namespace, has sent over loopback so far."""
     import psutil
 
     return int(psutil.net_io_counters(pernic=True)["lo"].bytes_sent)
 
 
 def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
-    """Train our class. TensorFlow is imported within the timed part of training."""
+    """Train our class. The timed part includes importing TensorFlow."""
     use_checkout()
     from gensim_tfw2v import TFWord2Vec
 
@@ -102,7 +102,7 @@ def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
 
 
 class _EpochScorer:
-    """A gensim callback that scores the vectors after every epoch, on a clock that stands still meanwhile."""
+    """A gensim callback that scores the vectors after every epoch, and leaves the time of scoring out."""
 
     def __init__(self) -> None:
         self.began = 0.0
