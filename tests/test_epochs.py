@@ -1,4 +1,4 @@
-"""Epochs one after the other: workers go on with the next one, but never far ahead of the caller."""
+"""Epochs follow each other: workers begin the next one early, but never far ahead of the caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHUNKS = 4
 
 
 class Numbers(Source):
-    """Chunks with nothing in them; tells when a pass is begun while another one is open."""
+    """A source of empty chunks, which counts the passes that are open at the same time."""
 
     def __init__(self) -> None:
         self.passes = self.open_passes = self.most_open = 0
@@ -45,7 +45,7 @@ class Numbers(Source):
 
 
 class Recording(Placement):
-    """A placement that trains nothing: it remembers the (epoch, chunk) of its work, which a function may delay."""
+    """A placement that trains nothing and records its (epoch, chunk) pairs. A function may delay each."""
 
     can_fail = has_failed = False
 
@@ -112,8 +112,8 @@ def test_a_worker_begins_the_next_epoch_while_another_one_is_at_the_last() -> No
         elif chunk == CHUNKS - 1:
             assert is_next_begun.wait(LONGEST_WAIT)
 
-    tallies = list(train_epochs(map(plan, range(2)), Numbers(), Recording(2, meanwhile), []))
-    assert [counts.examples for _, counts in tallies] == [CHUNKS] * 2
+    done = list(train_epochs(map(plan, range(2)), Numbers(), Recording(2, meanwhile), []))
+    assert [counts.examples for _, counts in done] == [CHUNKS] * 2
 
 
 def test_no_epoch_begins_before_the_caller_is_done_with_all_but_the_last_of_those_before_it() -> None:
