@@ -39,7 +39,7 @@ from gensim_tfw2v.model.table_sync import check_tables
 from gensim_tfw2v.model.training_loop import TrainingLoop
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainingPlan, entropy_of
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
-from gensim_tfw2v.tensorboard.model_board import check_log
+from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import LogDir, log_options
 from gensim_tfw2v.training.progress import EpochCounts
 

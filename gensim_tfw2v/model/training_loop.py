@@ -10,7 +10,7 @@ from typing import Any
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
-from gensim_tfw2v.tensorboard.model_board import start_board
+from gensim_tfw2v.tensorboard.model_log import start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, TrainingBar, TrainingLog, wants_bar
@@ -48,8 +48,8 @@ class TrainingLoop:
             cleanup.callback(sync.close)
             observers: list[ProgressObserver] = [shown]
             if log is not None:
-                board = start_board(model, log, plan.settings, sync.look, plan.choice.addresses)
-                observers.append(cleanup.enter_context(board))
+                training_log = start_log(model, log, plan.settings, sync.look, plan.choice.addresses)
+                observers.append(cleanup.enter_context(training_log))
             # Epochs follow each other without a pause, unless something looks at the model between them.
             is_seen_between = bool(callbacks) or log is not None
             for epochs in [[epoch] for epoch in range(model.epochs)] if is_seen_between else [range(model.epochs)]:
