@@ -17,8 +17,8 @@ from placements import server_runs, shared_cluster
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.placement import choice
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_placement
-from gensim_tfw2v.placement.interface import choice
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.training.progress import TrainingLog
 

@@ -266,7 +266,7 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them(skip_gram: bool) -> None:
     assert prepared is not None
     block = prepared.block
     batches, runs, run_tokens = block.left.shape
-    words = [int(word) for word in work_on(0).ids]
+    words = [int(word) for word in work_on(0).content.ids]
     # All places of the widened runs are taken to be predicted by as many pairs.
     places = [
         words[min(max(first + place, 0), len(words) - 1)]

@@ -167,7 +167,7 @@ def test_a_rate_of_zero_measures_and_changes_nothing(make_placement: Callable[..
     placement = make_placement()
     placement.load(random_tables())
     first, second = (placement.train_chunk(work_on(0, rate=0.0)) for _ in range(2))
-    np.testing.assert_array_equal(first.losses, second.losses)
+    np.testing.assert_array_equal(first.batches.losses, second.batches.losses)
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 
@@ -291,10 +291,10 @@ def test_rows_that_travel_as_bfloat16_are_rounded_on_the_way_and_nowhere_else() 
 def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    before = placement.train_chunk(work_on(0, rate=0.0)).losses.sum()
+    before = placement.train_chunk(work_on(0, rate=0.0)).batches.losses.sum()
     for seed in range(20):
         placement.train_chunk(work_on(0, seed))
-    assert placement.train_chunk(work_on(0, rate=0.0)).losses.sum() < before
+    assert placement.train_chunk(work_on(0, rate=0.0)).batches.losses.sum() < before
 
 
 def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(monkeypatch: pytest.MonkeyPatch) -> None:
