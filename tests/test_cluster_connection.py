@@ -1,4 +1,4 @@
-"""What a process may be told of a cluster, what it finds there, and which tasks it refuses."""
+"""Descriptions of a cluster, connections to it, and tasks that are refused."""
 
 from __future__ import annotations
 

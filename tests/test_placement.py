@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, on_cluster, server_runs, shared_cluster
+from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, leases_on, on_cluster, shared_cluster
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
@@ -298,7 +298,7 @@ def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> N
 
 
 def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = server_runs(shared_cluster())
+    before = leases_on(shared_cluster())
     interrupted = on_cluster(SETTINGS, maker_from(0), workers=1)
     load = ServerTables.load
 
@@ -314,4 +314,4 @@ def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(mon
     another = on_cluster(SETTINGS, maker_from(0), workers=1)
     another.load(random_tables())
     another.close()
-    assert server_runs(shared_cluster()) == before
+    assert leases_on(shared_cluster()) == before

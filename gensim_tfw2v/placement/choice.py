@@ -79,24 +79,24 @@ def choose_placement(
     def block_words_of(in_flight: int) -> int:
         return choose_block_words(total_words, in_flight, batch_words, in_flight, share_rows)
 
-    in_turn = workers == 1
-    concurrency = 1 if in_turn else connection.workers
+    one_by_one = workers == 1
+    concurrency = 1 if one_by_one else connection.workers
     overlap = options.overlap
     if overlap is None:
         overlap = blocks_overlap(total_words, block_words_of(concurrency), connection.workers)
-    if overlap and not in_turn:  # a block that is pulled while another is trained lacks that one's changes
+    if overlap and not one_by_one:  # a block that is pulled while another is trained lacks that one's changes
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
     sharing = RowSharing(*choose_sharing(block_words, total_words, concurrency, share_rows))
-    # What blocks in flight do not know of each other is far more than rounding; one after the other, they can be exact.
-    row_type = options.dtype or ("float32" if in_turn else "bfloat16")
+    # Blocks in flight lack each other's changes, which are far larger than rounding errors.
+    row_type = options.dtype or ("float32" if one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 
-        blocks_in_all = epochs * total_words / block_words
+        total_blocks = epochs * total_words / block_words
         return ClusterPlacement(
-            settings, maker, connection, concurrency, options.timeout, blocks_in_all, row_type, sharing
+            settings, maker, connection, concurrency, options.timeout, total_blocks, row_type, sharing
         )
 
     pool = choose_negative_pool(block_words)

@@ -1,4 +1,4 @@
-"""One task of a cluster: a process that serves until it is told to stop."""
+"""One task of a cluster: a process that serves until a signal ends it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
-_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # a task waits for others in some of them
 
 
@@ -24,7 +24,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     cluster
         Addresses ("host:port") by job.
     parent
-        The process that started this one: end as soon as it has ended, however and whenever that was.
+        The process that started this one. The task ends as soon as that process has ended.
     """
     if _is_orphan(parent):
         return
@@ -32,9 +32,9 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())
     address = _address(job, task, cluster)
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps are the processor's
-    # One step at a time is trained here, so that oneDNN's pool, which keeps what it has, costs less time and memory
-    # than the C library: what makes `load_tensorflow` prefer that are steps side by side.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
+    # A task trains one step at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
+    # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
     from gensim_tfw2v.placement.parameter_servers.task_functions import register_functions
@@ -43,7 +43,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     config = tf.compat.v1.ConfigProto(
         intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
     )
-    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads had better sleep
+    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads should sleep
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     try:
         server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
@@ -54,11 +54,11 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
         "interface, and whoever reaches its port can run code here: keep the port closed to others",
         flush=True,
     )
-    while not stop.wait(_SECONDS_BETWEEN_LOOKS):
+    while not stop.wait(_SECONDS_BETWEEN_CHECKS):
         if _is_orphan(parent):
             break
     del server
-    os._exit(0)  # TensorFlow's servers cannot be stopped but with their process
+    os._exit(0)  # only the end of its process stops a TensorFlow server
 
 
 def _is_orphan(parent: int | None) -> bool:
