@@ -24,7 +24,7 @@ from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Concurre
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, StagedBlock, WorkerModel, stage
-from gensim_tfw2v.steps.arguments import lookups_for, objective_of
+from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.graph import Tables, block_function, private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tuning import SLOPES
@@ -76,7 +76,6 @@ class StalePlacement(Placement):
         self._ramp_up = ramp_up
         self._sharing = sharing
         self._train_block = block_function(objective_of(settings))
-        self._lookups = lookups_for(settings)
         self._model: Any = None
         self._tables: dict[int, Any] = {}
         self._in_flight: deque[InFlight] = deque()
@@ -141,7 +140,7 @@ class StalePlacement(Placement):
         vectors = read_rows(own.handle, updates.probe_rows)
         span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
         with tf.device(_DEVICE):
-            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
+            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, staged.lookups, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
         shared = read_rows(own.handle, places) - block.shared

@@ -19,8 +19,8 @@ from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
-from gensim_tfw2v.steps.arguments import block_tensors, rates
-from gensim_tfw2v.steps.graph import SIGNATURE, BlockTensors, Rates
+from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
+from gensim_tfw2v.steps.graph import SIGNATURE, BlockTensors, Lookups, Rates
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -58,7 +58,7 @@ class StagedBlock(NamedTuple):
 
     block: BlockTensors
     rates: Rates
-    run_tokens: Any
+    lookups: Lookups
     rows: BlockRows
     hot_rows: HotRows
     shared_order: Any  # [T * H], the shared rows by shard, as places among those by table
@@ -71,7 +71,7 @@ class StagedBlock(NamedTuple):
 STAGED_BLOCK = StagedBlock(
     block=SIGNATURE[1],
     rates=SIGNATURE[2],
-    run_tokens=tf.TensorSpec([], tf.int32),
+    lookups=SIGNATURE[3],
     rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
     hot_rows=HOT_ROWS,
     shared_order=tf.TensorSpec([None], tf.int32),
@@ -99,7 +99,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     return StagedBlock(
         block=block_tensors(own),
         rates=_rates(model, prepared, places[0], len(rows.numbers)),
-        run_tokens=np.int32(model.settings.run_tokens),
+        lookups=_lookups(model.settings),
         rows=rows,
         hot_rows=hot_rows_of(own, len(rows.numbers), model.settings, rate, assignment.concurrent_blocks, shared),
         shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),  # the matrix is in the shards' order
@@ -181,6 +181,14 @@ def _rates(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array
     return rates(model.settings, prepared, locks, hot_nodes=0)
 
 
+def _lookups(settings: StepSettings) -> Lookups:
+    """Return a copy of the look-up tables, which this process makes once for the same settings."""
+    with tf.device("/CPU:0"):
+        tables = lookups_for(settings)
+    # A graph may write to the arrays that a Python function returns, and `numpy` copies.
+    return Lookups(*(table.numpy() for table in tables))
+
+
 def _empty(assignment: Assignment, metrics: Float64Array) -> StagedBlock:
     """Return a block of no batches."""
 
@@ -191,7 +199,6 @@ def _empty(assignment: Assignment, metrics: Float64Array) -> StagedBlock:
     block: StagedBlock = empty._replace(
         block=empty.block._replace(window=np.int32(1)),
         rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
-        run_tokens=np.int32(1),
         rows=BlockRows(np.zeros(0, np.int32), np.zeros((assignment.shards, 3), np.int32)),
         lease_key=np.int32(assignment.lease_key),
         metrics=metrics,

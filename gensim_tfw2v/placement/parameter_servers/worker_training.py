@@ -10,7 +10,6 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows
 from gensim_tfw2v.placement.parameter_servers.staging import StagedBlock
-from gensim_tfw2v.steps.arguments import pair_lookups
 from gensim_tfw2v.steps.graph import Tables, private_copy, read_rows, write_rows
 
 
@@ -31,14 +30,6 @@ class WorkerTraining:
         self._shape, self._train_block, self._handles = shape, train_block, handles
         self._staged, self._start = staged, start
         self._updates = ConcurrentUpdates(staged.hot_rows, shape.objective, shape.sharing)
-        self._lookups = pair_lookups(
-            shape.objective,
-            staged.block.window,
-            staged.run_tokens,
-            staged.rates.shared_negatives,
-            staged.rates.negative,
-            staged.rates.radius_chance,
-        )
         self._own = _private_variable(start)
         # As they were when the part began: shared rows [T * H, D] and probe rows.
         self._shared, self._probes = (
@@ -62,7 +53,7 @@ class WorkerTraining:
         span = tf.stack(self._shape.sharing.span(part, tf.size(staged.pairs)))
         tables = Tables(self._own, self._own, self._own)
         with tf.control_dependencies([self._shared, self._probes]):
-            metrics: BatchMetrics = self._train_block(tables, staged.block, staged.rates, self._lookups, span)
+            metrics: BatchMetrics = self._train_block(tables, staged.block, staged.rates, staged.lookups, span)
         return metrics
 
     def _exchange(self, trained: BatchMetrics) -> None:
