@@ -1,4 +1,4 @@
-"""Where a training is to run → how many blocks are in flight, how large they are, and the placement."""
+"""The model's arguments and its corpus → the placement, the blocks in flight and their size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """How a cluster is to be used, as the model's arguments of these names say."""
+    """The model's arguments `cluster_timeout`, `cluster_overlap` and `cluster_dtype`."""
 
     timeout: float
     overlap: bool | None
@@ -32,7 +32,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class PlacementChoice:
-    """Where training is to run."""
+    """Where a training runs."""
 
     block_words: int
     negative_pool: int | None
@@ -50,21 +50,21 @@ def choose_placement(
     tree: bool,
     options: ClusterOptions,
 ) -> PlacementChoice:
-    """Return this process for `cluster` None, or else the cluster, to which it connects.
+    """Return this process if `cluster` is None, or else the cluster, to which it connects.
 
     Parameters
     ----------
     workers : int
-        The model's own argument: threads of this process. On a cluster, 1 has blocks trained one after the other,
-        also if `options` would have them overlap.
+        The model's argument: threads of this process. On a cluster, 1 means that blocks are trained one after the
+        other, even if `options` ask for overlap.
     total_words : int
         Raw words of the corpus, 0 if not known.
     epochs : int
-        Passes over it.
+        Passes over the corpus.
     batch_words : int, optional
         The user's own block size.
     share_rows : bool
-        Whether blocks in flight on a cluster are to share rows while they are trained.
+        Whether blocks in flight on a cluster share rows while they are trained.
     tree : bool
         Whether hierarchical softmax is trained.
     """
