@@ -23,9 +23,9 @@ class ModelTables:
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report` and `read_into` may be
-    called; `read_into` then reads rows of different moments. The other methods are called only while no chunk is being
-    trained.
+    `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report` and `read_into` may
+    be called; `read_into` then reads rows of different moments. The other methods are called only while no chunk is
+    being trained.
     """
 
     concurrency: int
