@@ -72,6 +72,28 @@ def choose_placement(
         threads = min(workers, usable_cores())
         block_words = choose_block_words(total_words, threads, batch_words, most_words=most_local_block_words(tree))
         return PlacementChoice(block_words, None, _local(workers))
+    return _on_cluster(cluster, workers == 1, total_words, epochs, batch_words, share_rows, options)
+
+
+def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.local import LocalPlacement
+
+        return LocalPlacement(settings, maker, workers)
+
+    return make
+
+
+def _on_cluster(
+    cluster: Any,
+    one_by_one: bool,
+    total_words: int,
+    epochs: int,
+    batch_words: int | None,
+    share_rows: bool,
+    options: ClusterOptions,
+) -> PlacementChoice:
+    """Connect to the cluster, and return its placement; `one_by_one` means one block in flight."""
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster)
@@ -79,7 +101,6 @@ def choose_placement(
     def block_words_of(in_flight: int) -> int:
         return choose_block_words(total_words, in_flight, batch_words, in_flight, share_rows)
 
-    one_by_one = workers == 1
     concurrency = 1 if one_by_one else connection.workers
     overlap = options.overlap
     if overlap is None:
@@ -101,12 +122,3 @@ def choose_placement(
 
     pool = choose_negative_pool(block_words)
     return PlacementChoice(block_words, pool, make, connection.addresses)
-
-
-def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:
-    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.local import LocalPlacement
-
-        return LocalPlacement(settings, maker, workers)
-
-    return make

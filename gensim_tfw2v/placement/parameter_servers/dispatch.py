@@ -1,4 +1,4 @@
-"""Chunks → workers. Each worker has a thread, a failed worker's block goes to another one, every wait has a limit."""
+"""Chunks → workers. A failed worker's block goes to another worker, and every wait has a limit."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Dispatcher:
         seconds = f"{2 * self._timeout:.0f} s (cluster_timeout is {self._timeout:.0f})"
         complaint = f"no worker has finished a block for {seconds}"
         if lost := self.servers.silent():
-            raise self.servers.lose(f"{complaint}, and no answer comes from {', '.join(lost)}")
+            raise self.servers.declare_lost(f"{complaint}, and no answer comes from {', '.join(lost)}")
         silent = silent_of(self._connection.tasks("worker"))
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
         self._failure = ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
@@ -132,8 +132,6 @@ class Dispatcher:
         for thread in self._threads:
             thread.join(timeout=max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
-
-    # -- a worker's thread -------------------------------------------------------------------------------------------
 
     def _serve(self, worker: int) -> None:
         from tensorflow.python.eager import context, executor
@@ -234,7 +232,7 @@ class Dispatcher:
             try:
                 self._training.probe()
             except self._tf.errors.OpError as server_error:
-                self.servers.lose(brief(server_error))
+                self.servers.declare_lost(brief(server_error))
                 return False
             is_lost = self._is_lost(worker, error)
             if is_lost or self._is_of_earlier_training(error):

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
@@ -15,7 +16,7 @@ _LEAST_THREADS = 4  # a task waits for others in some of them
 
 
 def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int | None = None) -> None:
-    """Be task number `task` of a job of the cluster until SIGTERM or SIGINT.
+    """Run a task of the cluster until SIGTERM or SIGINT.
 
     Parameters
     ----------
@@ -40,13 +41,9 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     from gensim_tfw2v.placement.parameter_servers.task_functions import register_functions
 
     register_functions()
-    config = tf.compat.v1.ConfigProto(
-        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
-    )
-    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads should sleep
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     try:
-        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
+        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=_configuration(tf))
     except tf.errors.OpError as error:
         raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
     print(
@@ -59,6 +56,15 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
             break
     del server
     os._exit(0)  # only the end of its process stops a TensorFlow server
+
+
+def _configuration(tf: Any) -> Any:
+    """Return the threads of a task."""
+    config = tf.compat.v1.ConfigProto(
+        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
+    )
+    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads should sleep
+    return config
 
 
 def _is_orphan(parent: int | None) -> bool:

@@ -30,15 +30,15 @@ class Servers:
         try:
             return wait_while_answering(function, self._connection.tasks("ps"), self._patience)
         except self._tf.errors.OpError as error:
-            raise self.lose(brief(error)) from error
+            raise self.declare_lost(brief(error)) from error
         except ClusterError as error:
-            raise self.lose(str(error)) from error
+            raise self.declare_lost(str(error)) from error
 
     def silent(self) -> list[str]:
         """Return which servers do not answer."""
         return silent_of(self._connection.tasks("ps"))
 
-    def lose(self, reason: str) -> ClusterError:
+    def declare_lost(self, reason: str) -> ClusterError:
         """Return the error that all later calls raise."""
         kept = (
             "the model keeps the vectors of its last finished epoch. Start the server again and call train() for the "
