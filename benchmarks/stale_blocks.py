@@ -18,15 +18,15 @@ from reports import MISSING, add_output_arguments, say, start_report
 _SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "parts", "shared_rows",
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
-    "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
-    "all equally fast. Of those that share no rows one is at first, and more and more join it.",
-    "parts: of a block, after each of which blocks in flight share what they have changed of the common rows, those of "
-    "the most frequent words and the tree's first nodes.",
-    "slopes: how steep the sigmoid is taken to be where rows of inputs, outputs and nodes are trained. The steeper, "
-    "the less of what blocks in flight all find is kept.",
-    "Scores: percent. Nothing runs side by side here, so that nothing is timed.",
-    "ideal speed: words by the time that they would take if every block in flight were trained as fast as one alone. "
-    "Only the start keeps it from being the number of blocks in flight.",
+    "in flight: blocks that lack each other's changes, as on so many workers of a cluster that are all equally fast. "
+    "Without shared rows one block is in flight at first, and more and more later.",
+    "parts: of a block, after each of which blocks in flight exchange their changes of shared rows, those of the most "
+    "frequent words and the tree's first nodes.",
+    "slopes: of the sigmoid, as assumed for rows of inputs, outputs and nodes. The steeper, the smaller the share of "
+    "common changes that is kept.",
+    "Scores: percent. Nothing is timed, because nothing runs side by side here.",
+    "ideal speed: words divided by the time they would take if all blocks in flight were trained as fast as one alone. "
+    "Because of the ramp-up, it is below the number of blocks in flight.",
 )
 
 
@@ -131,19 +131,19 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     return model
 
 
-def _start(pipeline: Pipeline, blocks_in_all: float, share_rows: bool) -> Any:
+def _start(pipeline: Pipeline, total_blocks: float, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
     from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 
     joining = pipeline.in_flight - 1
     if pipeline.start_share is None or not joining:
-        return RampUp(pipeline.in_flight, blocks_in_all, share_rows=share_rows)
-    return RampUp(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
+        return RampUp(pipeline.in_flight, total_blocks, share_rows=share_rows)
+    return RampUp(pipeline.in_flight, total_blocks, parts=joining / pipeline.start_share)
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
     names = list(runs[0]["scores"])
-    table = [["in flight", "block words", "parts", "common rows", "slopes", *names, "finite", "ideal speed"]]
+    table = [["in flight", "block words", "parts", "shared rows", "slopes", *names, "finite", "ideal speed"]]
     for run in runs:
         slopes = MISSING if run["slopes"] is None else ", ".join(f"{slope:g}" for slope in run["slopes"])
         scores = [MISSING if (score := run["scores"][name]) is None else f"{score:.2f}" for name in names]
@@ -175,11 +175,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--words", type=count, metavar="N", help="of the corpus, from its start (default: all)")
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen by blocks in flight)")
     tables = ("INPUTS", "OUTPUTS", "NODES")
-    slope_help = "how steep the sigmoid is taken to be: 0 keeps all of every block's changes (default: the package's)"
+    slope_help = "assumed slopes of the sigmoid: 0 keeps all of every block's changes (default: the package's)"
     add("--slopes", nargs=3, type=number_from(0, float), metavar=tables, help=slope_help)
-    parts_help = "of a block, after each of which blocks in flight share common rows (default: the package's)"
+    parts_help = "of a block, after each of which blocks in flight exchange shared rows (default: the package's)"
     add("--parts", type=count, metavar="N", help=parts_help)
-    add("--common-rows", type=number_from(0), metavar="N", help="of each table (default: the package's)")
+    add(
+        "--shared-rows",
+        "--common-rows",
+        type=number_from(0),
+        metavar="N",
+        help="of each table (default: the package's)",
+    )
     start_help = "share of the training after which all are in flight, each after eight more blocks at the soonest"
     add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")

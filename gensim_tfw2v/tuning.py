@@ -93,4 +93,4 @@ ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # the first so many hot rows, and of t
 DIRECTIONS = 24  # along which changes are scaled one by one; all others share one scale
 POWER_ITERATIONS = 2  # that find these directions
 NOTABLE_CHANGE = 0.02  # of a table's mean square, after which directions are computed anew
-NEGLIGIBLE_PULL = 1e-4  # at which blocks side by side are as good as blocks one after the other
+NEGLIGIBLE_EXPONENT = 1e-4  # below it concurrent blocks are as good as blocks one after the other

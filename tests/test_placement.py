@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, on_cluster, server_runs, shared_cluster
+from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, leases_on, on_cluster, shared_cluster
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
@@ -167,7 +167,7 @@ def test_a_rate_of_zero_measures_and_changes_nothing(make_placement: Callable[..
     placement = make_placement()
     placement.load(random_tables())
     first, second = (placement.train_chunk(work_on(0, rate=0.0)) for _ in range(2))
-    np.testing.assert_array_equal(first.losses, second.losses)
+    np.testing.assert_array_equal(first.batches.losses, second.batches.losses)
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 
@@ -291,14 +291,14 @@ def test_rows_that_travel_as_bfloat16_are_rounded_on_the_way_and_nowhere_else() 
 def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    before = placement.train_chunk(work_on(0, rate=0.0)).losses.sum()
+    before = placement.train_chunk(work_on(0, rate=0.0)).batches.losses.sum()
     for seed in range(20):
         placement.train_chunk(work_on(0, seed))
-    assert placement.train_chunk(work_on(0, rate=0.0)).losses.sum() < before
+    assert placement.train_chunk(work_on(0, rate=0.0)).batches.losses.sum() < before
 
 
 def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = server_runs(shared_cluster())
+    before = leases_on(shared_cluster())
     interrupted = on_cluster(SETTINGS, maker_from(0), workers=1)
     load = ServerTables.load
 
@@ -314,4 +314,4 @@ def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(mon
     another = on_cluster(SETTINGS, maker_from(0), workers=1)
     another.load(random_tables())
     another.close()
-    assert server_runs(shared_cluster()) == before
+    assert leases_on(shared_cluster()) == before

@@ -1,4 +1,4 @@
-"""Tables and steps in this process: threads update shared variables without locks, as gensim's workers do."""
+"""Tables and steps in this process: threads change the same tables without locks, as gensim's workers do."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
-_DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
+_DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
 _TABLES = ("inputs", "outputs", "nodes")
-_ROWS_AT_ONCE = 4096  # so that neither filling a table nor reading it back takes a further copy of it
+_ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
 
 
 class LocalPlacement(Placement):
-    """Trains in this process on `workers` cores, as far as there are so many."""
+    """Trains in this process on `workers` cores, or on all cores if there are fewer."""
 
     can_fail = has_failed = False
 
@@ -40,8 +40,8 @@ class LocalPlacement(Placement):
         from gensim_tfw2v.steps import graph as steps
 
         cores = max(1, min(workers, usable_cores()))
-        # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.
-        # Not for small corpora, known by their small batches: there, one more set of stale gradients costs quality.
+        # One thread more than cores: while one prepares its block or waits, the others keep every core busy. Not for
+        # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
         spare = int(cores > 1 and maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD)
         self.concurrency = cores + spare
         self._settings = settings
@@ -81,7 +81,7 @@ class LocalPlacement(Placement):
 
     def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
         """Train a block's batches and return their metrics."""
-        inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
+        inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
             arguments = self._tf.nest.map_structure(
