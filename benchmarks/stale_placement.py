@@ -25,8 +25,10 @@ from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, StagedBlock, WorkerModel, stage
 from gensim_tfw2v.steps.arguments import objective_of
-from gensim_tfw2v.steps.graph import Tables, block_function, private_copy, read_rows, write_rows
+from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.signature import Tables
 from gensim_tfw2v.tuning import SLOPES
 
 _DEVICE = "/CPU:0"

@@ -150,7 +150,7 @@ def test_every_place_of_a_widened_run_has_its_huffman_path_and_in_cbow_a_run_has
 def path_of(paths: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Return the rows and codes on the path of the word at a place."""
     own = slice(*paths.offsets[paths.words[place] :][:2].tolist())
-    return paths.rows[own].tolist(), paths.codes[own].tolist()
+    return paths.nodes[own].tolist(), paths.codes[own].tolist()
 
 
 def test_subsampling_everything_away_gives_no_block() -> None:

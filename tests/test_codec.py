@@ -187,11 +187,11 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     if block.tree is None:
         assert not any(map(len, staged.block.tree))
     else:
-        np.testing.assert_array_equal(matrix[staged.block.tree.rows], tables[2][block.tree.rows])
+        np.testing.assert_array_equal(matrix[staged.block.tree.nodes], tables[2][block.tree.nodes])
         for name in ("words", "codes", "offsets"):
             np.testing.assert_array_equal(getattr(staged.block.tree, name), getattr(block.tree, name))
     outputs = [block.candidate_ids, block.target_ids]
-    nodes = [None if block.tree is None else block.tree.rows]
+    nodes = [None if block.tree is None else block.tree.nodes]
     wanted = [
         {number for ids in of_table if ids is not None for number in ids.reshape(-1).tolist()}
         for of_table in ([block.input_ids], outputs, nodes)

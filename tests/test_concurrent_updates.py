@@ -18,7 +18,7 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
-from gensim_tfw2v.steps.graph import Objective
+from gensim_tfw2v.steps.signature import Objective
 from gensim_tfw2v.tuning import SLOPES
 
 RATE = 0.05

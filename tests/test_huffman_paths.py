@@ -16,7 +16,7 @@ from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 def path_of(paths: HuffmanPaths, number: int) -> tuple[list[int], list[int]]:
     """Return the rows and codes on the path of the word with this number."""
     own = slice(*paths.offsets[number : number + 2].tolist())
-    return paths.rows[own].tolist(), paths.codes[own].tolist()
+    return paths.nodes[own].tolist(), paths.codes[own].tolist()
 
 
 def gensim_path_of(model: Word2Vec, word: int) -> tuple[list[int], list[int]]:

@@ -14,12 +14,12 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 class HuffmanPaths:
     """The Huffman paths of a block's words.
 
-    The block's distinct words are numbered. The path of number `n` has the nodes ``rows[offsets[n]:offsets[n + 1]]``
+    The block's distinct words are numbered. The path of number `n` has the nodes ``nodes[offsets[n]:offsets[n + 1]]``
     and takes the branches `codes` there.
     """
 
     words: Int32Array  # numbers, in the shape of the words that were asked for
-    rows: Int32Array  # [sum of path lengths]
+    nodes: Int32Array  # [sum of path lengths]
     codes: Int32Array  # [sum of path lengths]
     offsets: Int32Array  # [distinct words + 1]
 

@@ -36,8 +36,7 @@ class LocalPlacement(Placement):
 
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps import arguments as graph_arguments
-        from gensim_tfw2v.steps import graph as steps
+        from gensim_tfw2v.steps import arguments, graph, rows, signature
 
         cores = max(1, min(workers, usable_cores()))
         # One thread more than cores: while one prepares its block or waits, the others keep every core busy. Not for
@@ -46,10 +45,9 @@ class LocalPlacement(Placement):
         self.concurrency = cores + spare
         self._settings = settings
         self._maker = maker
-        self._arguments = graph_arguments
-        self._train_block = steps.block_function(graph_arguments.objective_of(settings))
-        self._lookups = graph_arguments.lookups_for(settings)
-        self._steps = steps
+        self._train_block = graph.block_function(arguments.objective_of(settings))
+        self._lookups = arguments.lookups_for(settings)
+        self._arguments, self._rows, self._signature = arguments, rows, signature
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
 
@@ -61,7 +59,7 @@ class LocalPlacement(Placement):
                     zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
                     self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
                 for rows, part in _pieces(values):
-                    self._steps.write_rows(self._variables[name].handle, rows, part)
+                    self._rows.write_rows(self._variables[name].handle, rows, part)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
@@ -87,7 +85,7 @@ class LocalPlacement(Placement):
             arguments = self._tf.nest.map_structure(
                 self._tf.convert_to_tensor,
                 (
-                    self._steps.Tables(*handles),
+                    self._signature.Tables(*handles),
                     self._arguments.block_tensors(prepared.block),
                     self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
                     self._lookups,
@@ -101,7 +99,7 @@ class LocalPlacement(Placement):
         for name, values in _present(tables).items():
             for rows, part in _pieces(values):
                 with self._tf.device(_DEVICE):
-                    np.copyto(part, self._steps.read_rows(self._variables[name].handle, rows).numpy())
+                    np.copyto(part, self._rows.read_rows(self._variables[name].handle, rows).numpy())
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {}

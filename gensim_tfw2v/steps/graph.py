@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -20,69 +19,8 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.operations import operations
 from gensim_tfw2v.steps import maths
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What decides the shape of the graph, and so needs a trace of its own."""
-
-    skip_gram: bool
-    negative_sampling: bool
-    hierarchical_softmax: bool
-    mean_context: bool  # CBOW averages its contexts, or sums them
-    lookup_weights: bool  # pair weights come from a table for (left, right, place) instead of being computed
-    mask_accidental_hits: bool  # negatives often equal their own target and must be masked
-    bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
-
-
-class HuffmanPaths(NamedTuple):
-    """The tensors of `gensim_tfw2v.blocks.huffman_paths.HuffmanPaths`."""
-
-    words: tf.Tensor
-    rows: tf.Tensor
-    codes: tf.Tensor
-    offsets: tf.Tensor
-
-
-class BlockTensors(NamedTuple):
-    """The tensors of `gensim_tfw2v.blocks.batches.Block`; what an objective does not use is empty."""
-
-    left: tf.Tensor
-    right: tf.Tensor
-    inputs: tf.Tensor
-    candidates: tf.Tensor
-    targets: tf.Tensor
-    tree: HuffmanPaths
-    window: tf.Tensor
-
-
-class Tables(NamedTuple):
-    """Resource handles of float32 variables [rows, vector size]."""
-
-    inputs: tf.Tensor
-    outputs: tf.Tensor
-    nodes: tf.Tensor
-
-
-class Rates(NamedTuple):
-    """What scales the steps."""
-
-    learning_rates: tf.Tensor  # [S]
-    max_step: tf.Tensor  # longest step of a row in a batch
-    lock_factors: tf.Tensor  # gensim's vectors_lockf: input row r moves by factor[r % size]
-    negative: tf.Tensor  # negatives expected for each pair
-    shared_negatives: tf.Tensor  # K
-    measured: tf.Tensor  # [S] bool: batches whose loss is computed
-    radius_chance: tf.Tensor  # probability of each radius but the widest; 0 if the block has drawn a radius per token
-    hot_nodes: tf.Tensor  # how many nodes next to the root, the table's last ones, are trained on a private copy
-
-
-class Lookups(NamedTuple):
-    """Tables of pair weights, computed once; empty where the graph computes weights or needs none."""
-
-    masks: tf.Tensor  # CBOW [(W + 1)² * B, P], by (left, right, token of the run)
-    shares: tf.Tensor  # CBOW, likewise
-    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise
+from gensim_tfw2v.steps.rows import memory_of
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
 
 
 class _BlockGraph(NamedTuple):
@@ -109,25 +47,6 @@ class _BatchIndex:
         return tf.raw_ops.StridedSlice(input=values, begin=self._begin, end=self._end, strides=[1], shrink_axis_mask=1)
 
 
-def _int(rank: int) -> tf.TensorSpec:
-    return tf.TensorSpec([None] * rank, tf.int32)
-
-
-def _float(rank: int) -> tf.TensorSpec:
-    return tf.TensorSpec([None] * rank, tf.float32)
-
-
-HUFFMAN_PATHS = HuffmanPaths(_int(3), _int(1), _int(1), _int(1))
-_HANDLE = tf.TensorSpec([], tf.resource)
-SIGNATURE = (
-    Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0)),
-    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
-    Lookups(_float(2), _float(2), _float(2)),
-    _int(1),
-)
-
-
 @functools.cache
 def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
     """Return the graph function (tables, block, rates, lookups, span), all tensors → metrics of each batch.
@@ -140,7 +59,7 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
     ) -> BatchMetrics:
         first, end = tf.unstack(span, num=2)
         batches = end - first
-        of_block = _BlockGraph(objective, Tables(*map(_memory, tables)), block, rates, lookups)
+        of_block = _BlockGraph(objective, Tables(*map(memory_of, tables)), block, rates, lookups)
         window_rows = _window_rows(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
@@ -218,7 +137,7 @@ class _Step:
             left=self.block.left,
             right=self.block.right,
             batch=self.batch.number,
-            nodes=paths.rows,
+            nodes=paths.nodes,
             codes=paths.codes,
             offsets=paths.offsets,
             hot_nodes=self.rates.hot_nodes,
@@ -353,28 +272,3 @@ class _Contexts(NamedTuple):
 def as_rows(weights: tf.Tensor) -> tf.Tensor:
     """Return weights [..., P] of tokens as rows of a table."""
     return tf.reshape(weights, [-1, tf.shape(weights)[-1]])
-
-
-def private_copy(values: tf.Tensor) -> tf.Tensor:
-    """Return a copy of values, for a variable whose rows the operations change."""
-    return tf.raw_ops.DeepCopy(x=values)
-
-
-def read_rows(table: tf.Tensor, rows: tf.Tensor, number_type: Any = tf.float32) -> tf.Tensor:
-    """Return rows [n, D] of a variable, given by its handle, whose rows the operations change."""
-    return operations().tfw2v_read_rows(table=_memory(table), rows=rows, T=number_type)
-
-
-def write_rows(table: tf.Tensor, rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Write rows [n, D] of such a variable; the returned tensor is ready once they are written."""
-    return operations().tfw2v_write_rows(table=_memory(table), rows=rows, values=values)
-
-
-def add_to_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
-    """Add changes [n, D] to rows of such a variable; the returned tensor is ready once they are added."""
-    return operations().tfw2v_add_rows(table=_memory(table), rows=rows, changes=changes)
-
-
-def _memory(table: tf.Tensor) -> tf.Tensor:
-    """Return the memory of a variable, given by its handle, instead of a copy."""
-    return tf.raw_ops.ReadVariableOp(resource=table, dtype=tf.float32)

@@ -24,8 +24,8 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
-from gensim_tfw2v.steps.graph import Objective
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.signature import Objective
 
 
 class HotRows(NamedTuple):
@@ -87,7 +87,7 @@ def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Floa
         lengths = np.diff(tree.offsets)
         # Every place of the widened runs counts the same, as with the other rows.
         passes = np.repeat(_divided_equally(tree.words, pairs, len(lengths)), lengths)
-        nodes = np.bincount(tree.rows, passes, minlength=rows).astype(np.float32)
+        nodes = np.bincount(tree.nodes, passes, minlength=rows).astype(np.float32)
         partners += float(nodes.sum()) / max(pairs, 1.0)
     return _divided_equally(block.input_ids, pairs * partners, rows), outputs, nodes
 

@@ -19,7 +19,8 @@ from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.parameter_servers.block_report import TABLES
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing, first_shared_row
 from gensim_tfw2v.placement.parameter_servers.staging import BlockRows
-from gensim_tfw2v.steps.graph import Objective, add_to_rows, read_rows
+from gensim_tfw2v.steps.rows import add_to_rows, read_rows
+from gensim_tfw2v.steps.signature import Objective
 
 _NODES = TABLES.index("nodes")
 

@@ -20,8 +20,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
-from gensim_tfw2v.steps.graph import SIGNATURE, BlockTensors, Lookups, Rates
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[
     return [
         _NeededRows([block.input_ids], model.words, shared_words),
         _NeededRows(outputs, model.words, shared_words),
-        _NeededRows([block.tree.rows] if block.tree else [], model.nodes, sharing.ids(model.nodes, are_nodes=True)),
+        _NeededRows([block.tree.nodes] if block.tree else [], model.nodes, sharing.ids(model.nodes, are_nodes=True)),
     ]
 
 
@@ -166,7 +166,7 @@ def _renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: In
         input_ids=inputs[block.input_ids],
         candidate_ids=None if block.candidate_ids is None else outputs[block.candidate_ids],
         target_ids=None if block.target_ids is None else outputs[block.target_ids],
-        tree=None if block.tree is None else replace(block.tree, rows=nodes[block.tree.rows]),
+        tree=None if block.tree is None else replace(block.tree, nodes=nodes[block.tree.nodes]),
     )
 
 

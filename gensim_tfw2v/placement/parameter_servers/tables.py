@@ -59,7 +59,7 @@ class ServerTables:
 
     def __init__(self, connection: Connection, shards: int) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps.graph import read_rows, write_rows
+        from gensim_tfw2v.steps.rows import read_rows, write_rows
 
         # Workers read and change the tables by the package's own operations, which TensorFlow's must not be mixed with.
         self._read, self._write = read_rows, write_rows

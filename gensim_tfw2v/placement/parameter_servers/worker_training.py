@@ -10,7 +10,8 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows
 from gensim_tfw2v.placement.parameter_servers.staging import StagedBlock
-from gensim_tfw2v.steps.graph import Tables, private_copy, read_rows, write_rows
+from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
+from gensim_tfw2v.steps.signature import Tables
 
 
 class WorkerTraining:
