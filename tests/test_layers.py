@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,25 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "steps.rows",
         "steps.signature",
     }
+
+
+def definitions(body: list[ast.stmt], prefix: str = "") -> set[str]:
+    """Return the dotted names of the functions and classes in some statements."""
+    found = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found |= {prefix + node.name, *definitions(node.body, f"{prefix}{node.name}.")}
+    return found
+
+
+def test_the_walk_in_contributing_names_functions_that_exist() -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf8")
+    walk = text.partition("### One sentence's way to a moved row")[2].partition("\n## ")[0]
+    defined = {
+        f"{name}.{definition}"
+        for name, path in MODULES.items()
+        for definition in definitions(ast.parse(path.read_text(encoding="utf8")).body)
+    }
+    named = set(re.findall(r"`([a-z0-9_]+\.[A-Za-z0-9_.]+)`", walk))
+    assert len(named) > 15
+    assert named <= defined
