@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -105,9 +106,10 @@ def test_fields_that_a_class_gains_are_sent_as_well() -> None:
     assert_same_fields(decode(ExtendedSettings, encode(replace(sent, sampler=None, span=None))).sampler, None)
 
 
-def test_a_value_that_cannot_be_sent_is_named() -> None:
-    with pytest.raises(TypeError, match=r"cannot encode \[1, 2\]"):
-        encode(replace(SETTINGS, window=[1, 2]))
+@pytest.mark.parametrize("value", [[1, 2], (Span(1, 2, 3, 4, 5),), {"a": 1}], ids=repr)
+def test_a_value_that_cannot_be_sent_is_named(value: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"cannot encode {value!r}")):
+        encode(replace(SETTINGS, window=value))
 
 
 def test_an_assignment_takes_few_bytes_beside_its_words() -> None:

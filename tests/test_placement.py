@@ -189,13 +189,13 @@ def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -
     assert trained.seconds_stepping > 0
 
 
-@pytest.mark.parametrize(("bound", "share"), [(1e-9, 1), (1e9, 0)])
-def test_rows_whose_steps_are_shortened_are_counted_in_every_batch(bound: float, share: int) -> None:
+@pytest.mark.parametrize(("max_step", "share"), [(1e-9, 1), (1e9, 0)])
+def test_rows_whose_steps_are_clipped_are_counted_in_every_batch(max_step: float, share: int) -> None:
     """No row of random numbers is left without a gradient."""
     maker, work = maker_from(0), work_on(0, exact_loss=False)
     maker = replace(maker, windows=Windows.FIXED)
     work.content.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
-    with closing(LocalPlacement(replace(SETTINGS, max_step=bound), maker, 1)) as placement:
+    with closing(LocalPlacement(replace(SETTINGS, max_step=max_step), maker, 1)) as placement:
         placement.load(random_tables())
         trained = placement.train_chunk(work)
     assert not trained.measured.all()

@@ -26,10 +26,11 @@ _Value = TypeVar("_Value")
 _LENGTH = struct.Struct("<q")
 _ALIGNMENT = 64  # bytes, so that arrays need not be copied
 _ARRAY = "array"
+_PLAIN = bool | int | float | str | None
 
 
 def encode(value: Any) -> UInt8Array:
-    """Return the bytes of an object whose fields are None, plain values, enums, arrays, tuples or such objects."""
+    """Return the bytes of an object whose fields are plain values or tuples of them, enums, arrays or such objects."""
     arrays: list[np.ndarray] = []
     head = json.dumps(_to_json(value, arrays), separators=(",", ":")).encode()
     parts = [_LENGTH.pack(len(head)) + head, *(array.tobytes() for array in arrays)]
@@ -55,9 +56,9 @@ def _to_json(value: Any, arrays: list[np.ndarray]) -> Any:
         return value.value
     if names := _field_names(value):
         return {type(value).__name__: {name: _to_json(getattr(value, name), arrays) for name in names}}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and all(isinstance(item, _PLAIN | np.generic) for item in value):
         return [_to_json(item, arrays) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, _PLAIN):
         return value
     raise TypeError(f"cannot encode {value!r}")
 
@@ -79,7 +80,7 @@ class _Reader:
             hints = _hints(of_type)
             return of_type(**{field: self.read(value, hints[field]) for field, value in content.items()})
         if isinstance(node, list):
-            return tuple(self.read(item, typing.Any) for item in node)
+            return tuple(node)
         enums = [kind for kind in _alternatives(annotation) if isinstance(kind, type) and issubclass(kind, enum.Enum)]
         return enums[0](node) if enums and node is not None else node
 
