@@ -64,7 +64,7 @@ class TFWord2Vec(Word2Vec):
         Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
         otherwise of every 16th, of those of 512 words or more every 64th.
     training_report : dict or None
-        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, figures of every task.
+        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, metrics of every task.
 
     Examples
     --------

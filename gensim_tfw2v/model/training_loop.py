@@ -63,7 +63,7 @@ class TrainingLoop:
     def _train(
         self, epochs: Sequence[int], sync: TableSync, observers: Sequence[ProgressObserver], has_callbacks: bool
     ) -> None:
-        """Train epochs one after the other, with the model's figures up to date after each."""
+        """Train epochs one after the other, with the model's attributes up to date after each."""
         model = self._model
         with closing(train_epochs(map(self._plan.epoch, epochs), self._source, sync.push(), observers)) as trained:
             for done, counts in trained:

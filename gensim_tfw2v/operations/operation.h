@@ -1,4 +1,4 @@
-/* An operation: what TensorFlow is told of it, and how it is called. */
+/* An operation: what TensorFlow knows of it, and how it is called. */
 
 #ifndef TFW2V_OPERATION_H
 #define TFW2V_OPERATION_H
