@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from corpora import cut_corpus
 from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
@@ -98,36 +99,36 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):
-        """Ours, with blocks in flight."""
+        """Ours, with what is known of its placement."""
 
         placement: Any = None
         block_words = 0
         sharing = NOT_SHARED
 
-        def _place(self, cluster: Any, total_words: int | None) -> PlacementChoice:
-            words, in_flight = total_words or 0, pipeline.in_flight
-            share_rows = can_share_rows(len(self.wv), job.skip_gram, job.hierarchical_softmax)
-            self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
-            parts, rows = choose_sharing(self.block_words, words, in_flight, share_rows)
-            self.sharing = RowSharing(
-                pipeline.parts or parts, rows if pipeline.shared_rows is None else pipeline.shared_rows
-            )
+    def placement_for(model: Stale, cluster: Any, total_words: int | None) -> PlacementChoice:
+        words, in_flight = total_words or 0, pipeline.in_flight
+        share_rows = can_share_rows(len(model.wv), job.skip_gram, job.hierarchical_softmax)
+        model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
+        parts, rows = choose_sharing(model.block_words, words, in_flight, share_rows)
+        shared_rows = rows if pipeline.shared_rows is None else pipeline.shared_rows
+        model.sharing = RowSharing(pipeline.parts or parts, shared_rows)
 
-            def make(*model: Any) -> Any:
-                start = _start(pipeline, job.epochs * words / self.block_words, self.sharing.parts > 1)
-                self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, self.sharing)
-                return self.placement
+        def make(*settings_and_maker: Any) -> Any:
+            start = _start(pipeline, job.epochs * words / model.block_words, model.sharing.parts > 1)
+            model.placement = StalePlacement(*settings_and_maker, start, pipeline.slopes or SLOPES, model.sharing)
+            return model.placement
 
-            return PlacementChoice(self.block_words, choose_negative_pool(self.block_words), make)
+        return PlacementChoice(model.block_words, choose_negative_pool(model.block_words), make)
 
     model = Stale(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    model.train(
-        corpus_file=job.corpus,
-        total_examples=model.corpus_count,
-        total_words=model.corpus_total_words,
-        epochs=job.epochs,
-    )
+    with patch("gensim_tfw2v.word2vec.placement_for", placement_for):
+        model.train(
+            corpus_file=job.corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=job.epochs,
+        )
     return model
 
 

@@ -37,7 +37,7 @@ from gensim_tfw2v.model.server_vectors import (
 )
 from gensim_tfw2v.model.table_sync import check_tables
 from gensim_tfw2v.model.training_loop import TrainingLoop
-from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainingPlan, entropy_of
+from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainingPlan, entropy_of, placement_for
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import LogDir, log_options
@@ -286,12 +286,13 @@ class TFWord2Vec(Word2Vec):
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
             start = default_timer() - 0.00001
-            plan = TrainingPlan(self, cluster, total_examples, total_words)
+            choice = placement_for(self, cluster, total_words)
+            plan = TrainingPlan(self, choice, total_examples, total_words)
             source = self._reader.source(
                 Corpus(corpus_iterable, corpus_file),
                 self.wv.key_to_index,
                 ReadingOptions.of(self),
-                plan.choice.block_words,
+                choice.block_words,
                 total_words or self.corpus_total_words or 0,
                 is_read_again=self.epochs != 1,
             )

@@ -35,18 +35,20 @@ class TrainingPlan:
     ----------
     model : Word2Vec
         Read once, apart from its learning rates, which a callback may change.
-    cluster
-        Where to train, as the argument of that name; None is this process.
+    choice : PlacementChoice
+        Where to train, as `placement_for` returns it.
     total_examples, total_words : int, optional
         Sentences or raw words of an epoch.
     """
 
-    def __init__(self, model: Any, cluster: Any, total_examples: int | None, total_words: int | None) -> None:
+    def __init__(
+        self, model: Any, choice: PlacementChoice, total_examples: int | None, total_words: int | None
+    ) -> None:
         self._model = model
         self._total_examples, self._total_words = total_examples, total_words
         self._in_use = {name: getattr(model, name) for name in FIXED_IN_TRAINING}
-        self.choice = _choose_placement(model, cluster, total_words)
-        self.settings, self.maker = _steps_and_blocks(model, self.choice)
+        self.choice = choice
+        self.settings, self.maker = _steps_and_blocks(model, choice)
 
     def placement(self, source: Source) -> Placement:
         """Return a placement that trains chunks of this corpus."""
@@ -83,7 +85,8 @@ def entropy_of(model: Any) -> tuple[int, ...]:
     return tuple(np.random.SeedSequence(model.seed).generate_state(4).tolist())
 
 
-def _choose_placement(model: Any, cluster: Any, total_words: int | None) -> PlacementChoice:
+def placement_for(model: Any, cluster: Any, total_words: int | None) -> PlacementChoice:
+    """Return where to train a model: this process for `cluster` None, or the cluster, to which it connects."""
     chosen = None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words
     words = int(total_words or model.corpus_total_words or 0)
     options = ClusterOptions(model.cluster_timeout, model.cluster_overlap, model.cluster_dtype)
