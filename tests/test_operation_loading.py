@@ -12,6 +12,7 @@ import pytest
 from child_process import run_script
 
 import gensim_tfw2v.operations as package
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.tensorflow_runtime import load_tensorflow
 
@@ -123,3 +124,17 @@ def test_registering_a_tasks_functions_leaves_devices_to_be_set_up_by_its_server
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "1"
+
+
+def test_a_task_that_cannot_move_rows_says_so_to_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gensim_tfw2v.cluster import connection, task_functions
+
+    def refuse() -> None:
+        raise ImportError("TensorFlow 3 gives operations a copy of a variable")
+
+    monkeypatch.setattr(task_functions, "operations", refuse)
+    monkeypatch.setattr(connection, "device", lambda job, task: "/CPU:0")
+    task_functions.register_functions()
+    found = connection.Connection(0, {"ps": ["a:1"], "worker": ["b:2"]}, None)
+    with pytest.raises(ClusterError, match="worker 0 at b:2 cannot train: TensorFlow 3 gives operations a copy"):
+        found.describe("worker", 0)

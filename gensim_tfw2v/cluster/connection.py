@@ -69,6 +69,8 @@ class Connection:
                     "so, or call gensim_tfw2v.cluster.task_functions.register_functions() in it before its "
                     "tf.distribute.Server is made"
                 ) from error
+            if (said := python_ops.said_by_task(error)) is not None:
+                raise ClusterError(f"{job} {task} at {self.addresses[job][task]} cannot train: {said}") from error
             raise ClusterError(
                 f"{job} {task} at {self.addresses[job][task]} does not answer: {brief(error)}"
             ) from error

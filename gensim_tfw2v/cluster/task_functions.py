@@ -53,7 +53,10 @@ class Task:
 
     def describe(self) -> bytes:
         """Return versions, process, use of the machine and runs, as JSON."""
-        operations()  # tests them, which has to wait until this process's server has set up the devices
+        try:
+            operations()  # tests them, which has to wait until this process's server has set up the devices
+        except ImportError as error:
+            raise TaskError(str(error)) from None
         with self._lock:
             now = time.monotonic()
             runs = {name: {"tables": run.tables, "idle": now - run.touched} for name, run in self._runs.items()}
