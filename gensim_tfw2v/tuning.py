@@ -16,7 +16,7 @@ ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (perhaps empty) p
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
 SIMILARITIES_AT_ONCE = 2**24  # that answer analogies: 64 MB of float32
 
-# -- batches and runs (docs/decisions.md, "Batches and runs") ----------------------------------------------------------
+# -- batches and runs (docs/decisions.md, "Sizes") ---------------------------------------------------------------------
 
 MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
@@ -48,12 +48,12 @@ SMALL_CBOW_RUN = (16, 2)
 # Without negatives a run shares nothing but contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
-# -- the Huffman tree (docs/decisions.md, "Hierarchical softmax") ------------------------------------------------------
+# -- the Huffman tree (docs/decisions.md, "Maths of a batch") ----------------------------------------------------------
 
 LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order of equal counts scores no higher
 HOT_NODES = 16  # at the root of the tree, trained on private copies by steps side by side; further ones rarely collide
 
-# -- steps (docs/decisions.md, "Steps") --------------------------------------------------------------------------------
+# -- steps (docs/decisions.md, "Maths of a batch") ---------------------------------------------------------------------
 
 # Longest step of a row in one batch, in learning rates; the second for skip-gram with hierarchical softmax alone.
 MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 7.0
@@ -65,14 +65,14 @@ LEAST_TOKENS_FOR_RARE_LOSS = 512
 LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 
-# -- blocks (docs/decisions.md, "Blocks") ------------------------------------------------------------------------------
+# -- blocks (docs/decisions.md, "Sizes") -------------------------------------------------------------------------------
 
 LEAST_BLOCK_WORDS, MOST_BLOCK_WORDS = 10_000, 131_072
 MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take memory and gain little speed
 BLOCKS_PER_WORKER = 4  # of an epoch, at least: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # that workers train, or that the caller has not finished with
 
-# -- parameter servers (docs/decisions.md, "Parameter servers") --------------------------------------------------------
+# -- parameter servers (docs/decisions.md, "Cluster") ------------------------------------------------------------------
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144

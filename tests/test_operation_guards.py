@@ -271,8 +271,9 @@ def wrong_inputs(draw: st.DrawFn) -> tuple[str, Arguments]:
         change = draw(st.sampled_from(["values", "shape", "axis", "anything"]))
         if change == "values" and value.size:
             value = value.copy()
+            extremes = EXTREMES if type_of(input_) is not np.float32 else [*EXTREMES, np.nan, np.inf, -1e38]
             for place in draw(st.lists(st.integers(0, value.size - 1), min_size=1, max_size=4)):
-                value.reshape(-1)[place] = draw(st.sampled_from(EXTREMES))
+                value.reshape(-1)[place] = draw(st.sampled_from(extremes))
         elif change == "axis" and value.ndim:
             axis = draw(st.integers(0, value.ndim - 1))
             value = np.resize(value, [draw(st.integers(0, 9)) if i == axis else n for i, n in enumerate(value.shape)])

@@ -12,6 +12,7 @@ import pytest
 from child_process import run_script
 
 import gensim_tfw2v.operations as package
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
@@ -114,12 +115,27 @@ def test_operations_may_be_loaded_where_nothing_runs_at_once() -> None:
 def test_registering_a_tasks_functions_leaves_devices_to_be_set_up_by_its_server() -> None:
     done = run_script(
         "import tensorflow as tf\n"
-        "from gensim_tfw2v.cluster.task_functions import Task, register_functions\n"
+        "from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory, register_functions\n"
         "register_functions()\n"
         "tf.config.threading.set_intra_op_parallelism_threads(3)\n"  # an error once devices have been set up
-        "Task().describe()\n"
+        "BlockFactory().details()\n"
         "from gensim_tfw2v.operations import operations\n"
         "print(operations.cache_info().misses)\n"
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "1"
+
+
+def test_a_task_that_cannot_move_rows_says_so_to_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gensim_tfw2v.cluster import connection
+    from gensim_tfw2v.placement.parameter_servers import task_functions
+
+    def refuse() -> None:
+        raise ImportError("TensorFlow 3 gives operations a copy of a variable")
+
+    monkeypatch.setattr(task_functions, "operations", refuse)
+    monkeypatch.setattr(connection, "device", lambda job, task: "/CPU:0")
+    task_functions.register_functions()
+    found = connection.Connection(0, {"ps": ["a:1"], "worker": ["b:2"]}, None)
+    with pytest.raises(ClusterError, match="worker 0 at b:2 cannot train: TensorFlow 3 gives operations a copy"):
+        found.describe("worker", 0)

@@ -69,6 +69,8 @@ class Connection:
                     "so, or call gensim_tfw2v.register_task_functions() in it before its "
                     "tf.distribute.Server is made"
                 ) from error
+            if (reason := remote_functions.task_error_message(error)) is not None:
+                raise ClusterError(f"{job} {task} at {self.addresses[job][task]} cannot train: {reason}") from error
             raise ClusterError(
                 f"{job} {task} at {self.addresses[job][task]} does not answer: {brief(error)}"
             ) from error

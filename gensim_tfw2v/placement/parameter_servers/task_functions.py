@@ -33,7 +33,10 @@ class BlockFactory:
 
     def details(self) -> dict[str, Any]:
         """Return what this task adds to its description, after a test that the operations work here."""
-        operations()  # not before a coordinator asks: by then this process's server has set up the devices
+        try:
+            operations()  # not before a coordinator asks: by then this process's server has set up the devices
+        except ImportError as error:
+            raise TaskError(str(error)) from None
         return {"blocks": self.blocks}
 
     def register_model(self, name: bytes, model: Any) -> np.bool_:
