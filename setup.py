@@ -10,7 +10,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 _SOURCES = Path("gensim_tfw2v", "operations")
-# Nobody asks these operations for C's error numbers or floating-point exceptions.
+# errno and floating-point traps are unused.
 _FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition", "-Wall"]
 _LEVELS = ["baseline", "v3", "v4"] if platform.machine() == "x86_64" else ["baseline"]
 _ZIG = [sys.executable, "-m", "ziglang", "cc", "-target", f"{platform.machine()}-linux-gnu.2.17"]

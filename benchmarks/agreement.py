@@ -1,4 +1,4 @@
-"""How far models agree on what is similar: for corpora too small for scores of word similarity and analogies."""
+"""Compares models by the words that they hold similar, for corpora too small for evaluation scores."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ NEIGHBOURS = 10
 class Agreement(NamedTuple):
     """Means over pairs of models."""
 
-    correlation: float  # rank correlation of the similarities of every two of the most frequent words
-    shared: float  # share of the nearest neighbours of the most frequent words that both models name
+    correlation: float  # rank correlation of the similarities of all pairs of the most frequent words
+    shared: float  # share of the most frequent words' nearest neighbours that both models have
 
 
 class Likeness(NamedTuple):
-    """What one model holds for similar."""
+    """The similarities and nearest neighbours in one model."""
 
     similarities: np.ndarray
     neighbours: list[set[int]]
 
 
 def likeness_of(vectors: Any) -> Likeness:
-    """Return what gensim's KeyedVectors hold for similar."""
+    """Return the similarities and nearest neighbours in gensim's KeyedVectors."""
     unit = vectors.get_normed_vectors()
     similarity = unit[:FREQUENT_WORDS] @ unit.T
     frequent = len(similarity)
@@ -38,7 +38,7 @@ def likeness_of(vectors: Any) -> Likeness:
 
 
 def agreement(pairs: Iterable[tuple[Likeness, Likeness]]) -> Agreement:
-    """Return how far the models of each pair agree, on average."""
+    """Return the mean agreement of the two models of each pair."""
     pairs = list(pairs)
     correlations = [spearmanr(first.similarities, second.similarities).statistic for first, second in pairs]
     shared = [

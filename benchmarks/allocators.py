@@ -1,6 +1,6 @@
-"""Times two steps side by side with TensorFlow's two allocators, in turns: `python benchmarks/allocators.py --help`.
+"""Times two concurrent steps with each of TensorFlow's two allocators: `python benchmarks/allocators.py --help`.
 
-Beside each it tells how far apart the cores are: how long a number that one has written takes to reach the other.
+It also measures how far apart the cores are: how long a number that one core writes takes to reach the other.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from reports import add_output_arguments, start_report
 _ALLOCATORS = {"the C library's (default)": "1", "oneDNN's, one pool for all threads": "0"}
 _VARIABLE = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"
 _HANDOVERS = 20_000
-_PATIENCE = 60  # seconds that all of them may take
-_NEAR, _FAR = 1.25, 1.5  # of the shortest handover: up to the one, and from the other on
+_PATIENCE = 60  # seconds that all handovers may take
+_NEAR, _FAR = 1.25, 1.5  # times the shortest handover: near cores take at most the first, far ones at least the second
 _NOTES = (
-    "Each allocator has a process; they take turns. ns/token: processor nanoseconds for each token that subsampling "
-    "keeps, of blocks that two threads train at the same time on the same tables. Blocks are made beforehand.",
-    "handover: nanoseconds from one core to the other and what Python adds, the mean of before and after; the machine "
-    "may move its cores at any time, also in between.",
-    f"near and far: rounds whose handovers all took up to {_NEAR} times, and from {_FAR} times, the shortest.",
+    "Each allocator has a process; they take turns. ns/token: processor nanoseconds for each token. Two threads train "
+    "blocks at the same time on the same tables. Blocks are made before the timing.",
+    "handover: nanoseconds from one core to the other, Python's overhead included; the mean of before and after. The "
+    "machine may move its cores at any time, also in between.",
+    f"near: rounds whose handovers all took at most {_NEAR} times the shortest. far: at least {_FAR} times.",
 )
 
 
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _start(allocator: str, argv: list[str] | None) -> subprocess.Popen[str]:
-    """Return a process with this allocator, ready to step."""
+    """Return a process with this allocator, ready to train."""
     command = [sys.executable, __file__, *(sys.argv[1:] if argv is None else argv), "--serve"]
     environment = os.environ | {_VARIABLE: allocator}
     stepper = subprocess.Popen(
@@ -73,7 +73,7 @@ def _answer(stepper: subprocess.Popen[str]) -> float:
 
 
 def _serve(job: Job, blocks: int) -> None:
-    """Answer each line of the standard input with nanoseconds a token."""
+    """Answer each line of standard input with nanoseconds per token."""
     use_checkout()
     maker, placement, chunks, _ = prepare(job, blocks)
     prepared = [with_rate(make_block(maker, chunk), job.alpha, measure_every=0) for chunk in chunks]
@@ -96,7 +96,7 @@ def _serve(job: Job, blocks: int) -> None:
 
 
 def _round(steppers: dict[str, subprocess.Popen[str]]) -> dict[str, dict[str, float]]:
-    """Return the nanoseconds of each allocator, with those of handing over around it."""
+    """Return the nanoseconds per token of each allocator, and of the handovers before and after it."""
     measured = {}
     before = handover_nanoseconds()
     for name, stepper in steppers.items():
@@ -111,7 +111,7 @@ def _round(steppers: dict[str, subprocess.Popen[str]]) -> dict[str, dict[str, fl
 
 
 def handover_nanoseconds() -> float:
-    """Return how long it takes until a process on one core sees what one on another has written."""
+    """Return the nanoseconds until a process on one core sees what a process on another has written."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2:
         raise SystemExit("two cores are needed")
@@ -120,7 +120,7 @@ def handover_nanoseconds() -> float:
     before = signal.signal(signal.SIGALRM, _give_up)
     signal.alarm(_PATIENCE)
     try:
-        memory.buf[0] = 2  # nobody's turn
+        memory.buf[0] = 2  # neither process may go on yet
         other.start()
         began = _hand_over(memory.name, cores[0], 0)
         seconds = time.perf_counter() - began
@@ -141,7 +141,7 @@ def _give_up(*_: object) -> None:
 
 
 def _hand_over(name: str, core: int, number: int) -> float:
-    """Wait for the turn and give it to the other, over and over; return when it began."""
+    """Wait for the turn and give it to the other process, repeatedly; return the time when this began."""
     os.sched_setaffinity(0, {core})
     memory = shared_memory.SharedMemory(name)
     turn = memory.buf
@@ -160,7 +160,7 @@ def _hand_over(name: str, core: int, number: int) -> float:
 
 
 def _summary(rounds: list[dict[str, dict[str, float]]]) -> list[list[str]]:
-    """Return the nanoseconds of all rounds, and of those in which the cores were near or far for both allocators."""
+    """Return the table of all rounds, and of those in which the cores were near or far for both allocators."""
     least = min(measured["handover_ns"] for one in rounds for measured in one.values())
 
     def all_between(low: float, high: float) -> list[dict[str, dict[str, float]]]:

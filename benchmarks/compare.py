@@ -1,4 +1,4 @@
-"""Measures speed, memory and quality beside gensim: `python benchmarks/compare.py --help`."""
+"""Compares speed, memory and quality with gensim: `python benchmarks/compare.py --help`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from systems import SYSTEMS, InProcess
 BASELINE = "gensim"
 _LABELS = ("mode", "vector_size", "system")
 _NOTES = (
-    "words/s: raw words of the corpus, times epochs, by the seconds of training; median (slowest to fastest run). "
-    "For tfw2v training includes importing TensorFlow and making the first graph, whose seconds stand beside it, "
-    "with the speed that would be without them.",
-    "speed ratio: median words/s by gensim's median (smallest to largest ratio of two runs of the same round); "
-    "build_vocab ratio: gensim's seconds by the system's, likewise.",
+    "words/s: raw words of the corpus, times epochs, divided by the seconds of training; median (slowest to fastest "
+    "run). For tfw2v, training includes importing TensorFlow and making the first graph. Further columns have the "
+    "seconds of these two, and the speed without them.",
+    "speed ratio: median words/s divided by gensim's median (smallest to largest ratio of two runs of the same round); "
+    "build_vocab ratio: gensim's seconds divided by the system's, likewise.",
     "peak RSS: the process with its children until training ended, importing TensorFlow included; median.",
     "scores: percent, mean ± standard deviation over runs (each round has another seed): Spearman's correlation on "
     "wordsim353 and simlex999, accuracy on the analogies, and the mean of the three.",
@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
-    """Return the jobs of one round, and those for the curves, without systems that cannot run."""
+    """Return the jobs of one round and the jobs for the curves, without systems that cannot run."""
     systems = []
     for system in arguments.systems:
         reason = SYSTEMS[system].missing()
@@ -80,7 +80,7 @@ def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
 
 
 class Comparison:
-    """What has been measured so far; saved after every run, so that an interrupted comparison is not lost."""
+    """The results so far, saved after every run, so that an interrupted comparison keeps them."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         names = ("repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha",
@@ -90,21 +90,21 @@ class Comparison:
         self.curves: list[dict[str, Any]] = []
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Take a run in and save."""
+        """Add a run and save."""
         self.runs.append(record)
         self.save()
 
     def keep_curve(self, record: dict[str, Any]) -> None:
-        """Take the points of a curve in and save."""
+        """Add the points of a curve and save."""
         self.curves.append(record)
         self.save()
 
     def rows(self) -> list[Row]:
-        """Return the table's rows."""
+        """Return the rows of the table."""
         return rows_by(_LABELS, self.runs, ("mode", "vector_size"), {"system": BASELINE})
 
     def save(self) -> str:
-        """Write JSON and Markdown and return the latter."""
+        """Write JSON and Markdown, and return the Markdown."""
         rows = self.rows()
         tables = {"Results": row_table(rows, _LABELS)} if rows else {}
         failed = [run for run in self.runs + self.curves if "error" in run]
@@ -117,7 +117,7 @@ class Comparison:
         return self.report.save(tables, data)
 
     def draw(self) -> None:
-        """Draw the pictures, or say what they need."""
+        """Draw the pictures, or say which package is missing."""
         if not pictures.is_possible():
             say("no pictures: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
             return
@@ -126,8 +126,8 @@ class Comparison:
         if curves := [curve for curve in self.curves if "error" not in curve]:
             pictures.draw_quality(curves, self._new_picture("quality_over_time"))
 
-    def _new_picture(self, subject: str) -> Path:
-        path = self.report.path(f"-{subject}.png")
+    def _new_picture(self, kind: str) -> Path:
+        path = self.report.path(f"-{kind}.png")
         self.report.pictures.append(path)
         return path
 
@@ -141,7 +141,7 @@ def _one_line(text: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Measure speed, memory and quality beside gensim.")
+    parser = argparse.ArgumentParser(description="Compare speed, memory and quality with gensim.")
     add = parser.add_argument
     add_corpus_argument(parser)
     add_output_arguments(parser, "compare")
@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--vector-size", nargs="+", type=int, default=[100], metavar="N", help="one or more (default 100)")
     add("--systems", nargs="+", choices=list(SYSTEMS), default=["tfw2v", "gensim"], help="default: tfw2v gensim")
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
-    add("--curves", action="store_true", help="one run more of each, scored after every epoch, and its picture")
+    add("--curves", action="store_true", help="one further run of each, scored after every epoch, with a picture")
     add_training_arguments(parser)
     add_dtype_arguments(parser)
     return parser

@@ -1,4 +1,4 @@
-"""Corpora as the commands here want them."""
+"""Cuts corpora for measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cut_corpus(corpus: Path, words: int, path: Path) -> None:
-    """Write the first lines of a corpus that have so many words together."""
+    """Write the first lines of a corpus, until they have so many words, to `path`."""
     with corpus.open("rb") as lines, path.open("wb") as cut:
         for line in lines:
             cut.write(line)

@@ -1,15 +1,14 @@
-"""gensim's Word2Vec and ours, trained and timed in this process by the same lines."""
+"""Trains and times gensim's Word2Vec and ours in this process, with the same code."""
 
 from __future__ import annotations
 
-import dataclasses
-import statistics
-import threading
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
 
-from checkout import use_checkout
+from block_times import BlockTimes, timed_blocks
+from checkout import import_tensorflow, use_checkout
 from jobs import Job, Outcome
 from memory import peak_rss_bytes
 
@@ -25,7 +24,7 @@ def train_gensim(job: Job) -> Outcome:
 
 
 def train_on_cluster(job: Job) -> Outcome:
-    """Train our class on two parameter servers and as many workers as the job says, processes of this machine."""
+    """Train our class on a cluster of processes of this machine: two parameter servers and the job's workers."""
     use_checkout()
     from gensim_tfw2v import local_cluster
 
@@ -37,37 +36,30 @@ def train_on_cluster(job: Job) -> Outcome:
 
 
 def loopback_bytes() -> int:
-    """Return what this machine, or network namespace, has sent over loopback so far; it receives the same."""
+    """Return the bytes that this machine, or network namespace, has sent over loopback so far."""
     import psutil
 
     return int(psutil.net_io_counters(pernic=True)["lo"].bytes_sent)
 
 
 def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
-    """Train our class. TensorFlow is imported within the timed part of training."""
+    """Train our class. The timed part includes importing TensorFlow."""
     use_checkout()
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
-    blocks = BlockTimes()
+    model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
+    placement = "LocalPlacement" if cluster is None else "ClusterPlacement"
+    blocks, import_seconds = BlockTimes(), 0.0
+    with contextlib.ExitStack() as stack:
 
-    class Measured(TFWord2Vec):
-        """Ours, with its blocks timed."""
+        def prepare() -> None:
+            nonlocal import_seconds
+            began = time.perf_counter()
+            import_tensorflow()
+            import_seconds = time.perf_counter() - began
+            stack.enter_context(timed_blocks(placement, blocks))
 
-        def _place(self, *arguments: Any) -> Any:
-            place = super()._place(*arguments)
-            return dataclasses.replace(place, make=lambda *parts: TimedPlacement(place.make(*parts), blocks))
-
-    model = Measured(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
-    import_seconds = 0.0
-
-    def import_tensorflow() -> None:
-        nonlocal import_seconds
-        began = time.perf_counter()
-        load_tensorflow()
-        import_seconds = time.perf_counter() - began
-
-    trained = _train(job, model, prepare=import_tensorflow)
+        trained = _train(job, model, prepare)
     trained.tensorflow_import_seconds = import_seconds
     trained.first_graph_seconds = blocks.first_graph_seconds()
     trained.pairs_per_word = blocks.pairs / (trained.raw_words * job.epochs)
@@ -110,7 +102,7 @@ def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
 
 
 class _EpochScorer:
-    """A gensim callback that scores the vectors after every epoch, on a clock that stands still meanwhile."""
+    """A gensim callback that scores the vectors after every epoch, and leaves the time of scoring out."""
 
     def __init__(self) -> None:
         self.began = 0.0
@@ -133,37 +125,3 @@ class _EpochScorer:
 
     def on_train_end(self, model: Any) -> None:
         pass
-
-
-class BlockTimes:
-    """How long each block took, in the order they ended."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-        self.pairs = 0  # trained in all of them
-        self.lock = threading.Lock()
-
-    def first_graph_seconds(self) -> float | None:
-        """Return how much longer than others the first block took: the graph is made in it. None for one block."""
-        if len(self.seconds) < 2:
-            return None
-        return max(0.0, self.seconds[0] - statistics.median(self.seconds[1:]))
-
-
-class TimedPlacement:
-    """A placement as it is, with the time of its blocks noted."""
-
-    def __init__(self, placement: Any, times: BlockTimes) -> None:
-        self._inner = placement
-        self._times = times
-
-    def train_chunk(self, *arguments: Any) -> Any:
-        began = time.perf_counter()
-        trained = self._inner.train_chunk(*arguments)
-        with self._times.lock:
-            self._times.seconds.append(time.perf_counter() - began)
-            self._times.pairs += int(trained.pairs.sum())
-        return trained
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)

@@ -1,4 +1,4 @@
-"""What one measurement is to do, in Python and as command-line arguments, and what it finds."""
+"""The settings of one measurement, in Python and as command-line arguments, and its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INPUTS = ("corpus_file", "iterable")
 
 @dataclass(frozen=True)
 class Job:
-    """One training run of one system. Where a system has no such setting (None), its own default holds."""
+    """One training run of one system. None stands for the system's own default."""
 
     system: str
     corpus: str
@@ -37,8 +37,8 @@ class Job:
     run_tokens: int | None = None
     shared_negatives: int | None = None
     update_bound: float | None = None
-    cluster_dtype: str | None = None  # of rows on their way, where a cluster trains
-    compute_dtype: str | None = None  # of products of vectors
+    cluster_dtype: str | None = None  # number format of the rows that a cluster sends
+    compute_dtype: str | None = None  # number format of matrix products
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
     revision: str = HERE  # of our package
@@ -52,7 +52,7 @@ class Job:
         return MODES[self.mode][1] == 1
 
     def gensim_arguments(self) -> dict[str, Any]:
-        """Return what gensim's constructor is given."""
+        """Return the arguments of gensim's constructor."""
         return {
             "sg": int(self.skip_gram),
             "hs": int(self.hierarchical_softmax),
@@ -61,7 +61,7 @@ class Job:
         }
 
     def own_arguments(self) -> dict[str, Any]:
-        """Return what only our constructor is given, as far as this job sets it."""
+        """Return the further arguments of our constructor that this job sets."""
         return {name: value for name in _OWN_NAMES if (value := getattr(self, name)) is not None}
 
     def to_arguments(self) -> list[str]:
@@ -86,24 +86,24 @@ _OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype")
 
 @dataclass
 class Outcome:
-    """What a run measured. Times are seconds; None where a system cannot tell."""
+    """The results of a run. Times are in seconds; None where a system does not report a number."""
 
     train_seconds: float
     raw_words: int  # of one epoch
     peak_rss_bytes: int  # this process's own peak, or the program's, until training ended
-    trained_at: float  # time.time() then
+    trained_at: float  # time.time() when training ended
     build_vocab_seconds: float | None = None
     tensorflow_import_seconds: float | None = None  # within train_seconds
     first_graph_seconds: float | None = None  # within train_seconds
     pairs_per_word: float | None = None  # trained for each raw word
     bytes_per_word: float | None = None  # sent between a cluster's tasks for each raw word, as they report
-    loopback_bytes_per_word: float | None = None  # and as the interface counts, from the tasks' start on
+    loopback_bytes_per_word: float | None = None  # the same as the interface counts it, from the start of the tasks
     keyed_vectors: Any = None
     curve: list[dict[str, float | None]] = field(default_factory=list)  # seconds and score after every epoch
 
 
 def add_corpus_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the corpus, which has to be there."""
+    """Add the corpus, a file that must exist."""
 
     def readable_file(path: str) -> str:
         if not os.path.isfile(path):
@@ -114,7 +114,7 @@ def add_corpus_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add gensim's settings that decide what a model learns."""
+    """Add gensim's settings of what a model learns."""
     default = Job("", "")
     add = parser.add_argument
     add("--window", type=int, default=default.window, metavar="N", help="gensim's window (default 5)")
@@ -125,7 +125,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_training_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the settings that all runs of a comparison share."""
+    """Add the settings that all runs of a comparison have in common."""
     add = parser.add_argument
     add(
         "--epochs",
@@ -134,20 +134,20 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="passes over the corpus (default 5)",
     )
-    add("--input", choices=INPUTS, default="corpus_file", help="how the corpus is handed over (default corpus_file)")
+    add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_model_arguments(parser)
 
 
 def add_dtype_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the settings of which numbers are computed with and sent."""
+    """Add the number formats of matrix products and of rows that a cluster sends."""
     types = ("bfloat16", "float32")
-    parser.add_argument("--compute-dtype", choices=types, help="what products are of, in ours (default: chosen)")
-    parser.add_argument("--cluster-dtype", choices=types, help="what a cluster's rows travel as (default: chosen)")
+    parser.add_argument("--compute-dtype", choices=types, help="number format of our matrix products (default: chosen)")
+    parser.add_argument("--cluster-dtype", choices=types, help="number format of a cluster's rows (default: chosen)")
 
 
 def add_revision_argument(parser: argparse.ArgumentParser, **several: Any) -> None:
-    """Add which commit our package is taken from; `several` says how if there can be more than one."""
+    """Add the commit that our package is taken from; `several` has argparse's settings for more than one."""
     parser.add_argument(
         "--revision",
         type=revision_from,
@@ -158,7 +158,7 @@ def add_revision_argument(parser: argparse.ArgumentParser, **several: Any) -> No
 
 
 def number_from(least: float, kind: Callable[[str], float] = int) -> Callable[[str], float]:
-    """Return a reader of arguments that are a number and not less than this one."""
+    """Return a function that reads a number and refuses those below `least`."""
 
     def read(text: str) -> float:
         number = kind(text)
@@ -166,7 +166,7 @@ def number_from(least: float, kind: Callable[[str], float] = int) -> Callable[[s
             raise argparse.ArgumentTypeError(f"{text} is less than {least:g}")
         return number
 
-    read.__name__ = "number"  # argparse names it in its complaint
+    read.__name__ = "number"  # argparse names it in its error message
     return read
 
 
@@ -176,6 +176,6 @@ def usable_cores() -> int:
 
 
 def job_from(arguments: argparse.Namespace, **others: Any) -> Job:
-    """Return a job with the parsed settings, and `others` where they say something else."""
+    """Return a job with the parsed settings, replaced by those in `others`."""
     names = {entry.name for entry in dataclasses.fields(Job)}
     return Job(**{**{name: value for name, value in vars(arguments).items() if name in names}, **others})

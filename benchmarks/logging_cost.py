@@ -1,4 +1,4 @@
-"""Times training with and without a log for TensorBoard, in turns: `python benchmarks/logging_cost.py --help`."""
+"""Times training with and without a log for TensorBoard: `python benchmarks/logging_cost.py --help`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from jobs import add_corpus_argument, usable_cores
 from reports import add_output_arguments, start_report
 
 _NOTES = (
-    "One model in one process, trained over and over: each round once without and once with logdir, every other round "
-    "in the opposite order, after a round that does not count (it pays for imports and graphs).",
-    "seconds: of train(), with all that the defaults log: at the start, within epochs, after each, and at the end.",
-    "cost: seconds with the log less seconds without in the same round, in percent of the latter.",
+    "One model in one process is trained repeatedly: once without and once with logdir in each round, in the opposite "
+    "order in every other round. The first round does not count, since it includes imports and graphs.",
+    "seconds: of train(), with all that is logged by default: before training, within epochs, after each epoch and "
+    "after training.",
+    "cost: seconds with the log minus seconds without in the same round, in percent of the latter.",
 )
 
 
@@ -40,7 +41,7 @@ def _model(arguments: argparse.Namespace) -> Any:
 
 
 def _round(model: Any, arguments: argparse.Namespace, number: int) -> dict[str, float]:
-    """Return the seconds of one training of each kind, and what the log added in percent."""
+    """Return the seconds of one training of each kind, and the cost of the log in percent."""
     kinds = ["without", "with"] if number % 2 == 0 else ["with", "without"]
     seconds = {kind: _train_seconds(model, arguments, kind == "with") for kind in kinds}
     return {**seconds, "cost": 100 * (seconds["with"] / seconds["without"] - 1)}

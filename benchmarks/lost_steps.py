@@ -1,8 +1,8 @@
-"""Tells what threads that train side by side lose of each other's steps: `python benchmarks/lost_steps.py --help`.
+"""Measures which share of concurrent threads' steps is lost: `python benchmarks/lost_steps.py --help`.
 
-A step reads a row and writes it back moved. What another thread writes in between is lost. Here a block's words are
-trained twice by one thread, and once by each of two threads at the same time, at a learning rate so small that steps
-do not depend on those before them.
+A step reads a row, moves it and writes it back. What another thread writes in between is lost. Here one thread trains
+a block twice, and two threads train it once each at the same time. The learning rate is so small that a step does not
+depend on earlier ones.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _THREADS = 2
 _LEARNING_RATE = 1e-4
 _SPREAD = 0.1  # of random rows
 _NOTES = (
-    f"Kept: the change of all rows of a table by {_THREADS} threads side by side, along the change by one thread that "
-    "trains the same as often: 1 if nothing is lost. Median (smallest to largest).",
+    f"Kept: the change of a table by {_THREADS} concurrent threads, projected on the change by one thread that trains "
+    "the same blocks as often: 1 if nothing is lost. Median (smallest to largest).",
 )
 
 
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def measure(job: Job, blocks: int, repeats: int) -> tuple[int, list[list[float]]]:
-    """Return the words of a batch and, for each repeat, what is kept of each table's steps."""
+    """Return the tokens of a batch and, for each repeat, the share that each table keeps of the steps."""
     import numpy as np
 
     maker, placement, chunks, tables = prepare(job, blocks)
@@ -70,7 +70,7 @@ def measure(job: Job, blocks: int, repeats: int) -> tuple[int, list[list[float]]
 
 
 def train(placement: Any, blocks: list[Any], threads: int) -> None:
-    """Train all blocks in each of so many threads, which begin together."""
+    """Train all blocks in each of so many threads, which start together."""
     begin = threading.Barrier(threads)
 
     def work() -> None:
@@ -90,7 +90,7 @@ def _shown(kept: Sequence[float]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Tell what threads lose of each other's steps.")
+    parser = argparse.ArgumentParser(description="Measure which share of concurrent threads' steps is lost.")
     add = parser.add_argument
     add_corpus_argument(parser)
     add_output_arguments(parser, "lost_steps")

@@ -1,4 +1,4 @@
-"""What measured: the machine, how busy it was, and the versions of everything that matters."""
+"""Describes what a measurement ran on: the machine, its load, and versions."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def describe(corpus: str | None = None) -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """Return the command as it was typed, with the script's path relative to the checkout."""
+    """Return the command of this process, with the script's path relative to the checkout."""
     return shlex.join(["python", as_typed(sys.argv[0]), *sys.argv[1:]])
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, cores, memory, system and the load averages."""
+    """Return processor, cores, memory, system and load averages."""
     pages, page_size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {
         "cpu": _cpu_model(),
@@ -50,7 +50,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return versions of Python, the packages and this checkout."""
+    """Return the versions of Python, the packages and this checkout."""
     use_checkout()
     import gensim_tfw2v
 
@@ -64,7 +64,7 @@ def versions() -> dict[str, str]:
 
 
 def describe_corpus(corpus: str) -> dict[str, Any]:
-    """Return name, size and checksum of the corpus."""
+    """Return the name, size and checksum of a corpus."""
     digest = hashlib.sha256()
     with open(corpus, "rb") as file:
         while block := file.read(2**20):
@@ -73,7 +73,7 @@ def describe_corpus(corpus: str) -> dict[str, Any]:
 
 
 def warnings_about_load(load: float) -> list[str]:
-    """Return a warning if the machine was busy before the first run, else nothing."""
+    """Return a warning if the load average before the first run was too high, else nothing."""
     if load <= BUSY_LOAD:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Peak memory: of this process as the kernel counts it, and of a process with its children, by looking at it often."""
+"""Peak memory: of this process, from the kernel; and of a process with its children, read several times a second."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import threading
 import time
 from types import TracebackType
 
-_SECONDS_BETWEEN_LOOKS = 0.2
+_SECONDS_BETWEEN_READINGS = 0.2
 
 
 def peak_rss_bytes(who: int = resource.RUSAGE_SELF) -> int:
-    """Return the peak resident size so far of this process, or of its largest finished child."""
+    """Return the peak resident size of this process, or of its largest finished child."""
     return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 class FamilyMemory:
-    """Looks, while it is open, at the resident size of a process and all its children together.
+    """Reads the resident size of a process with its children, from `with` to its end.
 
-    Pages that they share count once for each. Without psutil there is nothing to look with, and no peak.
+    Pages that processes share count once for each. Without psutil nothing is read, and the peak is 0.
     """
 
     def __init__(self, pid: int) -> None:
@@ -39,15 +39,15 @@ class FamilyMemory:
         self._thread.join()
 
     def peak_until(self, moment: float) -> int:
-        """Return the largest size seen until then, 0 if none was."""
-        return max((size for seen_at, size in self._sizes if seen_at <= moment), default=0)
+        """Return the largest size read until a time, 0 if none was read."""
+        return max((size for read_at, size in self._sizes if read_at <= moment), default=0)
 
     def _watch(self) -> None:
         try:
             import psutil
 
             process = psutil.Process(self._pid)
-        except Exception:  # no psutil, or the process is gone
+        except Exception:  # psutil is missing, or the process has ended
             return
         while not self._stop.is_set():
             size = 0
@@ -57,7 +57,7 @@ class FamilyMemory:
                 except psutil.Error:  # it has just ended
                     continue
             self._sizes.append((time.time(), size))
-            self._stop.wait(_SECONDS_BETWEEN_LOOKS)
+            self._stop.wait(_SECONDS_BETWEEN_READINGS)
 
 
 def _children(process: object) -> list[object]:

@@ -58,10 +58,13 @@ def warm_up(model: Any, corpus: str, workers: int) -> None:
     """Train a copy on the first words of the corpus, a few blocks a worker, so that every task has made its graphs."""
     from gensim.models.word2vec import LineSentence
 
+    from gensim_tfw2v.model.training_plan import placement_for
+
     trial = copy.deepcopy(model)
     trial.cluster = model.cluster
+    choice = placement_for(trial, trial.cluster, model.corpus_total_words)
     # Blocks are as large as they are going to be, so that they have as many parts.
-    wanted = _WARM_UP_BLOCKS * workers * trial._place(trial.cluster, model.corpus_total_words).block_words
+    wanted = _WARM_UP_BLOCKS * workers * choice.block_words
     lengths = itertools.accumulate(len(sentence) for sentence in LineSentence(corpus))
     sentences = list(
         itertools.islice(LineSentence(corpus), sum(1 for _ in itertools.takewhile(wanted.__gt__, lengths)))

@@ -28,14 +28,14 @@ _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "c
              "compute_dtype", "cluster_dtype", "repeats", "window", "negative", "min_count", "sample",
              "alpha")  # fmt: skip
 _NOTES = (
-    "train s: the coordinator's call of `train()`, tables sent and vectors fetched included. Before it the tasks have "
-    "trained a few blocks, so that imports and the making of graphs are not in it.",
+    "train s: the coordinator's call of `train()`, which includes sending tables and fetching vectors. The tasks train "
+    "a few blocks before, so that it does not include imports and the making of graphs.",
     "speed-up and efficiency: against the fewest workers in the table. Published: an attempt with MPI, whose accuracy "
     "was .757 on one node and .523 on sixteen.",
     "loss: mean loss per pair of the last epoch. Scores: percent, mean ± standard deviation over runs.",
-    "bytes a word: all bytes between machines by raw words and epochs.",
-    "staleness: blocks that others pushed between a block's pull and its push. make to idle: of the workers' time, "
-    "waiting for their quota included. Cores: processor seconds of all such tasks by train s.",
+    "bytes a word: all bytes between machines, divided by raw words and epochs.",
+    "staleness: blocks that others pushed between a block's pull and its push. make to idle: shares of the workers' "
+    "time, which includes waiting for their quota. Cores: processor seconds of all such tasks, divided by train s.",
 )
 
 
@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 class Machines:
-    """What stands for machines here: namespaces, quotas and rates where there may be any, else plain processes."""
+    """The emulated machines: network namespaces, quotas and rates where the system allows them, else processes."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
@@ -81,12 +81,12 @@ class Machines:
         self.is_whole = self._has_network and self._quotas is not None and self._rate == arguments.rate
 
     def run(self, job: Job, folder: Path) -> dict[str, Any]:
-        """Return what a training on new machines was measured to be, or its "error"."""
+        """Return the results of a training on new machines, or its "error"."""
         asked, began = self._arguments, time.monotonic()
         cores = {f"ps{number}": asked.ps_cpu for number in range(asked.ps)}
         cores |= {f"worker{number}": asked.cpu for number in range(job.workers)}
         cores |= {COORDINATOR: asked.coordinator_cpu}
-        # The model's `workers` only tells one block at a time from all workers at once.
+        # The model's `workers` only decides between one block at a time and one for each worker of the cluster.
         job = job_from(argparse.Namespace(**asdict(job)), workers=max(2, job.workers))
         try:
             with ExitStack() as stack:
@@ -103,7 +103,7 @@ class Machines:
         return record | {"seed": job.seed, "seconds_in_all": time.monotonic() - began}
 
     def close(self) -> None:
-        """Remove what is left, if anything is."""
+        """Remove network namespaces and quotas that are left."""
         if self._has_network:
             node_network.clear()
         if self._quotas is not None:
@@ -111,10 +111,10 @@ class Machines:
 
 
 class NodeTable:
-    """What has been measured so far; saved after every run, so that an interrupted one is not lost."""
+    """The results so far, saved after every run, so that an interrupted table keeps them."""
 
     def __init__(self, arguments: argparse.Namespace, machines: Machines) -> None:
-        emulated = [f"{subject}: {what}" for subject, what in machines.emulated.items()]
+        emulated = [f"{part}: {how}" for part, how in machines.emulated.items()]
         self.report = start_report("Training on emulated machines", arguments, _SETTINGS, (*_NOTES, *emulated))
         if not machines.is_whole:
             warning = "NOT ALL OF IT IS EMULATED: " + "; ".join(emulated)
@@ -125,7 +125,7 @@ class NodeTable:
         self.runs: list[dict[str, Any]] = []
 
     def keep(self, record: dict[str, Any]) -> None:
-        """Take a run in, say what it found, and save."""
+        """Add a run, print its results, and save."""
         self.runs.append(record)
         what = record.get("error") or f"{record['train_seconds']:.1f} s, losses {record['losses']}"
         say(
@@ -134,7 +134,7 @@ class NodeTable:
         self.save()
 
     def save(self) -> str:
-        """Write JSON and Markdown and return the latter."""
+        """Write JSON and Markdown, and return the Markdown."""
         rows = rows_of(self.runs)
         tables = {"Results": main_table(rows), "What it takes": cost_table(rows, self._cpu)} if rows else {}
         failed = [[str(run["workers"]), " / ".join(run["error"].splitlines())] for run in self.runs if "error" in run]
@@ -142,7 +142,7 @@ class NodeTable:
         return self.report.save(tables, {"rows": [asdict(row) for row in rows], "runs": self.runs})
 
     def draw(self) -> None:
-        """Draw speed-up and scores, or say what that needs."""
+        """Draw speed-up and scores, or say which package is missing."""
         rows = rows_of(self.runs)
         if not pictures.is_possible():
             say("no picture: matplotlib is not installed (pip install 'gensim-tfw2v[bench]')")
@@ -154,7 +154,7 @@ class NodeTable:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Keep others from starting a table meanwhile: each removes the machines that it finds."""
+    """Prevent a second table at the same time: each removes all emulated machines that it finds."""
     with open(Path(tempfile.gettempdir()) / "tfw2v-nodes.lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,8 +173,8 @@ def _rate(text: str) -> str | None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Measure training on 1, 2, 4, ... machines that this one emulates. As root on Linux each task has "
-        "a network namespace, a processor quota and a limited link; else tasks are plain processes, and it says so."
+        description="Measure training on 1, 2, 4, ... machines that this one emulates. As root on Linux, each task has "
+        "a network namespace, a processor quota and a limited link. Otherwise tasks are plain processes."
     )
     add, count, cores = parser.add_argument, number_from(1), number_from(0.01, float)
     add_corpus_argument(parser)

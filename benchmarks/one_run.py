@@ -1,6 +1,6 @@
-"""Measures one system once and prints what it found as one line of JSON: `python benchmarks/one_run.py --help`.
+"""Measures one system once and prints the results as one line of JSON: `python benchmarks/one_run.py --help`.
 
-Each run has a process of its own, so that its peak memory and its thread settings are its own.
+Each run has a process of its own, and so its own peak memory and thread settings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def measure(job: Job) -> dict[str, Any]:
-    """Return the figures of one run; scoring comes after everything that is timed."""
+    """Return the results of one run; scoring comes after everything that is timed."""
     outcome = systems.SYSTEMS[job.system].run(job)
     result = {
         entry.name: getattr(outcome, entry.name)
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--update-bound", type=float, metavar="X")
     add_dtype_arguments(parser)
     add_revision_argument(parser)
-    add("--curve", action="store_true", help="score after every epoch as well; the time of that is not counted")
+    add("--curve", action="store_true", help="score after every epoch as well; that time does not count")
     return parser
 
 

@@ -16,11 +16,11 @@ tf = load_tensorflow()
 
 VOCABULARY = 50_000
 ROWS = 4_096  # gradients of a batch
-# Words of a run, and words that each of them is compared with.
+# Words of a run, and candidates that each of them is trained with.
 RUNS = ((16, 32), (16, 40), (16, 48), (16, 50), (22, 48), (32, 48), (32, 66), (64, 112))
 BATCH_WORDS, WINDOW = 1_024, 5
 CBOW_RUN_WORDS, CBOW_RUN_NEGATIVES = 32, 16
-RATE, BOUND = 0.025, 0.5
+RATE, MAX_STEP = 0.025, 0.5
 
 
 def word_ids(rng: np.random.Generator) -> np.ndarray:
@@ -60,9 +60,9 @@ def compare_rows(vector_size: int, rounds: int) -> None:
     def memory() -> tf.Tensor:
         return tf.raw_ops.ReadVariableOp(resource=other.handle, dtype=tf.float32)
 
-    def bounded(sums: tf.Tensor) -> tf.Tensor:
+    def clipped(sums: tf.Tensor) -> tf.Tensor:
         lengths = tf.raw_ops.EuclideanNorm(input=sums, axis=1, keep_dims=True)
-        return sums * tf.minimum(RATE, tf.math.divide_no_nan(BOUND, lengths))
+        return sums * tf.minimum(RATE, tf.math.divide_no_nan(MAX_STEP, lengths))
 
     batch = {"ids": ids[None, None], "batch": 0}
     fetches = {
@@ -71,73 +71,73 @@ def compare_rows(vector_size: int, rounds: int) -> None:
     }
     moves = {
         "Tfw2vMoveRows (used)": lambda: operations().tfw2v_move_rows(
-            table=memory(), **batch, gradients=gradients, rate=RATE, bound=BOUND, factors=tf.zeros([0])
+            table=memory(), **batch, gradients=gradients[None], rate=RATE, max_step=MAX_STEP, factors=tf.zeros([0])
         ),
         "gather + segment_sum + scatter_update": lambda: table.scatter_update(
             tf.IndexedSlices(
-                tf.gather(table, unique) - bounded(tf.math.segment_sum(tf.gather(gradients, in_order), sorted_segment)),
+                tf.gather(table, unique) - clipped(tf.math.segment_sum(tf.gather(gradients, in_order), sorted_segment)),
                 unique,
             )
         ),
         "unsorted_segment_sum + scatter_sub": lambda: table.scatter_sub(
-            tf.IndexedSlices(bounded(tf.math.unsorted_segment_sum(gradients, segment, len(unique))), unique)
+            tf.IndexedSlices(clipped(tf.math.unsorted_segment_sum(gradients, segment, len(unique))), unique)
         ),
     }
     print(f"vector size {vector_size}: {ROWS} gradients of {len(unique)} distinct rows")
-    for heading, ways in (("fetch", fetches), ("move", moves)):
-        for name, operation in ways.items():
+    for heading, choices in (("fetch", fetches), ("move", moves)):
+        for name, operation in choices.items():
             print(f"  {heading:5}  {nanoseconds_a_row(operation, ROWS, rounds):7.1f} ns a gradient  {name}")
 
 
 def compare_negatives(vector_size: int, rounds: int) -> None:
-    """Print a line for each way to tell CBOW's hidden vectors of their runs' negatives, and to move these."""
+    """Print a line for each way to train CBOW's hidden vectors with their runs' negatives."""
     rng = np.random.default_rng(0)
     runs = BATCH_WORDS // CBOW_RUN_WORDS
-    drawn = word_ids(rng)[None, : runs * CBOW_RUN_NEGATIVES].reshape(1, runs, CBOW_RUN_NEGATIVES)
+    negatives = word_ids(rng)[None, : runs * CBOW_RUN_NEGATIVES].reshape(1, runs, CBOW_RUN_NEGATIVES)
     words = word_ids(rng)[None, :BATCH_WORDS].reshape(1, runs, CBOW_RUN_WORDS)
     reach = np.ones_like(words)
     hidden, gradients = rng.normal(size=(2, runs, CBOW_RUN_WORDS, vector_size)).astype(np.float32)
     table = tf.Variable(tf.raw_ops.DeepCopy(x=tf.zeros([VOCABULARY, vector_size])))
     negative = 5.0
-    pace = {"rate": RATE, "bound": BOUND, "factors": tf.zeros([0])}
+    limits = {"rate": RATE, "max_step": MAX_STEP, "factors": tf.zeros([0])}
 
     def memory() -> tf.Tensor:
         return tf.raw_ops.ReadVariableOp(resource=table.handle, dtype=tf.float32)
 
     def by_one_operation() -> tf.Tensor:
-        return operations().tfw2v_sample_negatives(
+        return operations().tfw2v_train_cbow(
             table=memory(),
             hidden=hidden,
-            drawn=drawn,
-            own=words,
+            negatives=negatives,
+            targets=words,
             left=reach,
             right=reach,
             batch=0,
             negative=negative,
-            spare=True,
+            mask_hits=True,
             measured=False,
-            **pace,
+            **limits,
         )[1]
 
     def by_products(number_type: tf.DType) -> tf.Tensor:
-        rows = operations().tfw2v_gather_rows(table=memory(), ids=drawn, batch=0, T=number_type)
+        rows = operations().tfw2v_gather_rows(table=memory(), ids=negatives, batch=0, T=number_type)
         vectors = tf.cast(hidden, number_type)
         score = tf.cast(tf.matmul(vectors, rows, transpose_b=True), tf.float32)
-        others = tf.cast(words[0, :, :, None] != drawn[0, :, None, :], tf.float32)
-        pull = tf.cast(negative / CBOW_RUN_NEGATIVES * others * tf.sigmoid(score), number_type)
-        of_rows = tf.matmul(pull, vectors, transpose_a=True)
-        moved = operations().tfw2v_move_rows(table=memory(), ids=drawn, batch=0, gradients=of_rows, **pace)
+        others = tf.cast(words[0, :, :, None] != negatives[0, :, None, :], tf.float32)
+        score_gradient = tf.cast(negative / CBOW_RUN_NEGATIVES * others * tf.sigmoid(score), number_type)
+        of_rows = tf.matmul(score_gradient, vectors, transpose_a=True)
+        moved = operations().tfw2v_move_rows(table=memory(), ids=negatives, batch=0, gradients=of_rows, **limits)
         with tf.control_dependencies([moved]):
-            return gradients + tf.cast(tf.matmul(pull, rows), tf.float32)
+            return gradients + tf.cast(tf.matmul(score_gradient, rows), tf.float32)
 
-    ways = {
-        "Tfw2vSampleNegatives (used)": by_one_operation,
+    choices = {
+        "Tfw2vTrainCbow (used)": by_one_operation,
         "products of float32": lambda: by_products(tf.float32),
         "products of bfloat16": lambda: by_products(tf.bfloat16),
     }
     print(f"  {CBOW_RUN_NEGATIVES} negatives for runs of {CBOW_RUN_WORDS} words")
-    for name, way in ways.items():
-        print(f"  negatives  {nanoseconds_a_row(way, BATCH_WORDS, rounds):7.1f} ns a word  {name}")
+    for name, operation in choices.items():
+        print(f"  negatives  {nanoseconds_a_row(operation, BATCH_WORDS, rounds):7.1f} ns a word  {name}")
 
 
 def compare_products(vector_size: int, rounds: int) -> None:
@@ -160,7 +160,7 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
 
     fast = multiplies_bfloat16()
 
-    def half(left: tf.Tensor, right: tf.Tensor, **transposed: bool) -> tf.Tensor:
+    def bfloat16_product(left: tf.Tensor, right: tf.Tensor, **transposed: bool) -> tf.Tensor:
         product = tf.matmul(tf.cast(left, tf.bfloat16), tf.cast(right, tf.bfloat16), **transposed)
         return tf.cast(product, tf.float32)
 
@@ -170,12 +170,12 @@ def products_of(runs: int, words: int, candidates: int, vector_size: int) -> dic
             lambda multiply=multiply: multiply(gradient, rows),
             lambda multiply=multiply: multiply(gradient, hidden, transpose_a=True),
         ]
-        for name, multiply in (("float32", tf.matmul), (f"bfloat16{' (used)' * fast}", half))
-    } | {f"Tfw2vMeetCandidates{' (used)' * (not fast)}": [meeting(hidden, candidates)]}
+        for name, multiply in (("float32", tf.matmul), (f"bfloat16{' (used)' * fast}", bfloat16_product))
+    } | {f"Tfw2vTrainSkipGram{' (used)' * (not fast)}": [skip_gram(hidden, candidates)]}
 
 
-def meeting(hidden: tf.Tensor, candidates: int) -> Callable[[], object]:
-    """Return what does all three for skip-gram, and fetches, sums and moves rows: a whole window for every word."""
+def skip_gram(hidden: tf.Tensor, candidates: int) -> Callable[[], object]:
+    """Return the operation that does all three for skip-gram, and fetches and moves rows: with whole windows."""
     runs, words, vector_size = hidden.shape
     places = words + 2 * WINDOW
     distance = np.arange(places) - np.arange(words)[:, None] - WINDOW
@@ -184,21 +184,21 @@ def meeting(hidden: tf.Tensor, candidates: int) -> Callable[[], object]:
     table = tf.Variable(tf.raw_ops.DeepCopy(x=tf.zeros([VOCABULARY, vector_size])))
     ids = np.resize(word_ids(np.random.default_rng(0)), (1, runs, candidates))
     reach = np.full((1, runs, words), WINDOW, np.int32)
-    return lambda: operations().tfw2v_meet_candidates(
+    return lambda: operations().tfw2v_train_skip_gram(
         table=tf.raw_ops.ReadVariableOp(resource=table.handle, dtype=tf.float32),
         hidden=hidden,
         ids=ids,
         left=reach,
         right=reach,
         batch=0,
-        codes=np.resize(np.arange(words, dtype=np.int32), (runs, words)),
+        window_rows=np.resize(np.arange(words, dtype=np.int32), (runs, words)),
         weights=weights,
-        shared=candidates - places,
+        shared_negatives=candidates - places,
         negative=5.0,
-        spare=False,
+        mask_hits=False,
         measured=False,
         rate=RATE,
-        bound=BOUND,
+        max_step=MAX_STEP,
         factors=tf.zeros([0]),
     )[1]
 
@@ -207,7 +207,7 @@ def main(argv: list[str] | None = None) -> int:
     """Print the comparison; the exit status is 0."""
     parser = argparse.ArgumentParser(
         description="Compares ways to multiply small matrices, to fetch rows, to sum gradients by row and move them, "
-        "and to tell hidden vectors of negatives, on one thread. What is marked as used is what gensim_tfw2v does."
+        "and to train hidden vectors with negatives, on one thread. What is marked as used is what gensim_tfw2v does."
     )
     parser.add_argument("--vector-size", type=int, nargs="+", default=[100, 300], metavar="N", help="default: 100 300")
     parser.add_argument("--rounds", type=int, default=200, metavar="N", help="the best of so many (default: 200)")

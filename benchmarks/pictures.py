@@ -1,4 +1,4 @@
-"""The pictures: speed bars, score against training time, and speed-up against the number of workers."""
+"""Draws pictures: bars of speed, scores over training time, and speed-up by the number of workers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from node_table import PUBLISHED_ACCURACIES, PUBLISHED_SPEED_UPS, NodeRow
 from summaries import Row, Spread
 
-# Okabe and Ito's colours, told apart by all; hatches and markers tell them apart in print too.
-_LOOKS = {
+# Okabe and Ito's colours, which colour-blind readers can distinguish; hatches and markers serve print without colour.
+_STYLES = {
     "tfw2v": ("#0072B2", "", "o"),
     "gensim": ("#E69F00", "//", "s"),
     "word2vec": ("#009E73", "..", "^"),
     "fasttext": ("#CC79A7", "xx", "D"),
 }
-_OTHER_LOOK = ("#999999", "\\\\", "v")
+_OTHER_STYLE = ("#999999", "\\\\", "v")
 
 
 def is_possible() -> bool:
@@ -29,7 +29,7 @@ def is_possible() -> bool:
 
 
 def draw_speed(rows: Sequence[Row], path: Path) -> None:
-    """Draw words a second, and times gensim's speed, of every system for each mode and vector size."""
+    """Draw the speed of every system, and its ratio to gensim's, for each mode and vector size."""
     figure, axes = _figure(1 + any(row.speed_ratio for row in rows), columns=1, width=max(7.0, 0.9 * len(rows)))
     _bars(axes[0], rows, [_scaled(row.words_per_second, 1e-6) for row in rows], "{:.2f}")
     axes[0].set_ylabel("million raw words a second")
@@ -43,14 +43,14 @@ def draw_speed(rows: Sequence[Row], path: Path) -> None:
 
 
 def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw the mean score after every epoch against the training time so far; one panel a mode and vector size."""
+    """Draw the mean score after every epoch over the training time; one panel for each mode and vector size."""
     panels = list(dict.fromkeys((curve["mode"], curve["vector_size"]) for curve in curves))
     figure, axes = _figure(len(panels), columns=2, width=6.0)
     for axis, panel in zip(axes, panels, strict=True):
         for curve in curves:
             if (curve["mode"], curve["vector_size"]) != panel:
                 continue
-            colour, _, marker = _LOOKS.get(curve["system"], _OTHER_LOOK)
+            colour, _, marker = _STYLES.get(curve["system"], _OTHER_STYLE)
             points = [point for point in curve["curve"] if point["mean"] is not None]
             seconds, means = [point["seconds"] for point in points], [point["mean"] for point in points]
             axis.plot(seconds, means, color=colour, marker=marker, label=curve["system"])
@@ -64,19 +64,19 @@ def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
-    """Draw speed-up, and score to one worker's, against the number of workers, beside what others have published."""
+    """Draw speed-up, and the ratio to one worker's score, by the number of workers, beside published results."""
     figure, (speed, quality) = _figure(2, columns=2, width=6.0)
     workers = [row.workers for row in rows]
     ideal = [count / workers[0] for count in workers]
     speed.plot(workers, ideal, color="black", linestyle=":", label="as many times as fast")
     quality.axhline(1, color="black", linestyle=":")
-    published = _LOOKS["gensim"][0]
+    published = _STYLES["gensim"][0]
     for axis, ours, theirs in (
         (speed, [row.speed_up for row in rows], PUBLISHED_SPEED_UPS),
         (quality, [row.score_ratio for row in rows], _relative(PUBLISHED_ACCURACIES)),
     ):
         if None not in ours:
-            axis.plot(workers, ours, color=_LOOKS["tfw2v"][0], marker="o", label="tfw2v")
+            axis.plot(workers, ours, color=_STYLES["tfw2v"][0], marker="o", label="tfw2v")
         axis.plot(list(theirs), list(theirs.values()), color=published, marker="s", label="published, MPI")
         axis.set_xlabel("workers")
         axis.grid(alpha=0.3)
@@ -99,7 +99,7 @@ def _bars(axis: Any, rows: Sequence[Row], values: Sequence[Spread | None], label
     systems = list(dict.fromkeys(row.label["system"] for row in rows))
     width = 0.8 / len(systems)
     for place, system in enumerate(systems):
-        colour, hatch, _ = _LOOKS.get(system, _OTHER_LOOK)
+        colour, hatch, _ = _STYLES.get(system, _OTHER_STYLE)
         shift = (place - (len(systems) - 1) / 2) * width
         drawn = [
             (groups.index((row.label["mode"], row.label["vector_size"])) + shift, value)
@@ -109,7 +109,7 @@ def _bars(axis: Any, rows: Sequence[Row], values: Sequence[Spread | None], label
         if not drawn:
             continue
         heights = [value.middle for _, value in drawn]
-        # A ratio of medians may lie outside the ratios of the pairs.
+        # A ratio of medians may lie outside the range of the paired ratios.
         below = [max(0.0, value.middle - value.low) for _, value in drawn]
         above = [max(0.0, value.high - value.middle) for _, value in drawn]
         places = [position for position, _ in drawn]
@@ -126,7 +126,7 @@ def _scaled(values: Spread, factor: float) -> Spread:
 
 
 def _figure(panels: int, columns: int, width: float) -> tuple[Any, list[Any]]:
-    """Return a figure with so many panels in at most so many columns; no display is needed."""
+    """Return a figure with so many panels in at most so many columns. It needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Shows what a block costs, operation by operation and on the host: `python benchmarks/profile_step.py --help`."""
+"""Shows the time of a block by operation and by host function: `python benchmarks/profile_step.py --help`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _HOLDS_OTHERS = {"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCal
 _WARM_UP_BLOCKS = 2
 _SETTINGS = ("mode", "vector_size", "window", "negative", "sample", "compute_dtype", *TUNING)
 _NOTES = (
-    "ns/token: nanoseconds for each token that subsampling keeps, on one thread of steps.",
-    "An operation's time is its kernel's alone, without what the executor needs between kernels. Independent "
-    "operations of a batch may run side by side, and profiling adds to small ones: their sum is not the blocks' time.",
-    "Host functions are shown with what they call outside the package, NumPy above all, measured by cProfile.",
+    "ns/token: nanoseconds for each token, with one thread of steps.",
+    "An operation's time is that of its kernel, without the executor's time between kernels. Independent operations of "
+    "a batch may run concurrently, and profiling slows small ones down: their sum is not the time of the blocks.",
+    "The time of a host function includes the functions outside the package that it calls, mainly NumPy's (cProfile).",
 )
 
 Seconds = dict[str, float]
@@ -60,19 +60,23 @@ def main(argv: list[str] | None = None) -> int:
 def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
     """Return the model's block maker, a placement with its tables, the first chunks of the corpus, and the tables."""
     from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
     from gensim_tfw2v.model.table_sync import tables_of
+    from gensim_tfw2v.model.training_plan import TrainingPlan, placement_for
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    place = model._place(None, model.corpus_total_words)
-    source = model._source(None, job.corpus, model.corpus_total_words, place.block_words)
+    plan = TrainingPlan(model, placement_for(model, None, model.corpus_total_words), None, model.corpus_total_words)
+    words, options = model.corpus_total_words, ReadingOptions.of(model)
+    corpus = Corpus(None, job.corpus)
+    reader = CorpusReader()
+    source = reader.source(corpus, model.wv.key_to_index, options, plan.choice.block_words, words, is_read_again=False)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
-    settings, maker = model._step_and_blocks(place)
-    placement = place.make(settings, maker)
+    placement = plan.placement(source)
     tables = tables_of(model)
     placement.load(tables)
-    return maker, placement, chunks, tables
+    return plan.maker, placement, chunks, tables
 
 
 def profile_host(maker: Any, chunks: list[Any]) -> tuple[Seconds, list[Any]]:
@@ -104,7 +108,7 @@ def own_seconds(stats: Mapping[tuple[str, int, str], Any], package: str = _PACKA
 
 
 def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tuple[float, Seconds, Seconds]:
-    """Return the seconds of running the blocks unprofiled, and of each operation by its name and by its type."""
+    """Return the seconds of the blocks without the profiler, and those of each operation by name and by type."""
     from tensorflow import profiler
 
     def run() -> None:
@@ -123,7 +127,7 @@ def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tu
 
 
 def read_operations(folder: Path) -> tuple[Seconds, Seconds]:
-    """Return the seconds of each operation on CPUs in a profiler's folder, by name and by type."""
+    """Return the seconds of each operation on CPUs, by name and by type, from a folder of the profiler."""
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     by_name: Counter[str] = Counter()
@@ -147,7 +151,7 @@ def make_block(maker: Any, chunk: Any) -> Any:
 
 
 def with_rate(block: Any, learning_rate: float, measure_every: int) -> Any:
-    """Return a block ready to be trained at one learning rate, every so many batches measured (0: none)."""
+    """Return a block prepared with one learning rate and every `measure_every`-th batch measured (0: none)."""
     import numpy as np
 
     from gensim_tfw2v.blocks.chunk_task import PreparedBlock
@@ -166,7 +170,7 @@ def _seconds_of(work: Callable[[], object]) -> float:
 
 
 def _nanoseconds(seconds: Seconds, tokens: int) -> dict[str, float]:
-    """Return nanoseconds a token, largest first."""
+    """Return nanoseconds per token, largest first."""
     return {name: value * 1e9 / tokens for name, value in sorted(seconds.items(), key=lambda item: -item[1])}
 
 
@@ -178,7 +182,7 @@ def _table(seconds: Seconds, tokens: int, top: int) -> list[list[str]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Show what a block costs, operation by operation and on the host.")
+    parser = argparse.ArgumentParser(description="Show the time of a block by operation and by host function.")
     add = parser.add_argument
     add_corpus_argument(parser)
     add_output_arguments(parser, "profile")

@@ -1,4 +1,4 @@
-"""Results files: one JSON with everything, one Markdown page to read, written anew after every run."""
+"""Writes results: a JSON file with everything and a Markdown page, rewritten after every run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MISSING = "-"
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add where results go."""
+    """Add the folder and the name of the results."""
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="default: benchmarks/results")
     parser.add_argument(
         "--name", type=_file_name, default=name, help=f"results are DIR/NAME.json, DIR/NAME.md, ... (default {name})"
@@ -30,13 +30,13 @@ def add_output_arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def _file_name(text: str) -> str:
     if not text or Path(text).name != text:
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a file without its folder")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a file without a folder")
     return text
 
 
 @dataclass
 class Report:
-    """One results file in the making."""
+    """The results of one command."""
 
     title: str
     head: dict[str, Any]  # from `machine.describe`
@@ -47,7 +47,7 @@ class Report:
     pictures: list[Path] = field(default_factory=list)
 
     def save(self, tables: dict[str, list[list[str]]], data: dict[str, Any]) -> str:
-        """Write JSON and Markdown and return the Markdown. A table is its heading row and its rows."""
+        """Write JSON and Markdown, and return the Markdown. The first row of a table is its heading."""
         self.folder.mkdir(parents=True, exist_ok=True)
         everything = {"title": self.title, **self.head, "settings": self.settings, **data}
         _write(self.path(".json"), json.dumps(_plain(everything), indent=1, allow_nan=False) + "\n")
@@ -56,7 +56,7 @@ class Report:
         return text
 
     def path(self, ending: str) -> Path:
-        """Return where a file of this report belongs."""
+        """Return the path of this report's file with that ending."""
         return self.folder / f"{self.name}{ending}"
 
     def _markdown(self, tables: dict[str, list[list[str]]]) -> str:
@@ -82,9 +82,9 @@ class Report:
 
 
 def start_report(title: str, arguments: argparse.Namespace, names: Iterable[str], notes: Sequence[str]) -> Report:
-    """Return a report without results, after a warning if the machine is busy. `names` are settings to write down.
+    """Return a report without results, and print a warning if the machine is busy.
 
-    The package can be imported from this checkout from here on.
+    `names` are the arguments that the report lists. From this call on, the package is imported from this checkout.
     """
     head = machine.describe(getattr(arguments, "corpus", None))
     for warning in head["warnings"]:
@@ -94,7 +94,7 @@ def start_report(title: str, arguments: argparse.Namespace, names: Iterable[str]
 
 
 def say(message: str) -> None:
-    """Tell whoever watches, not who reads the results."""
+    """Print a message on standard error, so that it is not part of the results."""
     print(message, file=sys.stderr, flush=True)
 
 
@@ -107,7 +107,7 @@ def markdown_table(table: list[list[str]]) -> str:
 
 
 def row_table(rows: Sequence[Row], labels: Sequence[str]) -> list[list[str]]:
-    """Return the table of speeds, memory and scores, without the columns that are empty in all rows."""
+    """Return the table of speeds, memory and scores, without columns that are empty in all rows."""
     score_names = list(dict.fromkeys(name for row in rows for name in row.scores))
     heading = [
         *(label.replace("_", " ") for label in labels),
@@ -127,44 +127,45 @@ def row_table(rows: Sequence[Row], labels: Sequence[str]) -> list[list[str]]:
         *score_names,
         "finite",
     ]
-    table = [heading]
-    for row in rows:
-        table.append(
-            [
-                *(_shown(row.label[label]) for label in labels),
-                str(row.runs),
-                show_spread(row.words_per_second, ",.0f"),
-                show_spread(row.speed_ratio, ".2f"),
-                show_middle(row.train_seconds, ".2f"),
-                show_middle(row.tensorflow_import_seconds, ".2f"),
-                show_middle(row.first_graph_seconds, ".2f"),
-                show_middle(row.started_words_per_second, ",.0f"),
-                show_middle(row.build_vocab_seconds, ".2f"),
-                show_spread(row.build_vocab_ratio, ".2f"),
-                f"{row.peak_rss_bytes.middle / MEGABYTE:,.0f}",
-                show_middle(row.pairs_per_word, ".3f"),
-                show_middle(row.bytes_per_word, ".1f"),
-                show_middle(row.loopback_bytes_per_word, ".1f"),
-                *(show_score(row.scores.get(name)) for name in score_names),
-                "yes" if row.finite else "**NO**",
-            ]
-        )
+    table = [heading, *(_row_cells(row, labels, score_names) for row in rows)]
     empty = {column for column in range(len(heading)) if all(row[column] == MISSING for row in table[1:])}
     return [[cell for column, cell in enumerate(row) if column not in empty] for row in table]
 
 
+def _row_cells(row: Row, labels: Sequence[str], score_names: Sequence[str]) -> list[str]:
+    """Return the cells of one row of this table."""
+    return [
+        *(_shown(row.label[label]) for label in labels),
+        str(row.runs),
+        show_spread(row.words_per_second, ",.0f"),
+        show_spread(row.speed_ratio, ".2f"),
+        show_middle(row.train_seconds, ".2f"),
+        show_middle(row.tensorflow_import_seconds, ".2f"),
+        show_middle(row.first_graph_seconds, ".2f"),
+        show_middle(row.started_words_per_second, ",.0f"),
+        show_middle(row.build_vocab_seconds, ".2f"),
+        show_spread(row.build_vocab_ratio, ".2f"),
+        f"{row.peak_rss_bytes.middle / MEGABYTE:,.0f}",
+        show_middle(row.pairs_per_word, ".3f"),
+        show_middle(row.bytes_per_word, ".1f"),
+        show_middle(row.loopback_bytes_per_word, ".1f"),
+        *(show_score(row.scores.get(name)) for name in score_names),
+        "yes" if row.finite else "**NO**",
+    ]
+
+
 def show_spread(values: Spread | None, form: str) -> str:
-    """Return "middle (low to high)"."""
+    """Return the text "middle (low to high)"."""
     return MISSING if values is None else f"{values.middle:{form}} ({values.low:{form}} to {values.high:{form}})"
 
 
 def show_middle(values: Spread | None, form: str) -> str:
-    """Return the middle value alone."""
+    """Return the text of the middle value."""
     return MISSING if values is None else f"{values.middle:{form}}"
 
 
 def show_score(score: MeanSd | None) -> str:
-    """Return "mean ± sd"."""
+    """Return the text "mean ± sd"."""
     if score is None:
         return MISSING
     return f"{score.mean:.2f}" if score.sd is None else f"{score.mean:.2f} ± {score.sd:.2f}"
@@ -177,7 +178,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value in JSON's types; what is not finite becomes null."""
+    """Return a value in the types of JSON; numbers that are not finite become null."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -188,7 +189,7 @@ def _plain(value: Any) -> Any:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file so that it is never seen half written."""
+    """Write a file in one step, so that nobody reads a half-written one."""
     unfinished = path.with_name(path.name + ".part")
     unfinished.write_text(text, encoding="utf-8")
     os.replace(unfinished, path)

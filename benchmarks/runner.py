@@ -1,4 +1,4 @@
-"""Runs jobs one after the other, each in a process of its own, with the systems taking turns."""
+"""Runs jobs in sequence, each in a process of its own, with the systems in turns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from checkout import HERE
 from jobs import Job
 from memory import FamilyMemory
 
-_LAST_LINES = 5  # of what a failed run printed
+_LAST_LINES = 5  # of a failed run's messages
 
 
 class RunFailedError(Exception):
-    """A run ended without a result; says how."""
+    """A run ended without a result; the message says how."""
 
 
 def in_turns(jobs: Sequence[Job], repeats: int) -> Iterator[tuple[int, Job]]:
-    """Yield (round, job) for every round of all jobs, every other round backwards, with the round's own seed.
+    """Yield (round, job) for every round of all jobs, in reverse order in every other round. Each round has a seed.
 
-    What slows the machine for a while then falls on all jobs, and none is always the first.
+    If the machine is slow for a while, this affects all jobs; and no job is always the first.
     """
     for turn in range(repeats):
         for job in jobs if turn % 2 == 0 else reversed(jobs):
@@ -33,7 +33,7 @@ def in_turns(jobs: Sequence[Job], repeats: int) -> Iterator[tuple[int, Job]]:
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Return what a fresh process measured; RunFailedError with the end of its messages if it failed."""
+    """Return the results of a job in a new process; raise RunFailedError with its last messages if it failed."""
     command = [sys.executable, str(Path(__file__).with_name("one_run.py")), *job.to_arguments()]
     with (
         tempfile.TemporaryFile("w+") as messages,
@@ -46,10 +46,10 @@ def run(job: Job) -> dict[str, Any]:
             process.kill()
             raise
         messages.seek(0)
-        said = messages.read().strip().splitlines()[-_LAST_LINES:]
+        last_lines = messages.read().strip().splitlines()[-_LAST_LINES:]
     lines = printed.strip().splitlines()
     if process.returncode or not lines:
-        raise RunFailedError(f"{job.system} ended with status {process.returncode}: " + "\n".join(said))
+        raise RunFailedError(f"{job.system} ended with status {process.returncode}: " + "\n".join(last_lines))
     result: dict[str, Any] = json.loads(lines[-1])
     result["peak_rss_bytes"] = max(result["peak_rss_bytes"], memory.peak_until(result.pop("trained_at")))
     return result
@@ -58,9 +58,9 @@ def run(job: Job) -> dict[str, Any]:
 def run_all(
     jobs: Sequence[Job], repeats: int, keep: Callable[[dict[str, Any]], None], say: Callable[[str], None]
 ) -> None:
-    """Run every job `repeats` times in turns; `keep` gets each run's record as soon as it is there.
+    """Run every job `repeats` times in turns, and call `keep` with the record of each run when it ends.
 
-    A run that fails gives a record with the reason as its "error", and the others go on.
+    The record of a failed run has the reason as its "error", and the other runs go on.
     """
     turns = list(in_turns(jobs, repeats))
     for number, (turn, job) in enumerate(turns, start=1):

@@ -1,6 +1,6 @@
-"""Times small models trained one after the other in one process: `python benchmarks/small_jobs.py --help`.
+"""Times small models trained in sequence in one process: `python benchmarks/small_jobs.py --help`.
 
-The first model pays for its graph; a further one should pay milliseconds, not a new trace.
+The first model traces its graph. Each further one should reuse it and start within milliseconds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import combinations, product
 from typing import Any
 
 from agreement import FREQUENT_WORDS, NEIGHBOURS, Agreement, Likeness, agreement, likeness_of
+from checkout import import_tensorflow
 from jobs import MODES, usable_cores
 from reports import MISSING, add_output_arguments, start_report
 
@@ -21,8 +22,8 @@ Sentences = Sequence[list[str]]
 _NOTES = (
     "All models are trained in one process, in this order; TensorFlow is imported before the first "
     "(its seconds are in the settings) and gensim's models are trained between ours.",
-    "train s: seconds of train() alone, first time and median of the further ones, which differ in their seed only.",
-    "new graphs: objectives traced for the first time, of which a process needs one for each kind of model.",
+    "train s: seconds of train() alone, for the first model and as the median of further ones, which differ in seed.",
+    "new graphs: graphs traced for the first time; a process needs one for each kind of model.",
     f"similarities, neighbours: rank correlation of the similarities of the {FREQUENT_WORDS} most frequent words, and "
     f"share of their {NEIGHBOURS} nearest neighbours in common, over all pairs of our models and gensim's; then over "
     "all pairs of gensim's models. Each model has a seed of its own.",
@@ -41,7 +42,7 @@ class SmallJob:
 
 @dataclass
 class Timing:
-    """What a kind of small model took, in seconds, and what it learnt."""
+    """The seconds that a kind of small model took, and its agreement with gensim's models."""
 
     name: str
     mode: str
@@ -57,7 +58,7 @@ class Timing:
 
 
 def graphs_made() -> int:
-    """Return how many graphs this process has traced."""
+    """Return the number of graphs that this process has traced."""
     from gensim_tfw2v.steps.graph import block_function
 
     return block_function.cache_info().misses
@@ -67,10 +68,8 @@ def main(argv: list[str] | None = None) -> int:
     """Time the jobs; the exit status is 0."""
     arguments = _parser().parse_args(argv)
     report = start_report("Small models in one process", arguments, ("modes", "epochs", "workers", "repeats"), _NOTES)
-    from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-
     began = time.perf_counter()
-    load_tensorflow()
+    import_tensorflow()
     report.settings["tensorflow_import_seconds"] = round(time.perf_counter() - began, 2)
     jobs = [job for mode in arguments.modes for job in small_jobs(mode, arguments)]
     timings = [time_job(job, arguments.repeats) for job in jobs]
@@ -79,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def small_jobs(mode: str, arguments: argparse.Namespace) -> list[SmallJob]:
-    """Return the Lee corpus, the same again, and models that differ in one thing each."""
+    """Return jobs of one mode: the Lee corpus, the same again, and jobs that each differ in one setting."""
     lee = lee_sentences()
     skip_gram, tree = MODES[mode]
     base: dict[str, Any] = {"sg": skip_gram, "hs": tree, "negative": 0 if tree else 5}
@@ -98,7 +97,7 @@ def small_jobs(mode: str, arguments: argparse.Namespace) -> list[SmallJob]:
 
 
 def lee_sentences() -> list[list[str]]:
-    """Return the Lee corpus that gensim's wheel holds: 300 news articles, 60,000 words."""
+    """Return the Lee corpus from gensim's wheel: 300 news articles, 60,000 words."""
     from gensim.test.utils import datapath
     from gensim.utils import simple_preprocess
 
@@ -107,7 +106,7 @@ def lee_sentences() -> list[list[str]]:
 
 
 def time_job(job: SmallJob, repeats: int) -> Timing:
-    """Return the times of `repeats` models of this kind, ours and gensim's in turns."""
+    """Return the timing of `repeats` models of this kind, ours and gensim's in turns."""
     from gensim.models import Word2Vec
 
     from gensim_tfw2v import TFWord2Vec
@@ -176,10 +175,10 @@ def _shown(value: float | None) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Time small models trained one after the other in one process.")
+    parser = argparse.ArgumentParser(description="Time small models trained in sequence in one process.")
     add = parser.add_argument
     add_output_arguments(parser, "small_jobs")
-    add("--modes", nargs="+", choices=list(MODES), default=["cbow-neg"], help="default: cbow-neg, as gensim's own")
+    add("--modes", nargs="+", choices=list(MODES), default=["cbow-neg"], help="default: cbow-neg, gensim's default")
     add("--epochs", type=int, default=5, metavar="N", help="default: 5")
     add("--repeats", type=int, default=3, metavar="N", help="models of each kind (default 3)")
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from corpora import cut_corpus
 from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
@@ -18,15 +19,15 @@ from reports import MISSING, add_output_arguments, say, start_report
 _SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "parts", "shared_rows",
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
-    "in flight: blocks of which none knows what the others have changed, as on so many workers of a cluster that are "
-    "all equally fast. Of those that share no rows one is at first, and more and more join it.",
-    "parts: of a block, after each of which blocks in flight share what they have changed of the common rows, those of "
-    "the most frequent words and the tree's first nodes.",
-    "slopes: how steep the sigmoid is taken to be where rows of inputs, outputs and nodes are trained. The steeper, "
-    "the less of what blocks in flight all find is kept.",
-    "Scores: percent. Nothing runs side by side here, so that nothing is timed.",
-    "ideal speed: words by the time that they would take if every block in flight were trained as fast as one alone. "
-    "Only the start keeps it from being the number of blocks in flight.",
+    "in flight: blocks that lack each other's changes, as on so many workers of a cluster that are all equally fast. "
+    "Without shared rows one block is in flight at first, and more and more later.",
+    "parts: of a block, after each of which blocks in flight exchange their changes of shared rows, those of the most "
+    "frequent words and the tree's first nodes.",
+    "slopes: of the sigmoid, as assumed for rows of inputs, outputs and nodes. The steeper, the smaller the share of "
+    "common changes that is kept.",
+    "Scores: percent. Nothing is timed, because nothing runs side by side here.",
+    "ideal speed: words divided by the time they would take if all blocks in flight were trained as fast as one alone. "
+    "Because of the ramp-up, it is below the number of blocks in flight.",
 )
 
 
@@ -98,52 +99,52 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):
-        """Ours, with blocks in flight."""
+        """Ours, with what is known of its placement."""
 
         placement: Any = None
         block_words = 0
         sharing = NOT_SHARED
 
-        def _place(self, cluster: Any, total_words: int | None) -> PlacementChoice:
-            words, in_flight = total_words or 0, pipeline.in_flight
-            share_rows = can_share_rows(len(self.wv), job.skip_gram, job.hierarchical_softmax)
-            self.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
-            parts, rows = choose_sharing(self.block_words, words, in_flight, share_rows)
-            self.sharing = RowSharing(
-                pipeline.parts or parts, rows if pipeline.shared_rows is None else pipeline.shared_rows
-            )
+    def placement_for(model: Stale, cluster: Any, total_words: int | None) -> PlacementChoice:
+        words, in_flight = total_words or 0, pipeline.in_flight
+        share_rows = can_share_rows(len(model.wv), job.skip_gram, job.hierarchical_softmax)
+        model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
+        parts, rows = choose_sharing(model.block_words, words, in_flight, share_rows)
+        shared_rows = rows if pipeline.shared_rows is None else pipeline.shared_rows
+        model.sharing = RowSharing(pipeline.parts or parts, shared_rows)
 
-            def make(*model: Any) -> Any:
-                start = _start(pipeline, job.epochs * words / self.block_words, self.sharing.parts > 1)
-                self.placement = StalePlacement(*model, start, pipeline.slopes or SLOPES, self.sharing)
-                return self.placement
+        def make(*settings_and_maker: Any) -> Any:
+            start = _start(pipeline, job.epochs * words / model.block_words, model.sharing.parts > 1)
+            model.placement = StalePlacement(*settings_and_maker, start, pipeline.slopes or SLOPES, model.sharing)
+            return model.placement
 
-            return PlacementChoice(self.block_words, choose_negative_pool(self.block_words), make)
+        return PlacementChoice(model.block_words, choose_negative_pool(model.block_words), make)
 
     model = Stale(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
-    model.train(
-        corpus_file=job.corpus,
-        total_examples=model.corpus_count,
-        total_words=model.corpus_total_words,
-        epochs=job.epochs,
-    )
+    with patch("gensim_tfw2v.word2vec.placement_for", placement_for):
+        model.train(
+            corpus_file=job.corpus,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=job.epochs,
+        )
     return model
 
 
-def _start(pipeline: Pipeline, blocks_in_all: float, share_rows: bool) -> Any:
+def _start(pipeline: Pipeline, total_blocks: float, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
     from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 
     joining = pipeline.in_flight - 1
     if pipeline.start_share is None or not joining:
-        return RampUp(pipeline.in_flight, blocks_in_all, share_rows=share_rows)
-    return RampUp(pipeline.in_flight, blocks_in_all, parts=joining / pipeline.start_share)
+        return RampUp(pipeline.in_flight, total_blocks, share_rows=share_rows)
+    return RampUp(pipeline.in_flight, total_blocks, parts=joining / pipeline.start_share)
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
     names = list(runs[0]["scores"])
-    table = [["in flight", "block words", "parts", "common rows", "slopes", *names, "finite", "ideal speed"]]
+    table = [["in flight", "block words", "parts", "shared rows", "slopes", *names, "finite", "ideal speed"]]
     for run in runs:
         slopes = MISSING if run["slopes"] is None else ", ".join(f"{slope:g}" for slope in run["slopes"])
         scores = [MISSING if (score := run["scores"][name]) is None else f"{score:.2f}" for name in names]
@@ -175,11 +176,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--words", type=count, metavar="N", help="of the corpus, from its start (default: all)")
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen by blocks in flight)")
     tables = ("INPUTS", "OUTPUTS", "NODES")
-    slope_help = "how steep the sigmoid is taken to be: 0 keeps all of every block's changes (default: the package's)"
+    slope_help = "assumed slopes of the sigmoid: 0 keeps all of every block's changes (default: the package's)"
     add("--slopes", nargs=3, type=number_from(0, float), metavar=tables, help=slope_help)
-    parts_help = "of a block, after each of which blocks in flight share common rows (default: the package's)"
+    parts_help = "of a block, after each of which blocks in flight exchange shared rows (default: the package's)"
     add("--parts", type=count, metavar="N", help=parts_help)
-    add("--common-rows", type=number_from(0), metavar="N", help="of each table (default: the package's)")
+    add(
+        "--shared-rows",
+        "--common-rows",
+        type=number_from(0),
+        metavar="N",
+        help="of each table (default: the package's)",
+    )
     start_help = "share of the training after which all are in flight, each after eight more blocks at the soonest"
     add("--start-share", type=share, metavar="X", help=f"{start_help} (default: the package's)")
     add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")

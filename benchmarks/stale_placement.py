@@ -1,8 +1,8 @@
 """Blocks in flight, emulated one after the other in this process.
 
-A cluster's worker pulls the rows of its block, trains, and adds what they changed by to rows that others have moved
-meanwhile. Here a block's rows are copied when it begins; it is trained and its changes are added when another one needs
-its room: each is as stale as blocks are on workers that are all equally fast.
+A cluster's worker pulls the rows of its block, trains, and adds its changes to rows that others have changed meanwhile.
+Here a block's rows are copied when it begins. It is trained, and its changes are added, when another block needs its
+place: each block is as stale as on workers that are all equally fast.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk, prepare
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers import codec
+from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
-from gensim_tfw2v.steps.arguments import lookups_for, objective_of
-from gensim_tfw2v.steps.graph import Tables, block_function, private_copy, read_rows, write_rows
+from gensim_tfw2v.placement.parameter_servers.staging import Assignment, StagedBlock, WorkerModel, stage
+from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.signature import Tables
 from gensim_tfw2v.tuning import SLOPES
 
 _DEVICE = "/CPU:0"
@@ -37,24 +39,24 @@ _TABLES = ("inputs", "outputs", "nodes")
 class InFlight:
     """A block that has begun."""
 
-    staged: codec.StagedBlock
+    staged: StagedBlock
     start: Any  # its rows [U, D] as they were then
     own: Any  # the variable that holds them as they are trained
-    rivalry: ConcurrentUpdates
-    turn: ExitStack  # to be closed when its changes have been pushed
-    common: Any  # rows as they were when they were last shared
+    updates: ConcurrentUpdates
+    in_flight: ExitStack  # to be closed when its changes have been pushed
+    shared: Any  # shared rows as they were at the last exchange
     parts_done: int = 0
 
 
-class StalePlacement:
-    """Trains as a cluster does where blocks do not know of the changes of others in flight.
+class StalePlacement(Placement):
+    """Trains as a cluster does, where blocks in flight lack each other's changes.
 
     Parameters
     ----------
-    start : RampUp
-        Says how many blocks may be in flight.
+    ramp_up : RampUp
+        Limits how many blocks are in flight.
     slopes : sequence of float
-        As `gensim_tfw2v.tuning.SLOPES`, in whose place they stand.
+        Used instead of `gensim_tfw2v.tuning.SLOPES`.
     sharing : RowSharing
         How often blocks share rows of frequent words while they are trained, and how many of them.
     """
@@ -66,26 +68,25 @@ class StalePlacement:
         self,
         settings: StepSettings,
         maker: BlockMaker,
-        start: RampUp,
+        ramp_up: RampUp,
         slopes: Sequence[float],
         sharing: RowSharing,
     ) -> None:
         self.slopes = slopes
         self._settings = settings
         self._maker = maker
-        self._start = start
+        self._ramp_up = ramp_up
         self._sharing = sharing
         self._train_block = block_function(objective_of(settings))
-        self._lookups = lookups_for(settings)
         self._model: Any = None
         self._tables: dict[int, Any] = {}
         self._in_flight: deque[InFlight] = deque()
         self._words = 0
-        self._ideal_time = 0.0  # in words of a worker alone
+        self._ideal_time = 0.0  # in words of one worker
 
     @property
     def ideal_speed(self) -> float:
-        """Words by the time that they take if all blocks in flight are trained as fast as one alone would be."""
+        """Words divided by the time they would take if blocks in flight were trained as fast as one alone."""
         return self._words / self._ideal_time if self._ideal_time else 1.0
 
     def load(self, tables: ModelTables) -> None:
@@ -96,21 +97,20 @@ class StalePlacement:
             self._tables = {number: tf.Variable(values, trainable=False) for number, values in present.items()}
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, np.float32)
-        self._model = codec.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
+        self._model = WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
-        """Begin the chunk's block, after parts of others have made room for it; its loss is not measured."""
-        while len(self._in_flight) >= self._start.limit():
+        """Begin the chunk's block, after parts of others have been trained to make place; its loss is not measured."""
+        while len(self._in_flight) >= self._ramp_up.limit():
             self._advance_oldest()
-        turn = ExitStack()
-        concurrent_blocks = turn.enter_context(self._start.block())
+        in_flight = ExitStack()
+        concurrent_blocks = in_flight.enter_context(self._ramp_up.block())
         assert isinstance(task.content, Sentences)  # as all chunks of text
         words = len(task.content.ids)
         self._words += words
         self._ideal_time += words / concurrent_blocks
-        prepared = prepare(self._maker, task)
-        staged = codec.stage(self._model, prepared, 1, concurrent_blocks, self._sharing, figures=np.zeros(0))
-        self._in_flight.append(self._begun(staged, turn))
+        staged = stage(self._model, Assignment(0, 1, concurrent_blocks, self._sharing, task), np.zeros(0))
+        self._in_flight.append(self._begun(staged, in_flight))
         batches = len(staged.pairs)
         nothing = np.zeros(batches, np.float32)
         return TrainedChunk(
@@ -122,64 +122,64 @@ class StalePlacement:
             seconds_stepping=0.0,
         )
 
-    def _begun(self, staged: codec.StagedBlock, turn: ExitStack) -> InFlight:
+    def _begun(self, staged: StagedBlock, in_flight: ExitStack) -> InFlight:
         """Return a block with its rows as they are now."""
         start = self._pull(staged)
         hot_rows = staged.hot_rows
         steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), hot_rows.counts)
-        hot_rows = hot_rows._replace(pulls=hot_rows.pulls * steeper)
+        hot_rows = hot_rows._replace(strengths=hot_rows.strengths * steeper)
         hot_rows = tf.nest.map_structure(tf.convert_to_tensor, hot_rows)
-        rivalry = ConcurrentUpdates(hot_rows, objective_of(self._settings), self._sharing)
+        updates = ConcurrentUpdates(hot_rows, objective_of(self._settings), self._sharing)
         with tf.device(_DEVICE):
             own = tf.Variable(private_copy(start), trainable=False)
-        return InFlight(staged, start, own, rivalry, turn, common=tf.gather(start, rivalry.shared_rows))
+        return InFlight(staged, start, own, updates, in_flight, shared=tf.gather(start, updates.shared_rows))
 
     def _advance_oldest(self) -> None:
-        """Train a part of the block whose last part is longest ago, and push what it has changed."""
+        """Train a part of the block whose last part is longest ago, and push its changes."""
         block = self._in_flight.popleft()
-        staged, own, rivalry = block.staged, block.own, block.rivalry
-        places = rivalry.shared_rows
-        vectors = read_rows(own.handle, rivalry.probe_rows)
+        staged, own, updates = block.staged, block.own, block.updates
+        places = updates.shared_rows
+        vectors = read_rows(own.handle, updates.probe_rows)
         span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
         with tf.device(_DEVICE):
-            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, self._lookups, span)
+            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, staged.lookups, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
-        common = read_rows(own.handle, places) - block.common
+        shared = read_rows(own.handle, places) - block.shared
         if block.parts_done < self._sharing.parts:
-            self._push_common(rivalry.of_part(common, vectors))
-            block.common = tf.gather(self._pull(staged), places)
-            write_rows(own.handle, places, block.common)
+            self._push_shared(updates.of_part(shared, vectors))
+            block.shared = tf.gather(self._pull(staged), places)
+            write_rows(own.handle, places, block.shared)
             self._in_flight.append(block)
             return
         change = own.read_value() - block.start
-        moves = [tf.gather(change, rows) for rows in rivalry.rows]
-        for rows, kept in zip(rivalry.rows, rivalry.of_block(moves, common, vectors), strict=True):
+        moves = [tf.gather(change, rows) for rows in updates.rows]
+        for rows, kept in zip(updates.rows, updates.of_block(moves, shared, vectors), strict=True):
             change = tf.tensor_scatter_nd_update(change, rows[:, None], kept)
         self._push(staged, change)
-        block.turn.close()
+        block.in_flight.close()
 
-    def _push_common(self, change: Any) -> None:
-        """Add to the tables what a block has changed its common rows by, by table."""
+    def _push_shared(self, change: Any) -> None:
+        """Add the changes of a block's shared rows, table by table, to the tables."""
         sizes = {table: variable.shape[0] for table, variable in self._tables.items()}
         for (table, size), part in zip(sizes.items(), tf.split(change, len(sizes)), strict=True):
             rows = self._sharing.ids(size, are_nodes=table == len(_TABLES) - 1)
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=part)
 
-    def _push(self, staged: codec.StagedBlock, change: Any) -> None:
-        """Add to the tables what a block has changed its rows [U, D] by."""
+    def _push(self, staged: StagedBlock, change: Any) -> None:
+        """Add the changes of a block's rows [U, D] to the tables."""
         first = 0
         for table, rows in self._rows_of(staged):
             of_table = change[first : first + len(rows)]
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=of_table)
             first += len(rows)
 
-    def _rows_of(self, staged: codec.StagedBlock) -> list[tuple[int, Any]]:
+    def _rows_of(self, staged: StagedBlock) -> list[tuple[int, Any]]:
         """Return the rows that a block touches of each table, in the order in which the block has them."""
         of_tables = np.split(staged.rows.numbers, np.cumsum(staged.rows.counts[0])[:-1])
         return [(table, of_tables[table]) for table in self._tables]
 
-    def _pull(self, staged: codec.StagedBlock) -> Any:
+    def _pull(self, staged: StagedBlock) -> Any:
         """Return a block's rows [U, D] as they are now."""
         found = [tf.gather(self._tables[table], rows) for table, rows in self._rows_of(staged)]
         return tf.concat(found, 0)

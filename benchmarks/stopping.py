@@ -1,4 +1,4 @@
-"""What a benchmark does that is told to stop: it ends what it has started, and keeps what it has measured."""
+"""Stops a benchmark on a signal: it ends the processes that it started and keeps its results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def status_of(main: Callable[[], int]) -> int:
-    """Return the exit status of `main`, which saves results as they come; 130 if a signal has interrupted it."""
+    """Return the exit status of `main`, which saves each result at once; 130 if a signal interrupts it."""
     for number in _SIGNALS:
         signal.signal(number, _interrupt)
     try:
@@ -22,7 +22,7 @@ def status_of(main: Callable[[], int]) -> int:
 
 
 def _interrupt(*_: object) -> None:
-    """Raise KeyboardInterrupt; signals that follow are ignored while everything is brought to its end."""
+    """Raise KeyboardInterrupt, and ignore further signals while the benchmark ends."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Runs → rows of a table: medians with their spread, ratios of medians with the spread of paired ratios."""
+"""Summarises runs as rows of a table: medians with their spread, and ratios of medians with paired ratios."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Spread:
-    """A middle value with the smallest and the largest."""
+    """A middle value with the smallest and the largest value."""
 
     middle: float
     low: float
@@ -29,7 +29,7 @@ class MeanSd:
 
 @dataclass(frozen=True)
 class Row:
-    """All runs of one system with the same settings, beside those of the baseline."""
+    """The summary of all runs with the same settings, with ratios to the runs of the baseline."""
 
     label: dict[str, Any]
     runs: int
@@ -50,7 +50,7 @@ class Row:
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
-    """Return the median, least and largest of the values that are there, None if none is."""
+    """Return the median, smallest and largest of the values that are not None; None if all are."""
     known = [value for value in values if value is not None]
     return Spread(statistics.median(known), min(known), max(known)) if known else None
 
@@ -65,12 +65,12 @@ def mean_and_sd(values: Iterable[float | None]) -> MeanSd | None:
 
 
 def paired_ratio(upper: Mapping[int, float], lower: Mapping[int, float]) -> Spread | None:
-    """Return the ratio of the medians, with the least and largest ratio of two values of the same round.
+    """Return the ratio of the medians, with the smallest and largest ratio of two values of the same round.
 
     Parameters
     ----------
     upper, lower : mapping of int to float
-        Values by round. Rounds that only one of them has count in its median, not in the spread.
+        Values by round. A round that only one of them has counts for the median only.
     """
     rounds = upper.keys() & lower.keys()
     if not rounds:
@@ -80,7 +80,7 @@ def paired_ratio(upper: Mapping[int, float], lower: Mapping[int, float]) -> Spre
 
 
 def summarise(label: Mapping[str, Any], runs: Sequence[Run], baseline: Sequence[Run]) -> Row:
-    """Return the row of these runs; the ratios say how many times as fast as `baseline` they are."""
+    """Return the row of these runs. Ratios above 1 mean that they are faster than `baseline`."""
     words_per_second = _spread_of(runs, "words_per_second")
     train_seconds, peak = _spread_of(runs, "train_seconds"), _spread_of(runs, "peak_rss_bytes")
     if words_per_second is None or train_seconds is None or peak is None:
@@ -109,9 +109,9 @@ def summarise(label: Mapping[str, Any], runs: Sequence[Run], baseline: Sequence[
 
 
 def rows_by(keys: Sequence[str], runs: Sequence[Run], within: Sequence[str], baseline: Mapping[str, Any]) -> list[Row]:
-    """Return a row for every combination of `keys` among the successful runs, in the order in which they first appear.
+    """Return a row for every combination of `keys` among the successful runs, in order of first appearance.
 
-    A row's baseline is the runs that agree with it in `within` and have the values of `baseline`.
+    A row is compared with the runs that have the row's values of `within` and the values of `baseline`.
     """
     good = [run for run in runs if "error" not in run]
     groups: dict[tuple[Any, ...], list[Run]] = {}

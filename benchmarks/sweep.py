@@ -27,8 +27,8 @@ from summaries import rows_by
 
 _LABELS = ("revision", *TUNING, "compute_dtype", "workers")
 _NOTES = (
-    "The columns are those of compare.py; both ratios are to the first point of the grid, measured in the same rounds.",
-    f"`default` is what the package chooses by itself. `{HERE}` is the package as the files of this checkout have it.",
+    "The columns are those of compare.py. Both ratios are to the first combination, measured in the same rounds.",
+    f"`default` is the package's own choice. `{HERE}` is the package in the files of this checkout.",
 )
 
 
@@ -64,19 +64,19 @@ def grid(arguments: argparse.Namespace) -> list[Job]:
 
 
 def or_default(value: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a reader of arguments that are such a value or the word "default"."""
+    """Return a function that reads such a value, and None for the word "default"."""
 
     def read(text: str) -> Any:
         return None if text == "default" else value(text)
 
-    read.__name__ = f"{value.__name__} or 'default'"  # argparse names it in its complaint
+    read.__name__ = f"{value.__name__} or 'default'"  # argparse names it in its error message
     return read
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Measure every combination of tuning settings. Each takes several values, or the word 'default'; "
-        "with --revision, versions of the package."
+        description="Measure every combination of tuning settings and of versions of the package (--revision). Each "
+        "flag takes several values, or the word 'default'."
     )
     add = parser.add_argument
     add_corpus_argument(parser)

@@ -1,4 +1,4 @@
-"""The systems that can be measured: each an adapter that turns a job into a trained model and its timings.
+"""The systems that can be measured. Each is an adapter that trains a model as a job says, and times it.
 
 To add a program: write a function from (vectors file, job) to its command as `_word2vec_command` does, and an entry in
 `SYSTEMS`.
@@ -25,7 +25,7 @@ class System(Protocol):
     """Something that trains word vectors."""
 
     def missing(self) -> str | None:
-        """Return why this system cannot run here, None if it can."""
+        """Return why this system cannot run here, or None if it can."""
 
     def run(self, job: Job) -> Outcome:
         """Train as the job says."""
@@ -34,7 +34,7 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class InProcess:
-    """A class that is trained in this process."""
+    """A class that trains in this process."""
 
     run: Callable[[Job], Outcome]
 
@@ -44,7 +44,7 @@ class InProcess:
 
 @dataclass(frozen=True)
 class Program:
-    """A program on the PATH that writes a vectors file in word2vec's text format."""
+    """A program on the PATH that writes vectors in word2vec's text format."""
 
     name: str
     training: Callable[[Path, Job], list[str]]  # writes the vectors to this path
@@ -110,7 +110,7 @@ def _word2vec_command(vectors: Path, job: Job) -> list[str]:
 
 
 def _word2vec_counting(vectors: Path, job: Job) -> list[str]:
-    """The command without -output: word2vec then stops when it has counted the words."""
+    """Return a command without -output, with which word2vec stops after counting the words."""
     return ["word2vec", "-train", job.corpus, "-save-vocab", f"{vectors}.vocab", "-min-count", str(job.min_count)]
 
 

@@ -7,7 +7,7 @@ fail() {
     exit 1
 }
 
-# usage: the comment that a script begins with.
+# usage: print the comment at the beginning of the script.
 usage() { awk 'NR > 1 { if (!sub(/^# ?/, "")) exit; print }' "$0"; }
 
 misused() {
@@ -22,7 +22,7 @@ fi
 
 TFW2V=("${TFW2V_PYTHON:-python3}" -m gensim_tfw2v)
 
-# write_cluster FILE NUMBER_OF_PS ADDRESS...: the addresses as JSON, parameter servers first.
+# write_cluster FILE NUMBER_OF_PS ADDRESS...: write the addresses as JSON; parameter servers come first.
 write_cluster() {
     local file=$1 ps=$2
     shift 2
@@ -35,12 +35,12 @@ quoted() {
     printf '%s' "${joined%, }"
 }
 
-# job_and_task POSITION NUMBER_OF_PS: which task stands there in the list.
+# job_and_task POSITION NUMBER_OF_PS: print the job and number of the task at this position of the list.
 job_and_task() {
     if (($1 < $2)); then echo "ps $1"; else echo "worker $(($1 - $2))"; fi
 }
 
-# await_cluster FILE: return when all tasks answer. The scripts keep the process of each in `tasks`, its log in `logs`.
+# await_cluster FILE: wait until all tasks answer. `tasks` and `logs` have the process and the log of each task.
 await_cluster() {
     local seconds=${TFW2V_WAIT:-120} began=$SECONDS complaint
     until complaint=$("${TFW2V[@]}" cluster status --cluster "$1" 2>&1 >/dev/null); do

@@ -14,7 +14,7 @@ hostfile=$1
 folder=${2:-tfw2v-cluster}
 remote=${TFW2V_REMOTE:-tfw2v}
 
-# addresses_of JOB: those that the list has for it, which may have been written on Windows.
+# addresses_of JOB: print the addresses of a job in the list, which may have the line ends of Windows.
 addresses_of() { tr -d '\r' <"$hostfile" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }
 
 mapfile -t servers < <(addresses_of ps)
@@ -30,7 +30,7 @@ logs=()
 stop() {
     trap - EXIT INT TERM
     say "stopping"
-    kill "${tasks[@]}" 2>/dev/null || true # ssh ends, its terminal goes away, and the task with it
+    kill "${tasks[@]}" 2>/dev/null || true # ssh ends and closes its terminal, which ends the task
     wait "${tasks[@]}" 2>/dev/null || true
 }
 trap stop EXIT

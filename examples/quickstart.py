@@ -17,7 +17,7 @@ class PrintLoss(CallbackAny2Vec):
 
 
 def main() -> None:
-    """Train and look at the result."""
+    """Train a model and print the neighbours of a few words."""
     with open(datapath("lee_background.cor"), encoding="utf8") as articles:
         sentences = [simple_preprocess(article) for article in articles]
     model = TFWord2Vec(sentences, sg=1, epochs=30, compute_loss=True, callbacks=[PrintLoss()])

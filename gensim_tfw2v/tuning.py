@@ -5,7 +5,18 @@ Numbers that a format, a protocol or gensim prescribes stay where they are used.
 
 from __future__ import annotations
 
-# -- batches and runs (docs/decisions.md, "Batches and runs") ----------------------------------------------------------
+# -- corpora and evaluation (docs/decisions.md, "Reading corpora") -----------------------------------------------------
+
+FILE_PART_BYTES = 2 << 20  # of a text file, that reading processes tokenise by turns
+SMALL_FILE_PARTS = 4  # a file of so few parts is read before a second process has started
+TOKENIZER_PIECE_BYTES = 1 << 16  # of a part: the arrays made of a piece fit the processor's cache
+TOKENIZER_TABLE_BITS = 18  # a tokenizer looks words up in a table of 2^18 places
+TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
+ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (perhaps empty) pieces, whose ids are looked up at once
+SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
+SIMILARITIES_AT_ONCE = 2**24  # that answer analogies: 64 MB of float32
+
+# -- batches and runs (docs/decisions.md, "Sizes") ---------------------------------------------------------------------
 
 MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
@@ -37,12 +48,12 @@ SMALL_CBOW_RUN = (16, 2)
 # Without negatives a run shares nothing but contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
-# -- the Huffman tree (docs/decisions.md, "Hierarchical softmax") ------------------------------------------------------
+# -- the Huffman tree (docs/decisions.md, "Maths of a batch") ----------------------------------------------------------
 
 LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order of equal counts scores no higher
 HOT_NODES = 16  # at the root of the tree, trained on private copies by steps side by side; further ones rarely collide
 
-# -- steps (docs/decisions.md, "Steps") --------------------------------------------------------------------------------
+# -- steps (docs/decisions.md, "Maths of a batch") ---------------------------------------------------------------------
 
 # Longest step of a row in one batch, in learning rates; the second for skip-gram with hierarchical softmax alone.
 MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 7.0
@@ -54,14 +65,14 @@ LEAST_TOKENS_FOR_RARE_LOSS = 512
 LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 
-# -- blocks (docs/decisions.md, "Blocks") ------------------------------------------------------------------------------
+# -- blocks (docs/decisions.md, "Sizes") -------------------------------------------------------------------------------
 
 LEAST_BLOCK_WORDS, MOST_BLOCK_WORDS = 10_000, 131_072
 MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take memory and gain little speed
 BLOCKS_PER_WORKER = 4  # of an epoch, at least: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # that workers train, or that the caller has not finished with
 
-# -- parameter servers (docs/decisions.md, "Parameter servers") --------------------------------------------------------
+# -- parameter servers (docs/decisions.md, "Cluster") ------------------------------------------------------------------
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
@@ -82,4 +93,4 @@ ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # the first so many hot rows, and of t
 DIRECTIONS = 24  # along which changes are scaled one by one; all others share one scale
 POWER_ITERATIONS = 2  # that find these directions
 NOTABLE_CHANGE = 0.02  # of a table's mean square, after which directions are computed anew
-NEGLIGIBLE_PULL = 1e-4  # at which blocks side by side are as good as blocks one after the other
+NEGLIGIBLE_EXPONENT = 1e-4  # below it concurrent blocks are as good as blocks one after the other

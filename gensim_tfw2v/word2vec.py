@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
-from itertools import pairwise
+from contextlib import contextmanager
+from pathlib import Path
 from timeit import default_timer
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from gensim.models import Word2Vec
 
-from gensim_tfw2v.blocks.huffman import draws_ties, huffman_codes
+from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.specification import addresses_of
-from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, check_arguments, plain_arguments
-from gensim_tfw2v.model.gensim_files import CACHE_MEMORY, CLUSTER_TIMEOUT, UNSET_BATCH_WORDS
-from gensim_tfw2v.model.server_vectors import check_server_vectors
-from gensim_tfw2v.model.table_sync import TableSync, check_tables
-from gensim_tfw2v.model.training_plan import TrainingPlan
-from gensim_tfw2v.placement.choice import PlacementChoice
+from gensim_tfw2v.corpus.shards import header_of, is_encoded
+from gensim_tfw2v.files.vectors import write_vectors
+from gensim_tfw2v.model.arguments import (
+    TRAINING_ARGUMENTS,
+    check_arguments,
+    default_of,
+    docstring_entries,
+    plain_arguments,
+)
+from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, RawVocabulary, ReadingOptions, shown_sentences
+from gensim_tfw2v.model.fast_vecattr import set_quickly
+from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
+from gensim_tfw2v.model.server_vectors import (
+    check_matrices_are_here,
+    check_server_vectors,
+    check_vocabulary_can_change,
+    free_server_matrices,
+    make_server_matrices,
+)
+from gensim_tfw2v.model.table_sync import check_tables
+from gensim_tfw2v.model.training_loop import TrainingLoop
+from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainingPlan, entropy_of, placement_for
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
-from gensim_tfw2v.tensorboard.model_board import check_log, start_board
-from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
-from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
-from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, TrainingBar, TrainingLog, wants_bar
+from gensim_tfw2v.tensorboard.model_log import check_log
+from gensim_tfw2v.tensorboard.options import LogDir, log_options
+from gensim_tfw2v.training.progress import EpochCounts
+
+_Model = TypeVar("_Model", bound="TFWord2Vec")
 
 logger = logging.getLogger(__name__)
 
 
-class TFWord2Vec(TrainingPlan):
+class TFWord2Vec(Word2Vec):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
@@ -38,48 +56,7 @@ class TFWord2Vec(TrainingPlan):
 
     Parameters
     ----------
-    progress : bool, optional
-        Draw progress bars on standard error. By default only if it is a terminal; log lines otherwise.
-    cache_memory : int, optional
-        Bytes that the encoded corpus (4 a word) may take in memory. A corpus that fits is read and encoded once and
-        not again every epoch. 0 reads it every epoch: right for iterables that yield other sentences each time.
-    cache_disk : int, optional
-        Bytes that the encoded corpus may take on disk if it does not fit `cache_memory`.
-    cache_dir : str, optional
-        Directory for that, by default the system's for temporary files.
-    batch_tokens : int, optional
-        Words whose gradients are computed from the same version of the vectors. By default chosen from the
-        vocabulary and the vector size.
-    run_tokens : int, optional
-        Consecutive words that share contexts and negative words, at most `batch_tokens`. By default chosen from the
-        window, the vocabulary and the vector size.
-    shared_negatives : int, optional
-        Negative words drawn for each run of words; they stand, with the right weight, for `negative` draws a pair.
-    update_bound : float, optional
-        Longest step that a batch may move a vector by, in multiples of the starting learning rate, or of the present
-        one where that is higher; 20 by default, 7 with hierarchical softmax alone.
-    compute_dtype : {"bfloat16", "float32"}, optional
-        Numbers that skip-gram's products with contexts and negatives are computed with; vectors themselves, sums and
-        steps are float32, and so is all of CBOW. By default the shorter ones where this machine's processor has
-        instructions for them and batches are large enough to gain.
-    logdir : str, os.PathLike or TensorBoardLog, optional
-        Folder in which `train()` logs for TensorBoard, or a `TensorBoardLog` that also says what. It is not saved with
-        the model.
-    cluster : optional
-        Where to train instead of in this process: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" addresses,
-        a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable TF_CONFIG, or what
-        ``gensim_tfw2v.local_cluster()`` yields. Not saved with the model. See ``docs/cluster.md``.
-    cluster_timeout : float, optional
-        Seconds after which a block that its worker has not finished goes to another worker.
-    cluster_overlap : bool, optional
-        Let workers pull the rows of their next block while they train: for slow networks, at some cost of quality.
-        By default only where the corpus has hundreds of blocks for every worker, and never with ``workers=1``.
-    cluster_dtype : {"bfloat16", "float32"}, optional
-        Numbers that rows and their changes travel as. By default the shorter ones,
-        but "float32" with ``workers=1``, which gives the vectors of local training.
-    vectors_on_servers : bool, optional
-        Have the vectors on the cluster's parameter servers only, so that they may be larger than this process's
-        memory: they are made there, stay there after training, and `export_vectors()` writes them to a file.
+    {own_arguments}
 
     Attributes
     ----------
@@ -87,7 +64,7 @@ class TFWord2Vec(TrainingPlan):
         Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
         otherwise of every 16th, of those of 512 words or more every 64th.
     training_report : dict or None
-        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, figures of every task.
+        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, metrics of every task.
 
     Examples
     --------
@@ -129,7 +106,7 @@ class TFWord2Vec(TrainingPlan):
         shrink_windows: bool = True,
         *,
         progress: bool | None = None,
-        cache_memory: int = CACHE_MEMORY,
+        cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
         batch_tokens: int | None = None,
@@ -139,7 +116,7 @@ class TFWord2Vec(TrainingPlan):
         compute_dtype: str | None = None,
         logdir: LogDir = None,
         cluster: Any = None,
-        cluster_timeout: float = CLUSTER_TIMEOUT,
+        cluster_timeout: float = default_of("cluster_timeout"),
         cluster_overlap: bool | None = None,
         cluster_dtype: str | None = None,
         vectors_on_servers: bool = False,
@@ -166,7 +143,7 @@ class TFWord2Vec(TrainingPlan):
         self.vectors_on_servers = vectors_on_servers
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
-        self._scan = None
+        self._reader = CorpusReader()
         super().__init__(
             sentences=sentences,
             corpus_file=corpus_file,
@@ -199,6 +176,57 @@ class TFWord2Vec(TrainingPlan):
 
     # -- vocabulary ------------------------------------------------------------------------------------------------
 
+    def scan_vocab(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        progress_per: int = 10000,
+        workers: int | None = None,
+        trim_rule: Callable[[str, int, int], int] | None = None,
+    ) -> tuple[int, int]:
+        """Count the words of a corpus into ``raw_vocab``; all `workers` read a `corpus_file` at once.
+
+        Returns
+        -------
+        (int, int)
+            Number of raw words and of sentences.
+        """
+        self._reader.forget()
+        options = ReadingOptions.of(self, workers)
+        found: RawVocabulary
+        if corpus_file is not None and is_encoded(corpus_file):
+            found = self._reader.count_encoded(corpus_file, self.max_vocab_size)
+        elif corpus_file is not None and not self.max_vocab_size:
+            found = self._reader.count_file(corpus_file, options)
+        else:  # pruning depends on the order of the words, so one process reads them
+            if corpus_file is None and corpus_iterable is not None:
+                corpus_iterable = shown_sentences(corpus_iterable, options.draws_bar)
+            words, sentences = super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
+            return words, sentences
+        self.raw_vocab = found.counts
+        return found.raw_words, found.sentences
+
+    def prepare_vocab(
+        self,
+        update: bool = False,
+        keep_raw_vocab: bool = False,
+        trim_rule: Any = None,
+        min_count: int | None = None,
+        sample: float | None = None,
+        dry_run: bool = False,
+    ) -> Any:
+        """Choose the words to train, as gensim does; raise RuntimeError if their matrices are on the servers."""
+        check_vocabulary_can_change(self)
+        with set_quickly(self.wv):
+            return super().prepare_vocab(update, keep_raw_vocab, trim_rule, min_count, sample, dry_run)
+
+    def init_weights(self) -> None:
+        """Make the matrices, or record how the servers make them when training begins."""
+        if self.vectors_on_servers:
+            make_server_matrices(self)
+        else:
+            super().init_weights()
+
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
         self.cum_table = cumulative_table(word_counts(self.wv), float(self.ns_exponent), domain)
@@ -207,14 +235,11 @@ class TFWord2Vec(TrainingPlan):
         """Set each word's ``code`` and ``point`` as gensim would, for many words as in an order that the seed draws."""
         logger.info("constructing a huffman tree from %i words", len(self.wv))
         order = np.arange(len(self.wv))
-        if draws_ties(len(self.wv)):
-            np.random.default_rng(self._entropy()).shuffle(order)
-        ways = huffman_codes(word_counts(self.wv), order)
-        for name, values in (("code", ways.codes), ("point", ways.points)):
-            self.wv.allocate_vecattrs(attrs=[name], types=[object])
-            for word, (start, stop) in enumerate(pairwise(ways.offsets.tolist())):
-                self.wv.expandos[name][word] = values[start:stop]
-        logger.info("built huffman tree with maximum node depth %i", np.diff(ways.offsets).max(initial=0))
+        if has_random_ties(len(self.wv)):
+            np.random.default_rng(entropy_of(self)).shuffle(order)
+        tree = build_huffman_tree(word_counts(self.wv), order)
+        tree.store(self.wv)
+        logger.info("built huffman tree with maximum node depth %i", tree.path_lengths().max(initial=0))
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -253,39 +278,66 @@ class TFWord2Vec(TrainingPlan):
         check_log(log)
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
+        callbacks = list(callbacks)
         with self._settings_kept_if_it_fails():
             self.alpha: float = rates["start_alpha"] or self.alpha
             self.min_alpha: float = rates["end_alpha"] or self.min_alpha
-            self.epochs: Any = epochs  # gensim's own check below wants a number
-            self._check_training_sanity(epochs=epochs, total_examples=total_examples, total_words=total_words)
-            self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=epochs)
-            if corpus_file is not None and not total_words:
-                raise ValueError("total_words must be provided alongside corpus_file argument.")
-            check_tables(self)
-            check_runs_at_once()
-            self.add_lifecycle_event(
-                "train",
-                msg=(
-                    f"training model with {self.workers} workers on {len(self.wv)} vocabulary and "
-                    f"{self.layer1_size} features, using sg={self.sg} hs={self.hs} sample={self.sample} "
-                    f"negative={self.negative} window={self.window} shrink_windows={self.shrink_windows}"
-                ),
-            )
-            self.compute_loss = compute_loss
-            self.running_training_loss = 0.0
-            self.epoch_losses = []
-            callbacks = list(callbacks)
-            for callback in callbacks:
-                callback.on_train_begin(self)
-
+            self.epochs: Any = epochs  # gensim's own check wants a number
+            self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
+            self._begin_training(compute_loss, callbacks)
             start = default_timer() - 0.00001
-            place = self._place(cluster, total_words)
-            tallies = self._train_epochs(
-                corpus_iterable, corpus_file, total_examples, total_words, report_delay, callbacks, log, place
+            choice = placement_for(self, cluster, total_words)
+            plan = TrainingPlan(self, choice, total_examples, total_words)
+            source = self._reader.source(
+                Corpus(corpus_iterable, corpus_file),
+                self.wv.key_to_index,
+                ReadingOptions.of(self),
+                choice.block_words,
+                total_words or self.corpus_total_words or 0,
+                is_read_again=self.epochs != 1,
             )
-        trained_words = sum(tally.trained_words for tally in tallies)
-        raw_words = sum(tally.raw_words for tally in tallies)
-        self._log_train_end(raw_words, trained_words, default_timer() - start, sum(tally.blocks for tally in tallies))
+            loop = TrainingLoop(self, plan, source, from_file=corpus_file is not None)
+            of_epochs = loop.run(callbacks, log, report_delay)
+        return self._end_training(of_epochs, default_timer() - start, callbacks)
+
+    def _check_can_train(
+        self,
+        corpus_iterable: Iterable[Sequence[Any]] | None,
+        corpus_file: str | None,
+        total_examples: int | None,
+        total_words: int | None,
+    ) -> None:
+        """Raise an error for what training cannot begin with."""
+        self._check_training_sanity(epochs=self.epochs, total_examples=total_examples, total_words=total_words)
+        self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=self.epochs)
+        if corpus_file is not None and not total_words:
+            raise ValueError("total_words must be provided alongside corpus_file argument.")
+        check_tables(self)
+        check_runs_at_once()
+
+    def _begin_training(self, compute_loss: bool, callbacks: Sequence[Any]) -> None:
+        """Record that training begins, reset losses, and tell the callbacks."""
+        self.add_lifecycle_event(
+            "train",
+            msg=(
+                f"training model with {self.workers} workers on {len(self.wv)} vocabulary and "
+                f"{self.layer1_size} features, using sg={self.sg} hs={self.hs} sample={self.sample} "
+                f"negative={self.negative} window={self.window} shrink_windows={self.shrink_windows}"
+            ),
+        )
+        self.compute_loss = compute_loss
+        self.running_training_loss = 0.0
+        self.epoch_losses = []
+        for callback in callbacks:
+            callback.on_train_begin(self)
+
+    def _end_training(
+        self, of_epochs: Sequence[EpochCounts], seconds: float, callbacks: Sequence[Any]
+    ) -> tuple[int, int]:
+        """Record that training has ended, tell the callbacks, and return the trained and the raw words."""
+        trained_words = sum(counts.trained_words for counts in of_epochs)
+        raw_words = sum(counts.raw_words for counts in of_epochs)
+        self._log_train_end(raw_words, trained_words, seconds, sum(counts.blocks for counts in of_epochs))
         self.train_count += 1
         self._clear_post_train()
         for callback in callbacks:
@@ -302,72 +354,73 @@ class TFWord2Vec(TrainingPlan):
             self.alpha, self.min_alpha, self.epochs = before
             raise
 
-    def _train_epochs(
+    def _check_corpus_sanity(
         self,
-        corpus_iterable: Iterable[Sequence[Any]] | None,
-        corpus_file: str | None,
-        total_examples: int | None,
-        total_words: int | None,
-        report_delay: float,
-        callbacks: Sequence[Any],
-        log: TensorBoardLog | None,
-        place: PlacementChoice,
-    ) -> list[EpochCounts]:
-        """Return what each epoch trained."""
-        tallies: list[EpochCounts] = []
-        settings, maker = self._step_and_blocks(place)
-        in_use = self._settings_in_use()
-        shown = TrainingBar() if wants_bar(self.progress) else TrainingLog(report_delay)
-        with ExitStack() as cleanup:
-            cleanup.callback(shown.close)
-            source = self._source(corpus_iterable, corpus_file, total_words, place.block_words)
-            cleanup.callback(source.close)
-            current = TableSync(self, place.make(settings, replace(maker, reader=source.reader)))
-            cleanup.callback(current.close)  # brings the model up to date, also when training is cut short
-            observers: list[ProgressObserver] = [shown]
-            if log is not None:
-                observers.append(cleanup.enter_context(start_board(self, log, settings, current.look, place.addresses)))
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        passes: int | None = 1,
+    ) -> None:
+        """Raise TypeError if there is no corpus, or one that cannot be used."""
+        if corpus_file is not None and is_encoded(corpus_file):
+            corpus_file = header_of(corpus_file)  # gensim wants a file
+        super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
 
-            def plan(epoch: int) -> EpochPlan:
-                self._warn_of_changes(in_use)
-                return self._epoch_plan(epoch, total_examples, total_words)
+    # -- vectors and files -------------------------------------------------------------------------------------------
 
-            is_looked_at = bool(callbacks) or log is not None  # between epochs, which else follow without a pause
-            for epochs in [[epoch] for epoch in range(self.epochs)] if is_looked_at else [range(self.epochs)]:
-                for callback in callbacks:
-                    callback.on_epoch_begin(self)
-                placement = current.push()
-                with closing(train_epochs(map(plan, epochs), source, placement, observers)) as trained:
-                    for done, tally in trained:
-                        tallies.append(tally)
-                        self._count_epoch(done, tally, from_file=corpus_file is not None)
-                        self.training_report = current.report(sum(tally.raw_words for tally in tallies))
-                        if callbacks:  # they may read the model, and change it
-                            current.pull()
-                        elif done.epoch + 1 < self.epochs:  # after the last it is brought up to date at once
-                            current.back_up()
-                for callback in callbacks:
-                    callback.on_epoch_end(self)
-        return tallies
+    def score(
+        self,
+        sentences: Iterable[list[str]],
+        total_sentences: int = 10**6,
+        chunksize: int = 100,
+        queue_factor: int = 2,
+        report_delay: float = 1,
+    ) -> Any:
+        """Score sentences as gensim does; raise RuntimeError if the vectors are on the servers."""
+        check_matrices_are_here(self)  # an error in one of gensim's threads would leave it waiting for ever
+        return super().score(sentences, total_sentences, chunksize, queue_factor, report_delay)
 
-    def _count_epoch(self, plan: EpochPlan, tally: EpochCounts, from_file: bool) -> None:
-        """Take an epoch's figures into the model's own."""
-        if tally.blocks == 0 and tally.raw_words == 0 and self.train_count == 0:
-            logger.warning(
-                "train() called with an empty iterator (if not intended, "
-                "be sure to provide a corpus that offers restartable iteration = an iterable)."
-            )
-        self.epoch_losses.append(tally.mean_loss)
-        if self.compute_loss:
-            self.running_training_loss += tally.loss
-        self.total_train_time += tally.seconds
-        self._log_epoch_end(
-            plan.epoch,
-            tally.examples,
-            plan.total_examples,
-            tally.raw_words,
-            plan.total_words,
-            tally.trained_words,
-            max(tally.seconds, 1e-9),
-            from_file,
-        )
+    def export_vectors(self, path: str | os.PathLike[str], file_format: str | None = None) -> None:
+        """Write the vectors to a file a few rows at a time, in the order of the vocabulary.
+
+        The file, and for keyed vectors the matrix beside it, appears when it is complete. Vectors that do not fit the
+        memory are opened from keyed vectors: ``KeyedVectors.load(path, mmap="r")``.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file; its suffix tells the format: .txt or .vec, .bin, .kv.
+        file_format : {"text", "binary", "keyed-vectors"}, optional
+            The format, whatever the suffix.
+        """
+        write_vectors(self.wv, Path(path), file_format)
+
+    def free_server_vectors(self) -> None:
+        """Give the servers their memory back; the vectors are then lost, and the next training begins anew."""
+        free_server_matrices(self)
+
+    def to_gensim(self) -> Word2Vec:
+        """Return a plain gensim model that shares this one's vocabulary and matrices.
+
+        Raise RuntimeError if the vectors are on the servers.
+        """
+        check_matrices_are_here(self)  # before gensim opens a file to save them in
+        return as_plain_gensim(self)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save the model in gensim's own format: plain gensim loads it where this package is not installed."""
+        self.to_gensim().save(*args, **kwargs)
+
+    @classmethod
+    def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
+        """Return a model saved by :meth:`save`, by gensim's own class or by a subclass of that, ready to train on."""
+        model: _Model = as_class(cls, super().load(*args, rethrow=rethrow, **kwargs))
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return saved_state(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**restored_state(state), "_reader": CorpusReader()})
+
+
+TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_entries())

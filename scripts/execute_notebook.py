@@ -1,4 +1,4 @@
-"""Runs the tutorial notebook and keeps what its cells print and draw: `python scripts/execute_notebook.py`."""
+"""Executes the tutorial notebook and saves the output of its cells: `python scripts/execute_notebook.py`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NOTEBOOK = ROOT / "examples" / "one_class_classification.ipynb"
 
 
 def executed() -> Any:
-    """Return the notebook, executed afresh with this checkout's package."""
+    """Return the notebook, newly executed with the package of this checkout."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     metadata = {name: dict(value) for name, value in notebook.metadata.items()}
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     client = NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False)
     client.execute(env={**os.environ, "PYTHONPATH": paths})
-    notebook.metadata.update(metadata)  # without the version of this Python
+    notebook.metadata.update(metadata)  # not those of this Python
     return notebook
 
 

@@ -1,4 +1,4 @@
-"""Tables, random arrays and windows that operations are tried on, and how plain loops move rows."""
+"""Tables, random arrays and windows to run operations on, and how plain loops move rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 tf = load_tensorflow()
 
-# Less than a register, whole ones, some more than one, and as many as sums are kept in, and one more.
+# Less than a register, whole ones, a few numbers more, and as many registers as a sum is kept in, and one more.
 SIZES = [1, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 127, 129, 143, 144, 145, 300]
 NO_FACTORS = np.zeros(0, np.float32)
 ROWS, BATCHES, BATCH = 11, 3, 1
@@ -26,6 +26,11 @@ class Table:
     def __init__(self, values: np.ndarray) -> None:
         with tf.device("/CPU:0"):
             self._variable = tf.Variable(tf.raw_ops.DeepCopy(x=values), trainable=False)
+
+    def values(self) -> np.ndarray:
+        """Return a copy of all its rows, made without operations of the package."""
+        values: np.ndarray = tf.raw_ops.DeepCopy(x=self.memory).numpy()
+        return values
 
     @property
     def memory(self) -> Any:
@@ -77,20 +82,20 @@ def contexts_of(windows: Windows, run: int, token: int) -> list[int]:
 
 
 def moved(
-    table: np.ndarray, sums: dict[int, np.ndarray], rate: float, bound: float, factors: np.ndarray
+    table: np.ndarray, sums: dict[int, np.ndarray], rate: float, max_step: float, factors: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """Return a table moved against sums of gradients, how many rows moved, and how many by less than they should."""
-    after, shortened = table.astype(np.float64), 0
+    """Return a table moved against sums of gradients, how many rows moved, and how many of the steps were clipped."""
+    after, clipped = table.astype(np.float64), 0
     for row, gradient in sums.items():
         step = rate * gradient
         length = np.sqrt((step * step).sum())
-        if length > bound:
-            step = step * bound / length
-            shortened += 1
+        if length > max_step:
+            step = step * max_step / length
+            clipped += 1
         after[row] -= step * (factors[row % len(factors)] if len(factors) else 1.0)
-    return after, [len(sums), shortened]
+    return after, [len(sums), clipped]
 
 
 def median_step(sums: dict[int, np.ndarray], rate: float) -> float:
-    """Return a bound that half of the steps are longer than."""
+    """Return a length that half of the steps are longer than."""
     return float(np.median([rate * np.linalg.norm(gradient) for gradient in sums.values()])) * 1.0001

@@ -28,10 +28,10 @@ def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
     return _running.enter_context(local_cluster(ps, workers))
 
 
-def server_runs(cluster: LocalCluster) -> set[str]:
-    """Return the trainings that have tables on the servers."""
+def leases_on(cluster: LocalCluster) -> set[str]:
+    """Return the names of the leases on the servers."""
     connection = connect(cluster)
-    return {run for server in range(connection.servers) for run in connection.describe("ps", server)["runs"]}
+    return {lease for server in range(connection.servers) for lease in connection.describe("ps", server)["runs"]}
 
 
 def on_cluster(

@@ -1,9 +1,9 @@
 """word2vec as its papers and gensim's loops have it, one pair at a time in float64: what the graphs must equal.
 
-Nothing here shares code with the package. Hidden vectors are those of the tables when a batch begins. The tree's nodes,
-and the output rows of CBOW's targets, take a step for each word that is predicted, one after the other; those of CBOW's
-negatives one bounded step for each run that has drawn them, after its targets. What is left of a batch is summed by
-row, and each row then makes one bounded step. As in gensim, a node whose score is far from 0 is told nothing.
+Nothing here shares code with the package. Hidden vectors come from the tables as a batch begins. Tree nodes, and output
+rows of CBOW's targets, take one step for each predicted word, in order. Output rows of CBOW's negatives take one
+limited step for each run that has drawn them, after the run's targets. All other gradients of a batch are summed by
+row, and each row takes one limited step. As in gensim, a node whose score is far from 0 takes no step.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def sigmoid(value: float) -> float:
     return 1.0 / (1.0 + np.exp(-value))
 
 
-FARTHEST_NODE_SCORE = 6.0
-MOST_TOGETHER = 16  # tokens that predict a word by way of the same version of its rows
+MAX_NODE_SCORE = 6.0
+MOST_TOGETHER = 16  # tokens that predict a word with the same version of its rows
 
 
 @dataclass
@@ -27,9 +27,9 @@ class ReferenceBatch:
     """One batch in the plainest terms: sentences of ids with each word's window, and each word's negatives."""
 
     words: list[int]
-    windows: list[list[list[int]]]  # what may be each word's contexts, equally likely: positions in all words
+    windows: list[list[list[int]]]  # equally likely sets of contexts of each word: positions in all words
     negatives: list[list[int]]  # ids drawn for each word; together they stand for `negative` draws a pair
-    run_tokens: int  # of consecutive words, those that predict the same word of the corpus do so together
+    run_tokens: int  # tokens of a run that predict the same word of the corpus do so together
 
 
 @dataclass
@@ -43,10 +43,10 @@ class ReferenceModel:
     negative: int
     paths: list[list[tuple[int, int]]] | None  # for each word (node, code) from the root down
     cbow_mean: bool = True
-    bound: float = 0.25
+    max_step: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     clipped_rows: int = 0  # of the last batch
-    closest_call: float = np.inf  # how near a node's score has been to where it would, or would not, have counted
+    closest_call: float = np.inf  # smallest distance of a node's score from the limit
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
@@ -91,7 +91,7 @@ class ReferenceModel:
     def _predictions(
         self, batch: ReferenceBatch, trained: list[int], all_words: list[int]
     ) -> list[tuple[int, list[int]]]:
-        """Return the words that a batch predicts down the tree, in order, each with the tokens that predict it."""
+        """Return the words that a batch predicts by the tree, in order, each with the tokens that predict it."""
         if not self.skip_gram:
             return [(batch.words[token], [token]) for token in trained]
         found = []
@@ -101,9 +101,9 @@ class ReferenceModel:
                 found.append((all_words[position], [t for t in run if position in batch.windows[t][0]]))
         return found
 
-    def _predict(self, table: str, tokens: list[int], way: list[tuple[int, int]], learning_rate: float) -> None:
-        """Have hidden vectors tell each (row, code) of a way what it is to be told; it then moves for all of them."""
-        for row, code in way:
+    def _predict(self, table: str, tokens: list[int], path: list[tuple[int, int]], learning_rate: float) -> None:
+        """Predict each (row, code) of a path from the hidden vectors of some tokens; move each row by their sum."""
+        for row, code in path:
             vector = getattr(self, table)[row]
             steps = np.zeros_like(vector)
             for token in tokens:
@@ -111,7 +111,7 @@ class ReferenceModel:
                 self._loss += np.logaddexp(0.0, score if code else -score)
                 gradient = (1 - code) - sigmoid(score)
                 if table == "nodes":
-                    beyond = abs(score) - FARTHEST_NODE_SCORE
+                    beyond = abs(score) - MAX_NODE_SCORE
                     self.closest_call = min(self.closest_call, abs(beyond))
                     gradient *= beyond < 0
                 self._errors[token] += gradient * vector
@@ -119,20 +119,20 @@ class ReferenceModel:
             vector += steps
 
     def _sample(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
-        """Note what a token's hidden vector and output rows are told of each other, but for CBOW's target."""
+        """Add up the gradients of a token's hidden vector and output rows, except for CBOW's target."""
         hidden = self._hidden_vectors[token]
         for window in batch.windows[token]:
             chance = 1 / len(batch.windows[token])
             targets = [all_words[position] for position in window] if self.skip_gram else [batch.words[token]]
             for target in targets:
                 if self.skip_gram:
-                    self._errors[token] += self._tell(target, hidden, label=1, weight=chance)
+                    self._errors[token] += self._add_pair(target, hidden, label=1, weight=chance)
                 for drawn in batch.negatives[token]:
                     if drawn != target:
                         weight = chance * self.negative / len(batch.negatives[token])
-                        self._errors[token] += self._tell(drawn, hidden, label=0, weight=weight)
+                        self._errors[token] += self._add_pair(drawn, hidden, label=0, weight=weight)
 
-    def _tell(self, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
+    def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
         vector = self.outputs[row]
         score = float(vector @ hidden)
         self._loss += weight * np.logaddexp(0.0, -score if label else score)
@@ -141,7 +141,7 @@ class ReferenceModel:
         return gradient * vector
 
     def _carry_back(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
-        """Note the error of a token's hidden vector for the input rows that it is made of."""
+        """Add the gradient of a token's hidden vector to the input rows that it is made of."""
         if self.skip_gram:
             self._add("inputs", batch.words[token], self._errors[token])
             return
@@ -163,8 +163,8 @@ class ReferenceModel:
     def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
         step = learning_rate * gradient
         length = np.linalg.norm(step)
-        if length > self.bound:
-            step *= self.bound / length
+        if length > self.max_step:
+            step *= self.max_step / length
             self.clipped_rows += 1
         if table == "inputs":
             step = step * self.locks[row % len(self.locks)]
@@ -172,14 +172,14 @@ class ReferenceModel:
 
 
 def context_positions(left: list[int], right: list[int]) -> list[list[int]]:
-    """Return, for every token, the positions of its contexts: so many before and after it."""
+    """Return, for every token, the positions of its contexts, given how many are before and after it."""
     return [
         [*range(token - left[token], token), *range(token + 1, token + right[token] + 1)] for token in range(len(left))
     ]
 
 
 def contexts_within(sentence_lengths: list[int], radius: int) -> list[list[int]]:
-    """Return, for every token, the positions of those of its sentence that are no farther away than `radius`."""
+    """Return, for every token, the positions in its sentence that are at most `radius` away."""
     sentence_of = [number for number, length in enumerate(sentence_lengths) for _ in range(length)]
     places = range(len(sentence_of))
     return [

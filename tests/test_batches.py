@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows, draw_windows, subsample
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 
@@ -59,17 +59,18 @@ def test_subsampling_keeps_words_at_their_probability() -> None:
     ids = np.repeat(np.arange(3, dtype=np.int32), 20_000)
     lengths = np.full(6_000, 10, np.int32)
     keep = np.array([0.1, 0.5, 1.0], np.float32)
-    kept, kept_lengths = subsample(Sentences(ids, lengths), keep, np.random.default_rng(0))
-    np.testing.assert_allclose(np.bincount(kept) / 20_000, [0.1, 0.5, 1.0], atol=0.02)
-    assert kept_lengths.sum() == len(kept)
+    kept = subsample(Sentences(ids, lengths), keep, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(kept.ids) / 20_000, [0.1, 0.5, 1.0], atol=0.02)
+    assert kept.lengths.sum() == len(kept.ids)
 
 
 @given(lengths=LENGTHS, seed=st.integers(0, 9))
 def test_subsampling_keeps_each_sentence_its_own_words(lengths: np.ndarray, seed: int) -> None:
     sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     keep = np.full(len(lengths), 0.5, np.float32)
-    kept, kept_lengths = subsample(Sentences(sentence_of, lengths), keep, np.random.default_rng(seed))
-    np.testing.assert_array_equal(np.bincount(kept, minlength=len(lengths)), kept_lengths)
+    kept = subsample(Sentences(sentence_of, lengths), keep, np.random.default_rng(seed))
+    kept_of_each = np.bincount(kept.ids, minlength=len(lengths))
+    np.testing.assert_array_equal(kept_of_each[kept_of_each > 0], kept.lengths)
 
 
 @given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), run=st.sampled_from([1, 4, 8]))
@@ -116,7 +117,7 @@ def test_every_batch_counts_its_own_pairs(lengths: np.ndarray, window: int, skip
 
 
 @given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), skip_gram=st.booleans(), sampling=st.booleans())
-def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_run_its_output_rows(
+def test_every_place_of_a_widened_run_has_its_huffman_path_and_in_cbow_a_run_has_its_output_rows(
     lengths: np.ndarray, window: int, skip_gram: bool, sampling: bool
 ) -> None:
     model = model_of([60, 30, 20, 9, 8, 7, 5, 5, 1, 1])
@@ -137,7 +138,7 @@ def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_ru
         np.testing.assert_array_equal(block.target_ids.reshape(-1)[: len(ids)], ids)
     for place, word in np.ndenumerate(wide):
         points, codes = (model.wv.expandos[name][word].tolist() for name in ("point", "code"))
-        assert way_of(block.tree, place) == (points, codes)
+        assert path_of(block.tree, place) == (points, codes)
     if not sampling:
         assert block.candidate_ids is None
     elif skip_gram:
@@ -146,10 +147,10 @@ def test_every_place_of_a_widened_run_has_its_way_down_the_tree_and_in_cbow_a_ru
         assert block.candidate_ids.shape == (batches, runs, 3)
 
 
-def way_of(ways: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
-    """Return the rows and codes on the way to the word at a place."""
-    own = slice(*ways.offsets[ways.words[place] :][:2].tolist())
-    return ways.rows[own].tolist(), ways.codes[own].tolist()
+def path_of(paths: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """Return the rows and codes on the path of the word at a place."""
+    own = slice(*paths.offsets[paths.words[place] :][:2].tolist())
+    return paths.nodes[own].tolist(), paths.codes[own].tolist()
 
 
 def test_subsampling_everything_away_gives_no_block() -> None:

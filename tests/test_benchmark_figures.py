@@ -1,7 +1,8 @@
-"""The arithmetic behind the figures of benchmarks/ is right."""
+"""The arithmetic behind the results of benchmarks/ is right."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import machine
@@ -11,10 +12,14 @@ import pytest
 import runner
 import summaries
 from agreement import Likeness, agreement, likeness_of
+from block_times import BlockTimes, timed_blocks
+from checkout import find_in_package
 from gensim.models import KeyedVectors
-from gensim_systems import BlockTimes
 from jobs import Job
 from reports import markdown_table
+
+from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED
+from gensim_tfw2v.placement.local import LocalPlacement
 
 
 def run_record(system: str, turn: int, speed: float, **others: Any) -> dict[str, Any]:
@@ -110,6 +115,22 @@ def test_the_first_graph_is_what_the_first_block_took_more_than_the_others() -> 
     assert times.first_graph_seconds() is None
     times.seconds = [3.0, 1.0, 0.5, 2.0]
     assert times.first_graph_seconds() == 2.0
+
+
+def test_blocks_are_timed_until_the_statement_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = replace(NOTHING_TRAINED, pairs=np.array([2.0, 3.0]))
+    monkeypatch.setattr(LocalPlacement, "train_chunk", lambda self, task: trained)
+    placement, times = object.__new__(LocalPlacement), BlockTimes()
+    with timed_blocks("LocalPlacement", times):
+        assert placement.train_chunk(None) is trained
+    placement.train_chunk(None)
+    assert (len(times.seconds), times.pairs) == (1, 5)
+
+
+def test_a_name_is_taken_from_the_first_module_that_the_package_has() -> None:
+    assert find_in_package("LocalPlacement", ("no_such.module", "placement.local")) is LocalPlacement
+    with pytest.raises(ModuleNotFoundError, match=r"none of the modules no_such, placement\.no_such"):
+        find_in_package("LocalPlacement", ("no_such", "placement.no_such"))
 
 
 def test_only_a_busy_machine_is_warned_about() -> None:

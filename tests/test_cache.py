@@ -16,13 +16,13 @@ from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences, piece_lengths
 
 
-def run(*ids: int) -> Sentences:
+def sentence(*ids: int) -> Sentences:
     """Return one sentence: 4 bytes for each id and 4 for its length."""
     return Sentences(np.array(ids, dtype=np.int32), np.array([len(ids)], dtype=np.int32))
 
 
 def held(store: EncodedStore) -> list[list[int]]:
-    """Return the ids of each run in a store."""
+    """Return the ids of each entry in a store."""
     return [sentences.ids.tolist() for sentences in store]
 
 
@@ -38,7 +38,7 @@ def test_pieces_of_overlong_sentences_are_those_of_a_plain_loop(lengths: list[in
 def test_what_fits_comes_back_in_order_as_often_as_asked(budget: CacheBudget) -> None:
     store = EncodedStore(budget)
     for ids in ([1, 2], [3, 4], [5, 6]):
-        store.append(run(*ids))
+        store.append(sentence(*ids))
     assert [held(store), held(store)] == [[[1, 2], [3, 4], [5, 6]]] * 2
     assert [sentences.lengths.tolist() for sentences in store] == [[2], [2], [2]]
     store.close()
@@ -48,7 +48,7 @@ def test_what_fits_comes_back_in_order_as_often_as_asked(budget: CacheBudget) ->
 def test_one_byte_too_little_drops_everything(budget: CacheBudget) -> None:
     store = EncodedStore(budget)
     for ids in ([1, 2], [3, 4], [5, 6]):
-        store.append(run(*ids))
+        store.append(sentence(*ids))
     assert not store.complete
     assert held(store) == []
 
@@ -56,7 +56,7 @@ def test_one_byte_too_little_drops_everything(budget: CacheBudget) -> None:
 def test_once_dropped_nothing_more_is_kept() -> None:
     store = EncodedStore(CacheBudget(12, 0))
     for ids in ([1, 2, 3], [4]):
-        store.append(run(*ids))
+        store.append(sentence(*ids))
     assert not store.complete
     assert held(store) == []
 
@@ -64,19 +64,19 @@ def test_once_dropped_nothing_more_is_kept() -> None:
 def test_the_disk_is_not_touched_while_memory_lasts(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     store = EncodedStore(CacheBudget(12, 100, str(missing)))
-    store.append(run(1, 2))
+    store.append(sentence(1, 2))
     assert held(store) == [[1, 2]]
 
 
 def test_a_directory_that_does_not_exist_is_named(tmp_path: Path) -> None:
     store = EncodedStore(CacheBudget(0, 100, str(tmp_path / "missing")))
     with pytest.raises(OSError, match=r"missing.*cache_dir"):
-        store.append(run(1))
+        store.append(sentence(1))
 
 
 def test_the_file_has_no_name_that_could_be_left_behind(tmp_path: Path) -> None:
     store = EncodedStore(CacheBudget(0, 100, str(tmp_path)))
-    store.append(run(1))
+    store.append(sentence(1))
     assert list(tmp_path.iterdir()) == []
     store.close()
 
@@ -89,15 +89,15 @@ def test_a_full_disk_drops_the_cache_with_a_warning(
         pytest.skip("needs /dev/full, the device on which every write fails")
     monkeypatch.setattr(encoded, "_unnamed_file", lambda directory: full.open("w+b"))
     store = EncodedStore(CacheBudget(0, 100))
-    store.append(run(1, 2))
+    store.append(sentence(1, 2))
     assert not store.complete
     assert "cannot keep the encoded corpus on disk" in caplog.text
 
 
 def test_reading_on_after_close_is_refused() -> None:
     store = EncodedStore(CacheBudget(0, 100))
-    store.append(run(1))
-    store.append(run(2))
+    store.append(sentence(1))
+    store.append(sentence(2))
     reading = iter(store)
     next(reading)
     store.close()
@@ -111,7 +111,7 @@ import numpy as np
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 
-def run(number):
+def sentence(number):
     return Sentences(np.full(20_000, number, np.int32), np.array([10_000, 10_000], np.int32))
 
 def held(store):
@@ -119,7 +119,7 @@ def held(store):
 
 store = EncodedStore(CacheBudget(0, 2**20))
 for number in range(8):
-    store.append(run(number))
+    store.append(sentence(number))
 whole = [({number}, [10_000, 10_000]) for number in range(8)]
 children = []
 """
@@ -140,9 +140,9 @@ def test_a_forked_process_writes_nothing_into_the_file_of_the_one_it_came_from()
     program = """
 children.append(os.fork())
 if not children[-1]:
-    store.append(run(8))
+    store.append(sentence(8))
     os._exit(store.complete)
-store.append(run(9))
+store.append(sentence(9))
 print(os.waitpid(children[0], 0)[1], held(store) == [*whole, ({9}, [10_000, 10_000])])
 """
     assert run_script(FORKED + program).stdout.split() == ["0", "True"]
@@ -152,7 +152,7 @@ def test_a_file_that_has_lost_its_end_is_an_error(tmp_path: Path, monkeypatch: p
     path = tmp_path / "ids"
     monkeypatch.setattr(encoded, "_unnamed_file", lambda directory: path.open("w+b"))
     store = EncodedStore(CacheBudget(0, 100))
-    store.append(run(1, 2, 3))
+    store.append(sentence(1, 2, 3))
     os.truncate(path, 10)
     with pytest.raises(OSError, match=r"ends at byte 10, 6 bytes too early.*cache_dir"):
         held(store)

@@ -1,4 +1,4 @@
-"""`tfw2v server` and `tfw2v cluster status`: what is refused, and what is told of tasks."""
+"""`tfw2v server` and `tfw2v cluster status`: what they refuse, and what they show of tasks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_status_names_silent_tasks_and_fails(tmp_path: Path, capsys: pytest.Capt
     assert [line.split()[3] for line in output.out.splitlines()[1:]] == ["silent", "silent"]
 
 
-def test_status_tells_what_each_task_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_shows_each_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = cluster_file(tmp_path, shared_cluster().addresses)
     assert run("cluster", "status", "--cluster", file, "--json") == 0
     tasks = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""What a process may be told of a cluster, what it finds there, and which tasks it refuses."""
+"""Descriptions of a cluster, connections to it, and tasks that are refused."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from contract import SENTENCES, SMALL
 from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
-import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, hangs
 from gensim_tfw2v.cluster.local import free_addresses
 from gensim_tfw2v.cluster.specification import addresses_of
+from gensim_tfw2v.cluster.task import DESCRIBE
+from gensim_tfw2v.cluster.task_functions import register_functions
+from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK
 
 
 def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +68,7 @@ def test_tasks_of_another_version_are_refused_again_and_again(monkeypatch: pytes
     cluster = shared_cluster()
     connect(cluster)
     with monkeypatch.context() as other:
-        other.setattr(gensim_tfw2v, "__version__", "0.0.1")
+        other.setattr("gensim_tfw2v.cluster.connection.__version__", "0.0.1")
         for _ in range(2):  # to a connection that there is
             with pytest.raises(ClusterError, match=r"this process has gensim_tfw2v 0\.0\.1 .* worker 0 has package"):
                 connect(cluster)
@@ -127,3 +130,9 @@ servers[0].join()
         finally:
             disconnect(addresses)
             servers.kill()
+
+
+def test_the_former_name_of_registering_functions_works_and_warns() -> None:
+    with pytest.warns(DeprecationWarning, match=r"gensim_tfw2v\.register_task_functions"):
+        register_functions()
+    assert {DESCRIBE, MAKE_BLOCK} <= remote_functions._registered.keys()

@@ -17,7 +17,7 @@ from child_process import environment, run_script, wait_until
 from contract import SENTENCES, SMALL
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import heed_interrupts
-from placements import server_runs, shared_cluster
+from placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster import leases
@@ -49,7 +49,7 @@ with local_cluster(ps=1, workers=1) as cluster:
 
 
 def test_tables_of_a_coordinator_that_was_killed_are_freed_by_the_next() -> None:
-    before = server_runs(shared_cluster())
+    before = leases_on(shared_cluster())
     script = f"""
 import os
 import numpy as np
@@ -61,12 +61,14 @@ os.kill(os.getpid(), 9)
 """
     done = run_script(script)
     assert done.stdout == "made\n", done.stderr
-    assert len(server_runs(shared_cluster()) - before) == 1
+    assert len(leases_on(shared_cluster()) - before) == 1
     TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
-    assert not server_runs(shared_cluster()) - before
+    assert not leases_on(shared_cluster()) - before
 
 
-def test_tables_of_a_coordinator_that_lives_are_not_freed_however_silent_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_a_coordinator_that_lives_are_not_freed_though_its_lease_has_run_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("gensim_tfw2v.placement.parameter_servers.tables._LEASE_SECONDS", -1.0)
     connection = connect(shared_cluster())
     silent = ServerTables(connection, 2)
@@ -76,23 +78,23 @@ def test_tables_of_a_coordinator_that_lives_are_not_freed_however_silent_it_is(m
     silent.free()
 
 
-def runs() -> dict[str, Any]:
-    """Return what the shared cluster's first server knows of each training that has tables there."""
+def first_server_leases() -> dict[str, Any]:
+    """Return the leases on the shared cluster's first server by name."""
     found: dict[str, Any] = connect(shared_cluster()).describe("ps", 0)["runs"]
     return found
 
 
-def test_servers_hear_of_a_training_while_a_callback_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_is_renewed_while_a_callback_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gensim_tfw2v.cluster.keepalive.SECONDS_BETWEEN_RENEWALS", 0.1)
-    earlier = runs()  # what other tests have left, which is freed in time
+    earlier = first_server_leases()  # of other tests, which are freed in time
 
     class Slow(CallbackAny2Vec):  # type: ignore[misc]
         def on_epoch_end(self, model: Any) -> None:
-            wait_until(lambda: self.silence() > self.silence())
+            wait_until(lambda: self.idle() > self.idle())
 
-        def silence(self) -> float:
-            (name,) = runs().keys() - earlier.keys()
-            return float(runs()[name]["idle"])
+        def idle(self) -> float:
+            (name,) = first_server_leases().keys() - earlier.keys()
+            return float(first_server_leases()[name]["idle"])
 
     TFWord2Vec(SENTENCES, **SMALL | {"epochs": 1}, cluster=shared_cluster(), callbacks=[Slow()])
 
@@ -125,7 +127,7 @@ print([process.poll() is not None for process in cluster.processes.values()])
 
 
 @pytest.mark.slow
-def test_a_local_cluster_with_a_task_that_stops_while_it_is_let_go_ends_with_its_block() -> None:
+def test_a_local_cluster_with_a_task_that_hangs_while_the_coordinator_disconnects_ends_with_its_block() -> None:
     script = """
 from interrupts import freeze
 from gensim_tfw2v import TFWord2Vec, local_cluster
@@ -135,7 +137,7 @@ def kill_silent_and_freeze(cluster):
     kill_silent(cluster)
     freeze(cluster.processes["worker", 1])
 local.LocalCluster.kill_silent = kill_silent_and_freeze
-local._LETTING_GO_SECONDS = 2.0
+local._DISCONNECT_SECONDS = 2.0
 with local_cluster(ps=1, workers=2) as cluster:
     TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster=cluster)
 print([process.poll() is not None for process in cluster.processes.values()])

@@ -1,31 +1,60 @@
-"""Figures that a cluster's tasks report → what each has used, whatever order they come in."""
+"""Metrics that a cluster's tasks report → what each has used, in whatever order the reports come."""
 
 from __future__ import annotations
+
+import itertools
+import math
 
 import numpy as np
 import pytest
 
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.parameter_servers.graphs import REPORT_HEAD
-from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, TABLES, BlockReport
+from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 
 
 def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:
     """Return the report of a block of no batches, with the processor time of a worker and of the only server."""
-    head = np.zeros(len(REPORT_HEAD))
-    head[REPORT_HEAD.index("staleness")] = staleness
-    head[REPORT_HEAD.index("cpu_seconds")] = worker_cpu
-    server = np.zeros(len(NAMES))
+    worker, server = np.zeros((2, len(NAMES)))
+    worker[NAMES.index("cpu_seconds")] = worker_cpu
     server[NAMES.index("cpu_seconds")] = server_cpu
-    return BlockReport.of(np.concatenate([head, server]), servers=1)
+    empty = report_of(servers=1, batches=0)
+    return empty._replace(staleness=np.float64(staleness), worker=worker, servers=server[None])
+
+
+def report_of(servers: int, batches: int) -> BlockReport:
+    """Return a report in which every number differs from the others."""
+    numbers = itertools.count(1)
+
+    def array(*shape: int) -> np.ndarray:
+        return np.array([next(numbers) for _ in range(math.prod(shape))], np.float64).reshape(shape)
+
+    batch_metrics = BatchMetrics(*(array(batches) for _ in BatchMetrics._fields))
+    fixed = [array(), array(), array(len(STAGES)), array(len(TABLES)), array(len(NAMES)), array(servers, len(NAMES))]
+    return BlockReport(*fixed, batch_metrics, array(batches), array(batches))
+
+
+@pytest.mark.parametrize("batches", [0, 1, 7])
+@pytest.mark.parametrize("servers", [1, 3])
+def test_a_report_is_read_as_it_was_written(servers: int, batches: int) -> None:
+    sent = report_of(servers, batches)
+    found = BlockReport.from_array(sent.to_tensor().numpy(), servers)
+    for name, value, expected in zip(BlockReport._fields, found, sent, strict=True):
+        np.testing.assert_array_equal(value, expected, err_msg=name)
+
+
+def test_a_report_of_another_number_of_servers_is_refused() -> None:
+    with pytest.raises(ValueError, match="a report of 2 servers"):
+        BlockReport.from_array(report_of(1, 0).to_tensor().numpy(), servers=2)
 
 
 def measured(*blocks: tuple[int, BlockReport]) -> dict[str, dict[str, float]]:
-    """Return the tasks' figures after blocks of these workers."""
-    measurement = ClusterMetrics(workers=2, servers=1, vector_bytes=32)
+    """Return the tasks' metrics after blocks of these workers."""
+    metrics = ClusterMetrics(workers=2, servers=1, vector_bytes=32)
     for worker, report in blocks:
-        measurement.add(worker, report, sent_bytes=0, waited=0.0)
-    return measurement.tasks()
+        metrics.add(worker, report, sent_bytes=0, waited=0.0)
+    return metrics.tasks()
 
 
 def test_processor_time_is_that_since_the_first_block() -> None:
@@ -33,11 +62,11 @@ def test_processor_time_is_that_since_the_first_block() -> None:
     assert [tasks[name]["cpu_seconds"] for name in ("worker 0", "worker 1", "ps 0")] == [3, 0, 5]
 
 
-def test_a_servers_figures_that_come_late_do_not_turn_its_curve_back() -> None:
+def test_metrics_of_a_server_that_come_late_do_not_turn_its_curve_back() -> None:
     assert measured((0, block(1, 100)), (1, block(1, 109)), (0, block(2, 104)))["ps 0"]["cpu_seconds"] == 9
 
 
-def test_a_worker_that_was_started_anew_goes_on_from_where_it_ended() -> None:
+def test_metrics_of_a_restarted_worker_are_added_to_those_before() -> None:
     tasks = measured((0, block(10, 1)), (0, block(14, 1)), (0, block(2, 1)), (0, block(5, 1)))
     assert tasks["worker 0"]["cpu_seconds"] == 7
 

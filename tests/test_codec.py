@@ -1,8 +1,9 @@
-"""What goes between the tasks of a cluster arrives as what was sent."""
+"""What is sent between the tasks of a cluster arrives unchanged."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,19 @@ from example_blocks import SETTINGS, WORDS, maker_from, work_on
 from example_trees import model_of
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
-from gensim_tfw2v.corpus.shards import Span
-from gensim_tfw2v.placement.choice import choose_negative_pool
-from gensim_tfw2v.placement.parameter_servers.codec import Assignment, WorkerModel, stage
+from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import ShardReader, Span
+from gensim_tfw2v.model.training_plan import TrainingPlan, placement_for
+from gensim_tfw2v.placement.block_size import choose_negative_pool
+from gensim_tfw2v.placement.parameter_servers.codec import decode, encode
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
+from gensim_tfw2v.steps.settings import StepSettings
 
 NONE = np.zeros(0, np.int32)
 MODES = [  # skip-gram or CBOW, with negatives, with the tree
@@ -30,6 +38,88 @@ MODES = [  # skip-gram or CBOW, with negatives, with the tree
 ]
 
 
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass or NamedTuple by name, none of other values."""
+    names = [field.name for field in fields(value)] if is_dataclass(value) else getattr(value, "_fields", ())
+    return {name: getattr(value, name) for name in names}
+
+
+def assert_same_fields(found: Any, expected: Any) -> None:
+    """Compare two objects field by field, with the types of all values."""
+    assert type(found) is type(expected)
+    if isinstance(expected, np.ndarray):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    elif inner := fields_of(expected):
+        for name, value in inner.items():
+            assert_same_fields(getattr(found, name), value)
+    else:
+        assert found == expected
+
+
+FULL_MAKER = BlockMaker(
+    skip_gram=False,
+    window=7,
+    windows=Windows.MEAN,
+    shape=BatchShape(64, 8, 24),
+    keep=np.linspace(0.1, 1, WORDS, dtype=np.float32),
+    negatives=NegativeSampler(np.arange(1, WORDS + 1, dtype=np.uint32)),
+    tree=HuffmanTree.of(model_of(list(range(WORDS, 0, -1))).wv),
+    negative_pool=9000,
+    reader=ShardReader("/the/folder", "fingerprint", np.arange(WORDS, dtype=np.int32)[::-1]),
+)
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [FULL_MAKER, replace(FULL_MAKER, keep=None, negatives=None, tree=None, negative_pool=None, reader=None)],
+    ids=["all parts", "no optional part"],
+)
+def test_every_field_of_a_model_is_read_as_it_was_written(maker: BlockMaker) -> None:
+    settings = replace(SETTINGS, max_step=1 / 3, max_step_rates=20.0, compute_dtype="bfloat16", mean_windows=True)
+    sent = WorkerModel(settings, maker, WORDS, WORDS - 1, np.linspace(0, 1, 5, dtype=np.float32))
+    assert_same_fields(decode(WorkerModel, encode(sent)), sent)
+
+
+@dataclass(frozen=True)
+class ExtendedSampler(NegativeSampler):
+    """A sampler as a later version may have it."""
+
+    exponents: tuple[float, ...] = ()
+    table: Float32Array | None = None
+    windows: Windows | None = None
+
+
+@dataclass(frozen=True)
+class ExtendedSettings(StepSettings):
+    """Settings as a later version may have them."""
+
+    sampler: ExtendedSampler | None = None
+    span: Span | None = None
+    name: str = ""
+
+
+def test_fields_that_a_class_gains_are_sent_as_well() -> None:
+    sampler = ExtendedSampler(np.arange(3, dtype=np.uint32), (0.5, 0.75), np.ones((2, 3), np.float32), Windows.DRAWN)
+    sent = ExtendedSettings(**vars(SETTINGS), sampler=sampler, span=Span(1, 2, 3, 4, 5), name="später")
+    assert_same_fields(decode(ExtendedSettings, encode(sent)), sent)
+    assert_same_fields(decode(ExtendedSettings, encode(replace(sent, sampler=None, span=None))).sampler, None)
+
+
+@pytest.mark.parametrize("value", [[1, 2], (Span(1, 2, 3, 4, 5),), {"a": 1}], ids=repr)
+def test_a_value_that_cannot_be_sent_is_named(value: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"cannot encode {value!r}")):
+        encode(replace(SETTINGS, window=value))
+
+
+def test_an_assignment_takes_few_bytes_beside_its_words() -> None:
+    words = 10_000
+    sentences = Sentences(np.arange(words, dtype=np.int32), np.full(words // 10, 10, np.int32))
+    seeds = (2**63 - 1,) * 7
+    sent = encode(Assignment(2**31 - 1, 16, 32, RowSharing(8, 512), ChunkTask(sentences, seeds, 0.025, 1 / 3, True)))
+    assert sent.nbytes - sentences.nbytes < 1000
+
+
 @pytest.mark.parametrize(
     "task",
     [
@@ -39,15 +129,8 @@ MODES = [  # skip-gram or CBOW, with negatives, with the tree
     ids=["ids", "span of an encoded corpus"],
 )
 def test_an_assignment_is_read_as_it_was_written(task: ChunkTask) -> None:
-    found = Assignment.from_array(Assignment(7, 3, 16, RowSharing(4, 512), task).to_array())
-    assert found[:4] == (7, 3, 16, RowSharing(4, 512))
-    if isinstance(task.content, Span):
-        assert found.task.content == task.content
-    else:
-        np.testing.assert_array_equal(found.task.content.ids, task.content.ids)
-        np.testing.assert_array_equal(found.task.content.lengths, task.content.lengths)
-    for name in ("entropy", "first_rate", "last_rate", "exact_loss"):
-        assert getattr(found.task, name) == getattr(task, name), name
+    sent = Assignment(7, 3, 16, RowSharing(4, 512), task)
+    assert_same_fields(decode(Assignment, encode(sent)), sent)
 
 
 @pytest.mark.parametrize(
@@ -66,11 +149,11 @@ def test_a_model_with_numbers_of_other_types_goes_to_workers(settings: dict[str,
     vars(model).update(settings)
     total_words = np.int64(model.corpus_total_words)
     model.train(SENTENCES, total_examples=150, total_words=total_words, epochs=1, start_alpha=np.float32(0.02))
-    place = model._place(None, total_words)
-    assert type(place.block_words) is int
-    pool = choose_negative_pool(place.block_words)
-    sent = WorkerModel(*model._step_and_blocks(replace(place, negative_pool=pool)), len(model.wv), 0, np.ones(1))
-    arrived = WorkerModel.from_bytes(sent.to_bytes())
+    plan = TrainingPlan(model, placement_for(model, None, total_words), 150, total_words)
+    assert type(plan.choice.block_words) is int
+    maker = replace(plan.maker, negative_pool=choose_negative_pool(plan.choice.block_words))
+    sent = WorkerModel(plan.settings, maker, len(model.wv), 0, np.ones(1))
+    arrived = decode(WorkerModel, encode(sent))
     assert (arrived.settings, arrived.maker.shape) == (sent.settings, sent.maker.shape)
 
 
@@ -91,7 +174,8 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     assert prepared is not None
     locks = np.linspace(0, 1, 5, dtype=np.float32)  # of word w: locks[w % 5]
     worker = WorkerModel(settings, maker, WORDS, WORDS - 1 if tree else 0, locks)
-    staged = stage(worker, prepared, shards, 1, NOT_SHARED, np.zeros(0))
+    staged = stage(worker, Assignment(5, shards, 1, NOT_SHARED, work_on(2)), np.zeros(0))
+    assert staged.lease_key == 5
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
     matrix = sent_by_shards(staged.rows, tables, shards)
     block = prepared.block
@@ -105,11 +189,11 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     if block.tree is None:
         assert not any(map(len, staged.block.tree))
     else:
-        np.testing.assert_array_equal(matrix[staged.block.tree.rows], tables[2][block.tree.rows])
+        np.testing.assert_array_equal(matrix[staged.block.tree.nodes], tables[2][block.tree.nodes])
         for name in ("words", "codes", "offsets"):
             np.testing.assert_array_equal(getattr(staged.block.tree, name), getattr(block.tree, name))
     outputs = [block.candidate_ids, block.target_ids]
-    nodes = [None if block.tree is None else block.tree.rows]
+    nodes = [None if block.tree is None else block.tree.nodes]
     wanted = [
         {number for ids in of_table if ids is not None for number in ids.reshape(-1).tolist()}
         for of_table in ([block.input_ids], outputs, nodes)
@@ -119,22 +203,21 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_common_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int) -> None:
+def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int) -> None:
     tree = HuffmanTree.of(model_of(list(range(1, WORDS + 1))).wv)
     maker = replace(maker_from(0), tree=tree)
     settings = replace(SETTINGS, hierarchical_softmax=True)
     sizes = {"inputs": WORDS, "outputs": WORDS, "nodes": WORDS - 1}
     sharing = RowSharing(parts=2, rows=6)
-    prepared = prepare(maker, work_on(20))  # which are not common
     worker = WorkerModel(settings, maker, WORDS, sizes["nodes"], np.ones(1, np.float32))
-    staged = stage(worker, prepared, shards, 16, sharing, np.zeros(0))
+    staged = stage(worker, Assignment(0, shards, 16, sharing, work_on(20)), np.zeros(0))  # of words that are not shared
     tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
     matrix = sent_by_shards(staged.rows, tables, shards)
     of_tables = np.split(staged.hot_rows.rows, np.cumsum(staged.hot_rows.counts)[:-1])
-    common = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
+    shared = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
     first_nodes = tables[2][-sharing.rows :]
-    np.testing.assert_array_equal(common, [*tables[0][:6], *tables[1][:6], *first_nodes])
-    sent = common[staged.shared_order].reshape(shards, len(tables), -1)
+    np.testing.assert_array_equal(shared, [*tables[0][:6], *tables[1][:6], *first_nodes])
+    sent = shared[staged.shared_order].reshape(shards, len(tables), -1)
     for shard in range(shards):
         for table, rows in zip(tables, sent[shard], strict=True):
             own = table[shard::shards]

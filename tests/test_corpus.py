@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_chunks import expected_chunks, plain, plain_epoch
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus import sources as corpus
 from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, IterableSource
 
@@ -37,15 +38,15 @@ class OnePass:
 @given(
     sentences=st.lists(st.lists(st.sampled_from("abcdexyz"), max_size=12), max_size=30),
     words_per_chunk=st.integers(1, 40),
-    run_words=st.integers(1, 30),
-    run_sentences=st.integers(1, 10),
+    words=st.integers(1, 30),
+    pieces=st.integers(1, 10),
 )
 def test_chunks_equal_those_made_word_by_word_on_every_epoch(
-    sentences: list[list[str]], words_per_chunk: int, run_words: int, run_sentences: int
+    sentences: list[list[str]], words_per_chunk: int, words: int, pieces: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "RUN_WORDS", run_words)
-        patch.setattr(corpus, "RUN_SENTENCES", run_sentences)
+        patch.setattr(tuning, "ITERABLE_WORDS", words)
+        patch.setattr(tuning, "ITERABLE_PIECES", pieces)
         expected = expected_chunks(sentences, IDS, words_per_chunk)
         for budget in (NO_CACHE, IN_MEMORY, CacheBudget(0, 2**20, None), CacheBudget(100, 150, None)):
             with IterableSource(sentences, IDS, words_per_chunk, budget) as source:

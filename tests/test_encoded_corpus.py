@@ -1,4 +1,4 @@
-"""Corpora encoded to disk: the same words as the text, read by whoever trains them, and refused when damaged."""
+"""Corpora encoded to disk: the same words as the text, read by those who train them, and refused when damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.shard_source import EncodedSource
-from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, shard_path
+from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, shard_path
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000}
@@ -53,12 +53,12 @@ def damaged(in_shards: Path, tmp_path: Path) -> Path:
 
 
 def chunks_read(source: EncodedSource) -> list[tuple[list[int], list[int], int, int, int]]:
-    """Return what whoever trains an epoch's chunks reads of them."""
+    """Return what a worker reads for each chunk of an epoch."""
     assert source.reader is not None
     read = []
     for chunk in source.epoch():
-        assert chunk.span is not None
-        sentences = source.reader.read(chunk.span)
+        assert isinstance(chunk.content, Span)
+        sentences = source.reader.read(chunk.content)
         read.append((sentences.ids.tolist(), sentences.lengths.tolist(), *_counts(chunk)))
     return read
 
@@ -114,7 +114,7 @@ def test_a_model_with_another_vocabulary_trains_the_words_that_it_knows(encoded:
     assert raw_words == total
 
 
-def test_workers_of_a_cluster_read_by_themselves_what_they_would_be_sent(encoded: Path, lee_file: Path) -> None:
+def test_workers_of_a_cluster_read_the_same_sentences_as_they_would_be_sent(encoded: Path, lee_file: Path) -> None:
     sent, read = (
         TFWord2Vec(corpus_file=str(corpus), **SMALL, cluster=shared_cluster()) for corpus in (lee_file, encoded)
     )

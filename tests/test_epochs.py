@@ -1,4 +1,4 @@
-"""Epochs one after the other: workers go on with the next one, but never far ahead of the caller."""
+"""Epochs follow each other: workers begin the next one early, but never far ahead of the caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHUNKS = 4
 
 
 class Numbers(Source):
-    """Chunks with nothing in them; tells when a pass is begun while another one is open."""
+    """A source of empty chunks, which counts the passes that are open at the same time."""
 
     def __init__(self) -> None:
         self.passes = self.open_passes = self.most_open = 0
@@ -45,7 +45,7 @@ class Numbers(Source):
 
 
 class Recording(Placement):
-    """A placement that trains nothing: it remembers the (epoch, chunk) of its work, which a function may delay."""
+    """A placement that trains nothing and records its (epoch, chunk) pairs. A function may delay each."""
 
     can_fail = has_failed = False
 
@@ -53,12 +53,21 @@ class Recording(Placement):
         self.concurrency = concurrency
         self.begun: list[tuple[int, int]] = []
         self.ended: list[tuple[int, int]] = []
+        self.calls: list[tuple[str, int]] = []  # of an epoch's begin, chunks and end, in their order
         self._meanwhile = meanwhile
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.calls.append(("begin", epoch))
+
+    def end_epoch(self, epoch: int) -> None:
+        self.calls.append(("end", epoch))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         epoch, chunk = task.entropy
         self.begun.append((epoch, chunk))
+        self.calls.append(("chunk", epoch))
         self._meanwhile(epoch, chunk)
+        self.calls.append(("chunk", epoch))
         self.ended.append((epoch, chunk))
         return NOTHING_TRAINED
 
@@ -103,8 +112,8 @@ def test_a_worker_begins_the_next_epoch_while_another_one_is_at_the_last() -> No
         elif chunk == CHUNKS - 1:
             assert is_next_begun.wait(LONGEST_WAIT)
 
-    tallies = list(train_epochs(map(plan, range(2)), Numbers(), Recording(2, meanwhile), []))
-    assert [counts.examples for _, counts in tallies] == [CHUNKS] * 2
+    done = list(train_epochs(map(plan, range(2)), Numbers(), Recording(2, meanwhile), []))
+    assert [counts.examples for _, counts in done] == [CHUNKS] * 2
 
 
 def test_no_epoch_begins_before_the_caller_is_done_with_all_but_the_last_of_those_before_it() -> None:
@@ -148,3 +157,40 @@ def test_closing_the_iterator_stops_the_workers() -> None:
         next(epochs)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tfw2v-worker")]
     assert max(epoch for epoch, _ in placement.begun) <= 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_placement_hears_of_an_epoch_before_its_first_chunk_and_after_its_last(concurrency: int) -> None:
+    placement = Recording(concurrency)
+    for done, _ in train_epochs(map(plan, range(4)), Numbers(), placement, []):
+        calls = [call for call, epoch in placement.calls if epoch == done.epoch]
+        assert calls == ["begin", *["chunk"] * 2 * CHUNKS, "end"]
+
+
+def test_epochs_that_may_not_overlap_follow_one_after_the_other() -> None:
+    def meanwhile(epoch: int, chunk: int) -> None:
+        if chunk == CHUNKS - 1:
+            threading.Event().wait(0.05)  # in which the other worker gets as far as it may
+
+    placement = Recording(2, meanwhile)
+    placement.epochs_may_overlap = False
+    list(train_epochs(map(plan, range(3)), Numbers(), placement, []))
+    epochs = [epoch for _, epoch in placement.calls]
+    assert epochs == sorted(epochs)
+
+
+@pytest.mark.parametrize("call", ["begin", "end"])
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_error_at_the_begin_or_end_of_an_epoch_is_raised(call: str, failing: int) -> None:
+    def fail(epoch: int) -> None:
+        if epoch == failing:
+            raise ValueError(f"at the {call} of epoch {epoch}")
+
+    placement = Recording(2)
+    setattr(placement, f"{call}_epoch", fail)
+    done = []
+    with pytest.raises(ValueError, match=f"at the {call} of epoch {failing}"):
+        for of, _ in train_epochs(map(plan, range(5)), Numbers(), placement, []):
+            done.append(of.epoch)
+    assert failing not in done
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tfw2v-worker")]

@@ -10,8 +10,8 @@ import pytest
 from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.evaluation import score_vectors
-from gensim_tfw2v.evaluation import scoring as evaluation
 
 
 def vectors_of(words: list[str], size: int = 12, seed: int = 0) -> KeyedVectors:
@@ -101,7 +101,7 @@ def test_analogies_answered_in_small_portions_give_the_same_score(
 ) -> None:
     vectors, path = planted_grid(), write_grid_questions(tmp_path / "grid.txt")
     whole = score_vectors(vectors, [], [path])
-    monkeypatch.setattr(evaluation, "SIMILARITIES_AT_ONCE", 100)
+    monkeypatch.setattr(tuning, "SIMILARITIES_AT_ONCE", 100)
     assert score_vectors(vectors, [], [path]) == whole
 
 

@@ -22,7 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_chunks import expected_chunks, plain_epoch
 
-from gensim_tfw2v.corpus import file_parts, tokenizer
+from gensim_tfw2v import tuning
+from gensim_tfw2v.corpus import file_parts
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 
@@ -72,14 +73,14 @@ def gensim_chunks(path: Path, ids: dict[str, int], words_per_chunk: int) -> list
     return list(expected_chunks(LineSentence(str(path)), ids, words_per_chunk))
 
 
-@given(text=texts, part_bytes=st.integers(1, 60), block_bytes=st.integers(1, 30), dictionary=st.integers(0, 6))
+@given(text=texts, part_bytes=st.integers(1, 60), piece_bytes=st.integers(1, 30), dictionary=st.integers(0, 6))
 def test_any_text_in_parts_of_any_size_scans_as_gensim_does(
-    text: str, part_bytes: int, block_bytes: int, dictionary: int
+    text: str, part_bytes: int, piece_bytes: int, dictionary: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer, "BLOCK_BYTES", block_bytes)
-        patch.setattr(tokenizer, "DICTIONARY_WORDS", dictionary)
-        patch.setattr(tokenizer, "TABLE_BITS", 2)
+        patch.setattr(tuning, "TOKENIZER_PIECE_BYTES", piece_bytes)
+        patch.setattr(tuning, "TOKENIZER_WORDS", dictionary)
+        patch.setattr(tuning, "TOKENIZER_TABLE_BITS", 2)
         path = Path(folder, "corpus.txt")
         path.write_bytes(text.encode())
         assert_scan_equals_gensim(scan_file(path, 1, IN_MEMORY, part_bytes=part_bytes), path)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.blocks.huffman import huffman_codes
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 
 
 def path_in(tree: HuffmanTree, word: int) -> Path:
@@ -49,16 +48,14 @@ def test_codes_are_those_that_gensim_makes_also_where_counts_are_equal(frequenci
 def test_codes_are_those_that_gensim_makes_of_words_in_another_order(frequencies: list[int]) -> None:
     counts = np.array(frequencies, np.int64)
     order = np.random.default_rng(5).permutation(len(counts))
-    ways = huffman_codes(counts, order)
+    tree = build_huffman_tree(counts, order)
     theirs = Word2Vec(hs=1, negative=0, min_count=1, sorted_vocab=0)
     theirs.build_vocab_from_freq({f"w{word}": frequencies[word] for word in order.tolist()})
     for place, word in enumerate(order.tolist()):
-        own = slice(*ways.offsets[word : word + 2].tolist())
-        path = list(zip(ways.points[own].tolist(), ways.codes[own].tolist(), strict=True))
-        assert path == (gensim_path(theirs, place) if len(counts) > 1 else [])
+        assert path_in(tree, word) == (gensim_path(theirs, place) if len(counts) > 1 else [])
 
 
-def test_ties_of_a_large_vocabulary_are_drawn_by_the_seed_alone() -> None:
+def test_words_with_equal_counts_enter_a_large_tree_in_an_order_that_the_seed_alone_sets() -> None:
     def codes(word2vec_class: type[Word2Vec], words: int, seed: int) -> list[list[int]]:
         model = word2vec_class(hs=1, negative=0, min_count=1, vector_size=1, seed=seed)
         model.build_vocab_from_freq({f"w{i}": 3 for i in range(words)})

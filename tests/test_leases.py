@@ -1,4 +1,4 @@
-"""Names of runs on the servers: which process they belong to, and whether it is known to be gone."""
+"""Names of leases: which process each belongs to, and whether that process is known to have ended."""
 
 from __future__ import annotations
 
@@ -21,19 +21,17 @@ def output_of(script: str) -> list[str]:
     return done.stdout.split()
 
 
-def token_of(run: str) -> str:
-    return run.split("/")[-2]
+def token_of(lease: str) -> str:
+    return lease.split("/")[-2]
 
 
-def test_a_run_is_named_after_its_host_process_and_number() -> None:
+def test_a_lease_is_named_after_its_host_process_and_number() -> None:
     host, _, process, _, number = lease_name(3).split("/")
     assert (host, process, number) == (platform.node(), str(os.getpid()), "3")
     assert lease_name(3) == lease_name(3)
 
 
-def test_only_a_process_of_here_that_has_ended_is_known_to_be_gone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_a_process_of_this_machine_is_known_to_have_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (ended,) = output_of("from gensim_tfw2v.cluster.leases import lease_name; print(lease_name(0))")
     assert owner_has_died(ended)
     assert not owner_has_died(lease_name(0))
@@ -42,7 +40,7 @@ def test_only_a_process_of_here_that_has_ended_is_known_to_be_gone(
     assert not owner_has_died(ended)
 
 
-def test_where_the_system_tells_no_more_the_host_name_has_to_do(
+def test_on_a_system_without_other_names_the_host_name_is_enough(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("_BOOT_ID", "_PROCESS_NAMESPACE"):
@@ -64,4 +62,4 @@ os.wait()
 leases._token.cache_clear()  # which a process that has not been forked from this one begins without
 print(leases.lease_name(0))
 """
-    assert len({token_of(run) for run in output_of(script)}) == 3
+    assert len({token_of(lease) for lease in output_of(script)}) == 3

@@ -15,7 +15,7 @@ from contract import SMALL, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import datapath
 from interrupts import freeze
-from placements import server_runs
+from placements import leases_on
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
 from gensim_tfw2v.cluster.connection import connect
@@ -163,7 +163,7 @@ def test_what_a_lost_server_leaves_on_the_others_is_freed_by_the_next_training(m
     mortal_cluster.start("ps", 1)
     mortal_cluster.wait()
     model.train(**corpus, epochs=1)
-    assert not server_runs(mortal_cluster)
+    assert not leases_on(mortal_cluster)
 
 
 def _trains_on_worker(model: Any, corpus: Any, worker: int) -> bool:

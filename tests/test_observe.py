@@ -24,7 +24,7 @@ from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.tensorboard.training_board import Subject, TrainingBoard
+from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.vector_metrics import choose_probes
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
@@ -269,12 +269,12 @@ def test_a_disk_that_fills_up_midway_is_warned_of_once_and_training_goes_on(tmp_
     assert "training goes on" in done.stderr
 
 
-def board_for(folder: Path, tables: ModelTables) -> TrainingBoard:
-    """Return a board of a made-up training."""
+def writer_for(folder: Path, tables: ModelTables) -> LogWriter:
+    """Return a log writer of a made-up training."""
     model = TFWord2Vec(**SMALL)
     model.build_vocab(SENTENCES)
     options = TensorBoardLog(folder, every_seconds=0, pairs=[], probes=[], projector="none")
-    return TrainingBoard(options, Subject(model.wv, {"sg": 1}, bytes, lambda: tables))
+    return LogWriter(options, LoggedModel(model.wv, {"sg": 1}, bytes, lambda: tables))
 
 
 def progress_with_tasks(words: int) -> EpochProgress:
@@ -286,10 +286,10 @@ def progress_with_tasks(words: int) -> EpochProgress:
 
 def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:
     tables = ModelTables(np.ones((11, 8), np.float32), None, None, np.ones(1, np.float32))
-    with board_for(tmp_path, tables) as board:
+    with writer_for(tmp_path, tables) as writer:
         for words in (100, 200):
-            board.advance(progress_with_tasks(words))
-        board.end_epoch(progress_with_tasks(300))
+            writer.advance(progress_with_tasks(words))
+        writer.end_epoch(progress_with_tasks(300))
     assert values_of(tmp_path / "tasks" / "worker-0", "tasks/cpu_percent") == [150, 250, 350]
     assert values_of(tmp_path / "tasks" / "worker-0", "tasks/staleness") == [2, 2, 2]
     assert values_of(tmp_path / "tasks" / "ps-0", "tasks/cpu_percent") == [7, 7, 7]
@@ -297,8 +297,8 @@ def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:
 
 def test_vectors_that_have_become_nan_are_no_reason_to_stop(tmp_path: Path) -> None:
     tables = ModelTables(np.full((11, 8), np.nan, np.float32), None, None, np.ones(1, np.float32))
-    with board_for(tmp_path, tables) as board:
-        board.end_epoch(progress_with_tasks(100))
+    with writer_for(tmp_path, tables) as writer:
+        writer.end_epoch(progress_with_tasks(100))
     assert len(values_of(tmp_path, "learning_rate")) == 1
 
 

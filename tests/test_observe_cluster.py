@@ -37,7 +37,7 @@ def test_the_curves_of_every_task_end_where_the_report_does(clustered: Clustered
         assert logged == sorted(logged) or name in ("memory_bytes", "staleness"), name
 
 
-def test_workers_share_the_blocks_and_each_tells_its_staleness(clustered: Clustered) -> None:
+def test_workers_share_the_blocks_and_each_reports_its_staleness(clustered: Clustered) -> None:
     report = clustered.model.training_report
     assert report is not None
     workers = [report["tasks"][f"worker {worker}"] for worker in range(2)]
@@ -84,7 +84,7 @@ def test_the_graph_is_that_of_the_step(clustered: Clustered) -> None:
     assert {"Tfw2vGatherRows", "Tfw2vMoveRows", "Tfw2vMeetCandidates"} <= operations
 
 
-def test_hyperparameters_tell_how_large_the_cluster_is(clustered: Clustered) -> None:
+def test_hyperparameters_have_the_size_of_the_cluster(clustered: Clustered) -> None:
     content = events_of(clustered.folder).summary_metadata[metadata.SESSION_START_INFO_TAG].plugin_data.content
     hyperparameters = metadata.parse_session_start_info_plugin_data(content).hparams
     assert [hyperparameters[name].number_value for name in ("cluster_ps", "cluster_worker", "sg")] == [2, 2, 1]

@@ -47,12 +47,14 @@ def test_evaluating_vectors_does_not_import_tensorflow() -> None:
 
 def test_every_public_name_is_there_and_no_other() -> None:
     assert gensim_tfw2v.__all__ == [
+        "ClusterError",
         "TFWord2Vec",
         "TensorBoardLog",
         "__version__",
         "encode_corpus",
         "export_projector",
         "local_cluster",
+        "register_task_functions",
     ]
     for name in gensim_tfw2v.__all__:
         assert getattr(gensim_tfw2v, name)

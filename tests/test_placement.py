@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 from example_blocks import SETTINGS, WORDS, maker_from, random_tables, read, work_on
-from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, on_cluster, server_runs, shared_cluster
+from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, leases_on, on_cluster, shared_cluster
 
 from gensim_tfw2v.blocks.batches import Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
@@ -122,7 +122,7 @@ def test_a_rate_of_zero_measures_and_changes_nothing(make_placement: Callable[..
     placement = make_placement()
     placement.load(random_tables())
     first, second = (placement.train_chunk(work_on(0, rate=0.0)) for _ in range(2))
-    np.testing.assert_array_equal(first.losses, second.losses)
+    np.testing.assert_array_equal(first.batches.losses, second.batches.losses)
     np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 
@@ -144,13 +144,13 @@ def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -
     assert trained.seconds_stepping > 0
 
 
-@pytest.mark.parametrize(("bound", "share"), [(1e-9, 1), (1e9, 0)])
-def test_rows_whose_steps_are_shortened_are_counted_in_every_batch(bound: float, share: int) -> None:
+@pytest.mark.parametrize(("max_step", "share"), [(1e-9, 1), (1e9, 0)])
+def test_rows_whose_steps_are_clipped_are_counted_in_every_batch(max_step: float, share: int) -> None:
     """No row of random numbers is left without a gradient."""
     maker, work = maker_from(0), work_on(0, exact_loss=False)
     maker = replace(maker, windows=Windows.FIXED)
     work.content.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
-    with closing(LocalPlacement(replace(SETTINGS, max_step=bound), maker, 1)) as placement:
+    with closing(LocalPlacement(replace(SETTINGS, max_step=max_step), maker, 1)) as placement:
         placement.load(random_tables())
         trained = placement.train_chunk(work)
     assert not trained.measured.all()
@@ -246,14 +246,14 @@ def test_rows_that_travel_as_bfloat16_are_rounded_on_the_way_and_nowhere_else() 
 def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables())
-    before = placement.train_chunk(work_on(0, rate=0.0)).losses.sum()
+    before = placement.train_chunk(work_on(0, rate=0.0)).batches.losses.sum()
     for seed in range(20):
         placement.train_chunk(work_on(0, seed))
-    assert placement.train_chunk(work_on(0, rate=0.0)).losses.sum() < before
+    assert placement.train_chunk(work_on(0, rate=0.0)).batches.losses.sum() < before
 
 
 def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = server_runs(shared_cluster())
+    before = leases_on(shared_cluster())
     interrupted = on_cluster(SETTINGS, maker_from(0), workers=1)
     load = ServerTables.load
 
@@ -269,4 +269,4 @@ def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(mon
     another = on_cluster(SETTINGS, maker_from(0), workers=1)
     another.load(random_tables())
     another.close()
-    assert server_runs(shared_cluster()) == before
+    assert leases_on(shared_cluster()) == before

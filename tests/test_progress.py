@@ -1,4 +1,4 @@
-"""What a user sees while it works."""
+"""Progress as the user sees it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from gensim.test.utils import common_texts
@@ -16,7 +17,7 @@ from gensim_tfw2v.training.progress import EpochCounts, EpochProgress, TrainingL
 
 
 def progress(seconds: float, fraction: float = 0.5) -> EpochProgress:
-    """Return a picture of an epoch at this time."""
+    """Return the progress of an epoch at this time."""
     counts = EpochCounts(10, 1000, 700, loss=1.5, measured_pairs=1.0, seconds=seconds)
     return EpochProgress(0, 5, fraction, 0.02, counts)
 
@@ -33,7 +34,7 @@ def test_nothing_is_drawn_where_there_is_no_terminal(capfd: pytest.CaptureFixtur
     assert capfd.readouterr().err == ""
 
 
-def test_log_lines_tell_each_epoch_its_loss(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_the_loss_of_each_epoch(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         TFWord2Vec(common_texts, min_count=1, epochs=2)
     assert caplog.text.count("mean loss") == 2
@@ -47,35 +48,45 @@ def test_the_log_reports_no_more_often_than_asked(caplog: pytest.LogCaptureFixtu
     assert caplog.text.count("PROGRESS") == 3
 
 
-def test_progress_is_told_while_the_corpus_is_at_a_sentence(caplog: pytest.LogCaptureFixture) -> None:
-    told = threading.Event()
+def test_progress_is_reported_while_the_corpus_makes_its_next_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    reported = threading.Event()
 
-    class Told(logging.Handler):
+    class Reported(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if "PROGRESS: at" in record.getMessage():
-                told.set()
+                reported.set()
 
     class Slow:
-        was_told = False
+        was_reported = False
 
         def __iter__(self) -> Iterator[list[str]]:
             yield from common_texts
-            self.was_told = told.wait(20)
+            self.was_reported = reported.wait(20)
 
     model = TFWord2Vec(min_count=1, progress=False)
     model.build_vocab(common_texts)
-    corpus, handler, logger = Slow(), Told(), logging.getLogger("gensim_tfw2v.training.progress")
+    corpus, handler, logger = Slow(), Reported(), logging.getLogger("gensim_tfw2v.training.progress")
     logger.addHandler(handler)
     try:
         with caplog.at_level(logging.INFO):
             model.train(corpus, total_examples=9, epochs=1, report_delay=0.01)
     finally:
         logger.removeHandler(handler)
-    assert corpus.was_told
+    assert corpus.was_reported
 
 
 def test_words_per_second_are_raw_words_by_time() -> None:
-    assert progress(2.0).words_per_second == pytest.approx(500)
+    assert progress(2.0).counts.words_per_second == pytest.approx(500)
+
+
+def test_counts_add_up_and_give_back_what_came_after_earlier_ones() -> None:
+    before = EpochCounts(examples=2, raw_words=30, loss=1.5, measured_pairs=3.0, clipped_rows=1, seconds=0.5)
+    part = EpochCounts(examples=1, raw_words=10, loss=2.5, measured_pairs=5.0, touched_rows=7, seconds=0.25)
+    total = replace(before)
+    total += part
+    assert total == EpochCounts(3, 40, loss=4.0, measured_pairs=8.0, touched_rows=7, clipped_rows=1, seconds=0.75)
+    assert total.since(before) == part
+    assert total.mean_loss == 0.5
 
 
 def test_training_prints_nothing_of_tensorflows() -> None:

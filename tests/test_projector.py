@@ -80,7 +80,7 @@ def test_awkward_words_survive_the_round_trip(tmp_path: Path) -> None:
 @example("")
 @example("\\(empty)")
 @example("\u0085")
-def test_every_word_is_shown_on_one_line_and_can_be_told_from_others(word: str) -> None:
+def test_every_word_is_shown_on_one_line_and_differs_from_all_others(word: str) -> None:
     shown = visible(word)
     assert unescaped(shown) == word
     assert shown.strip() == shown != ""

@@ -10,9 +10,9 @@ import pytest
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 
 
-@pytest.mark.parametrize("blocks_in_all", [0, 100])
-def test_one_block_is_alone_at_first_and_more_join_as_blocks_are_done(blocks_in_all: int) -> None:
-    assert allowed_one_by_one(RampUp(3, blocks_in_all), 20) == [1] * 8 + [2] * 8 + [3] * 4
+@pytest.mark.parametrize("total_blocks", [0, 100])
+def test_one_block_is_alone_at_first_and_more_join_as_blocks_are_done(total_blocks: int) -> None:
+    assert allowed_one_by_one(RampUp(3, total_blocks), 20) == [1] * 8 + [2] * 8 + [3] * 4
 
 
 def test_the_longer_the_training_the_longer_the_start() -> None:

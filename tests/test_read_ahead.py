@@ -137,7 +137,7 @@ def test_a_stuck_corpus_is_left_to_its_thread_and_closed_there_at_its_next_sente
     reader.stop()
     with caplog.at_level(logging.WARNING):
         reader.join()
-    assert "the corpus is still at its next sentence" in caplog.text
+    assert "the corpus is still waiting for its next sentence" in caplog.text
     assert not corpus.closed.is_set()
     corpus.let_go.set()
     assert corpus.closed.wait(LONGEST_WAIT)

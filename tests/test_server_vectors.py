@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 from contract import SENTENCES, topic_gap, two_topics
 from gensim.models import KeyedVectors
-from placements import server_runs, shared_cluster
+from placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerStore
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_run
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_tables
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
 
@@ -143,7 +143,7 @@ def test_the_vocabulary_is_built_once(on_servers: Any) -> None:
         on_servers.build_vocab([["new", "words"]], update=True)
 
 
-def test_vectors_that_are_not_made_yet_or_are_gone_are_told_of() -> None:
+def test_vectors_that_are_not_made_yet_or_are_gone_raise_an_error() -> None:
     model = TFWord2Vec(**SMALL, cluster=shared_cluster(), vectors_on_servers=True)
     model.build_vocab(SENTENCES)
     with pytest.raises(ClusterError, match="when training begins"):
@@ -156,7 +156,7 @@ def test_vectors_that_are_not_made_yet_or_are_gone_are_told_of() -> None:
 
 def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     connection = connect(shared_cluster())
-    before = server_runs(shared_cluster())
+    before = leases_on(shared_cluster())
     begun, go_on = threading.Event(), threading.Event()
     store = ServerStore(20, 4, {"inputs": None})
     make = ServerTables.make
@@ -167,20 +167,20 @@ def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPat
         make(*arguments)
 
     monkeypatch.setattr(ServerTables, "make", make_slowly)
-    left_behind = threading.Thread(target=lambda: store.tables_on(connection))  # by a training that is interrupted
-    left_behind.start()
+    interrupted = threading.Thread(target=lambda: store.tables_on(connection))  # the training's, which goes on
+    interrupted.start()
     assert begun.wait(60)
     threading.Timer(0.2, go_on.set).start()
     tables = store.tables_on(connection)
-    left_behind.join()
-    assert server_runs(shared_cluster()) - before == {tables.name}
+    interrupted.join()
+    assert leases_on(shared_cluster()) - before == {tables.name}
     store.free()
-    assert server_runs(shared_cluster()) == before
+    assert leases_on(shared_cluster()) == before
 
 
-def _free_as_another_coordinator_would(run: str) -> None:
+def _free_as_another_coordinator_would(lease: str) -> None:
     connection = connect(shared_cluster())
-    free_run(connection, run, connection.describe("ps", 0)["runs"][run]["tables"])
+    free_tables(connection, lease, connection.describe("ps", 0)["runs"][lease]["tables"])
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".bin", ".kv"])

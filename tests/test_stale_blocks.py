@@ -63,14 +63,14 @@ def test_rows_that_one_block_shares_with_itself_leave_the_vectors_of_training_he
     assert_same_vectors(train(job, shared), trained_here(job))
 
 
-def test_blocks_in_flight_do_not_know_what_others_have_changed(job: Job) -> None:
+def test_blocks_in_flight_lack_each_others_changes(job: Job) -> None:
     unscaled = Pipeline(4, BLOCK_WORDS, slopes=[0.0] * 3)
     difference = train(job, unscaled).wv.vectors - trained_here(job).wv.vectors
     assert np.abs(difference).max() > 1e-2
 
 
 class OneOfMany(RampUp):
-    """Tells every block that it is one of four in flight, though it is alone."""
+    """Yields for every block that four are in flight, though it is alone."""
 
     @contextlib.contextmanager
     def block(self) -> Iterator[int]:
@@ -81,7 +81,7 @@ class OneOfMany(RampUp):
 @pytest.mark.parametrize("sharing", [NOT_SHARED, RowSharing(parts=3, rows=6)])
 def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: RowSharing) -> None:
     remote = on_cluster(SETTINGS, maker_from(0), 1, sharing=sharing)
-    remote._start = OneOfMany(1)
+    remote._ramp_up = OneOfMany(1)
     found = []
     for placement in (remote, StalePlacement(SETTINGS, maker_from(0), OneOfMany(1), SLOPES, sharing)):
         with contextlib.closing(placement):

@@ -15,7 +15,7 @@ from reference import ReferenceBatch, ReferenceModel, context_positions, context
 
 from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.interface import ModelTables
@@ -210,7 +210,7 @@ def assert_moves_rows_as_plain_loops_do(
         negative=negative,
         paths=gensim_paths(gensim_model) if tree else None,
         cbow_mean=mean,
-        bound=bound,
+        max_step=bound,
         locks=locks,
     )
     batches = as_reference_batches(prepared.block, sentences, maker, negative)

@@ -63,7 +63,7 @@ def _is_projector_active(address: str) -> bool:
 
 
 def find(page: browser.Page, word: str) -> str:
-    """Search the projector for a word as it is shown there, and return the card with its figures.
+    """Search the projector for a word as it is shown there, and return the card with its count and rank.
 
     A single match is selected by the projector itself; of several, the word is clicked.
     """
@@ -155,7 +155,7 @@ def test_every_task_of_a_cluster_has_its_curve_in_one_chart(
     page.until(lambda: coloured(page.colours(tmp_path / "tasks.png", chart)) > 100)
 
 
-def test_hyperparameters_tell_how_large_the_cluster_is(page: browser.Page, cluster_address: str) -> None:
+def test_hyperparameters_have_the_size_of_the_cluster(page: browser.Page, cluster_address: str) -> None:
     page.open(f"{cluster_address}#hparams")
     for column in ("cluster_ps", "cluster_worker"):
         page.until_text("tf-hparams-main", column)

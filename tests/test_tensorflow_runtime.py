@@ -1,4 +1,4 @@
-"""What TensorFlow is told before it is imported."""
+"""TensorFlow is set up before its import, the user's settings are respected, and forks are refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ print(json.dumps({{"collecting": gc.isenabled(), "allocator": os.environ["{ALLOC
 
 
 def printed_by(program: str, before: str = "", **environment: str) -> str:
-    """Return what a program prints in a process of its own, in whose environment nobody has chosen TensorFlow's ways.
+    """Return what a program prints in a separate process, whose environment has no settings of TensorFlow.
 
     `before` runs before TensorFlow is loaded, `program` after it.
     """

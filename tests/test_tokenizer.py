@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gensim_tfw2v.corpus import tokenizer
+from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.tokenizer import Part, Tokenizer
 
 
@@ -26,15 +26,15 @@ def words_of(parts: list[Part]) -> list[list[str]]:
 
 @given(
     texts=st.lists(st.text(st.sampled_from("ab\x00é中 \n\u3000\x85") | st.characters(codec="utf-8"))),
-    block_bytes=st.integers(1, 40),
+    piece_bytes=st.integers(1, 40),
     table_bits=st.integers(1, 6),
 )
 def test_any_text_gives_the_words_and_line_lengths_of_str_split(
-    texts: list[str], block_bytes: int, table_bits: int
+    texts: list[str], piece_bytes: int, table_bits: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer, "BLOCK_BYTES", block_bytes)
-        patch.setattr(tokenizer, "TABLE_BITS", table_bits)
+        patch.setattr(tuning, "TOKENIZER_PIECE_BYTES", piece_bytes)
+        patch.setattr(tuning, "TOKENIZER_TABLE_BITS", table_bits)
         reader = Tokenizer()
         parts = [reader.part(text.encode()) for text in texts]
     assert words_of(parts) == [text.split() for text in texts]
@@ -65,7 +65,7 @@ def test_known_words_are_not_reported_again() -> None:
 
 
 def test_a_full_dictionary_starts_a_new_numbering_with_the_next_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokenizer, "DICTIONARY_WORDS", 2)
+    monkeypatch.setattr(tuning, "TOKENIZER_WORDS", 2)
     reader = Tokenizer()
     reader.part(b"a b c")
     part = reader.part(b"c b c")
@@ -80,7 +80,7 @@ def test_an_empty_part_has_one_line_without_words() -> None:
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xe2\x80", b"\xed\xa0\x80", b"\xc0\x80"])
 def test_what_is_not_utf8_is_located(bad: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokenizer, "BLOCK_BYTES", 4)
+    monkeypatch.setattr(tuning, "TOKENIZER_PIECE_BYTES", 4)
     with pytest.raises(UnicodeDecodeError) as caught:
         Tokenizer().part("wörd and ".encode() + bad + b" word")
     assert caught.value.start == 10

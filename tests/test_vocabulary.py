@@ -251,7 +251,7 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 
 
 @pytest.mark.parametrize(("tree", "expected"), [(False, 65_536), (True, 32_768)])
-def test_blocks_of_one_process_are_smaller_and_those_with_ways_down_the_tree_more_so(tree: bool, expected: int) -> None:
+def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(tree: bool, expected: int) -> None:
     options = ClusterOptions(timeout=60.0, overlap=None, dtype=None)
 
     def block_words(words: int, chosen: int | None = None) -> int:
@@ -276,7 +276,7 @@ def test_blocks_of_one_process_are_smaller_and_those_with_ways_down_the_tree_mor
         (4_000_000, 16, 31_250, 4),
     ],
 )
-def test_blocks_that_share_common_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
+def test_blocks_that_share_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
     words: int, in_flight: int, block_words: int, parts: int
 ) -> None:
     assert choose_block_words(words, in_flight, None, in_flight, share_rows=True) == block_words
@@ -347,7 +347,7 @@ def test_small_blocks_have_few_parts() -> None:
         (64, 300, True, "float32"),
     ],
 )
-def test_products_are_of_half_the_numbers_where_that_is_faster(
+def test_products_are_in_bfloat16_if_that_is_faster(
     batch_tokens: int, vector_size: int, fast: bool, expected: str
 ) -> None:
     assert choose_compute_dtype(batch_tokens, vector_size, fast) == expected

@@ -1,4 +1,4 @@
-"""The time limit that another process keeps."""
+"""A time limit in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ids of a chunk → a block of batches."""
+"""Chunks of ids → blocks of batches."""

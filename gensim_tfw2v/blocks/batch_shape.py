@@ -1,4 +1,4 @@
-"""A vocabulary and a model → how tokens are cut into batches and runs, and which windows they have."""
+"""A vocabulary and a model → how tokens are cut into batches and runs, and which windows tokens have."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def choose_batch_shape(
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
-    A batch's gradients are all taken at the same version of the tables, so it must not hold the most frequent word
-    too many times, nor many times over the vocabulary of a small corpus; beyond that, larger is faster until its rows
-    leave the cache. A run is at least as long as the window is wide, so that widening it stays cheap, and what it is
-    compared with fills registers.
+    All gradients of a batch are computed from the same version of the vectors. So a batch must not hold the most
+    frequent word too often, or all words of a small corpus many times. Within these limits larger batches are faster
+    until their rows no longer fit the cache. A run is at least as long as the window is wide, so that widening it stays
+    cheap. The number of words that it is compared with fills registers.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def choose_batch_shape(
     skip_gram, tree : bool
         The model: skip-gram or CBOW, and whether hierarchical softmax is trained.
     batch_tokens, run_tokens, shared_negatives : int, optional
-        The user's own choice.
+        Chosen by the user.
     bfloat16_products : bool
-        Whether products are of bfloat16 if batches are large enough.
+        Whether products are in bfloat16 if batches are large enough.
     tiled : bool
-        Whether the processor multiplies those in tiles.
+        Whether the processor multiplies bfloat16 in tiles.
     """
-    # A user's own run has negatives in proportion to the usual one's, as has one that a user's own batch cuts short.
+    # A run that the user sets, or shortens by a small batch, has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
@@ -54,23 +54,19 @@ def choose_batch_shape(
         run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree)
-        least = tuning.LEAST_BATCH_TOKENS
-        if tree:
-            least = tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
-        if negative:
-            least = max(least, run_tokens)
+        least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
         targets = run_tokens + (2 * window if skip_gram else 0)
         wanted = run_tokens * usual_negatives * max(1.0, negative / tuning.USUAL_NEGATIVE)
-        # Filling up rounds to the nearest number of registers.
+        # Subtracting half a register makes this round to the nearest number of registers.
         shared_negatives = _fill_registers(targets + max(wanted - tuning.REGISTER_NUMBERS / 2, 1)) - targets
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
 def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> tuple[int, float]:
-    """Return the run for a model, a vocabulary, and whether its products are of long vectors and made in tiles."""
+    """Return the tokens of a run, and its negatives for each of them."""
     if small_vocabulary:
         return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else tuning.SMALL_CBOW_RUN
     if not skip_gram:
@@ -81,12 +77,18 @@ def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tile
 
 
 def _as_long_as_the_window(tokens: int, window: int) -> int:
-    """Return so many tokens, or more where the window is wider."""
+    """Return so many tokens, or more if the window is wider."""
     return tokens if 2 * window <= tokens else min(_fill_registers(2 * window - 1), tuning.MOST_RUN_TOKENS)
 
 
 def _fill_registers(columns: float) -> int:
     return tuning.REGISTER_NUMBERS * math.ceil(columns / tuning.REGISTER_NUMBERS)
+
+
+def _least_batch_tokens(skip_gram: bool, tree: bool) -> int:
+    if not tree:
+        return tuning.LEAST_BATCH_TOKENS
+    return tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
 
 
 def _batch_limits(
@@ -96,7 +98,7 @@ def _batch_limits(
     skip_gram: bool,
     tree: bool,
 ) -> list[float]:
-    """Return what limits a batch, each in tokens."""
+    """Return the limits of a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [
         tuning.MOST_BATCH_TOKENS,
@@ -115,7 +117,7 @@ def _batch_limits(
 
 
 def _share(size: float, parts: int, by_root: float) -> float:
-    """Return one of so many parts of `size`, or for small sizes so many times its cube root, which is larger there."""
+    """Return a part of `size`, one of `parts`, or `by_root` times its cube root, which is more for small sizes."""
     return max(size / parts, by_root * float(np.cbrt(size)))
 
 
@@ -124,15 +126,16 @@ def _power_of_two_below(value: float) -> int:
 
 
 def has_frequent_hits(kept_counts: Float64Array, drawn_shares: Float64Array) -> bool:
-    """Return whether negatives hit their own targets often enough, as in small vocabularies, to be worth masking."""
+    """Return whether accidental hits are frequent enough to be masked, as they are in small vocabularies."""
     return float(kept_counts @ drawn_shares) > tuning.RARE_HIT_SHARE * float(kept_counts.sum())
 
 
 def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
-    """Return which words are a token's contexts, in a vocabulary of so many, if `shrink` asks for windows as gensim's.
+    """Return which words are a token's contexts, in a vocabulary of so many words.
 
-    Runs multiply all words within the window anyway, so that the mean of all draws costs no more than one of them. The
-    tree's pairs are spelt out instead. On small corpora CBOW finds neighbours less well by means.
+    `shrink` asks for gensim's random windows. Runs multiply all words within the window anyway, so the mean over all
+    windows costs no more than a random one. This does not hold for hierarchical softmax, which trains pair by pair. On
+    small corpora CBOW finds neighbours less well with means.
     """
     if not shrink:
         return Windows.FIXED

@@ -1,8 +1,8 @@
-"""Ids of whole sentences → a block: batches of subsampled token runs with windows, negatives and tree nodes.
+"""Ids of whole sentences → a block: batches of subsampled token runs with windows, negatives and Huffman paths.
 
-A block is cut into S batches of R runs of B consecutive kept tokens. A run's contexts are the run itself widened by
-`window` tokens on both sides, so that a token's rows are gathered once for all the pairs it takes part in. Every
-array has a fixed number of axes and no fixed size: one graph serves all blocks.
+A block is cut into S batches of R runs of B consecutive tokens. The contexts of a run are in the widened run, which has
+`window` tokens more on both sides, so that a row is gathered once for all pairs of its token. Every array has a fixed
+number of axes but no fixed size, so that one graph trains all blocks.
 """
 
 from __future__ import annotations
@@ -15,53 +15,53 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
 
 class Windows(str, enum.Enum):
-    """Which of the places around a token are its contexts, so far as its sentence has them."""
+    """Which places around a token are its contexts, if its sentence has them."""
 
     FIXED = "fixed"  # all within the window
-    DRAWN = "drawn"  # those within a radius of 1 to the window, drawn for each token
-    MEAN = "mean"  # all within the window, each counting for the share of those radii that reach it
+    DRAWN = "drawn"  # all within a radius that is drawn for each token, from 1 to the window
+    MEAN = "mean"  # all within the window, weighted by the share of these radii that reach them
 
 
 @dataclass(frozen=True)
 class BatchShape:
-    """How kept tokens are cut into batches and runs."""
+    """How tokens are cut into batches and runs."""
 
-    batch_tokens: int  # tokens whose gradients are computed from the same version of the tables
+    batch_tokens: int  # tokens whose gradients are computed from the same version of the vectors
     run_tokens: int  # B, consecutive tokens that share contexts and negatives
-    shared_negatives: int  # K, negatives that a run is trained with
+    shared_negatives: int  # K, negatives of a run
 
     def cut(self, tokens: int) -> tuple[int, int]:
-        """Return the number of batches and of runs a batch that hold `tokens` with the least padding."""
+        """Return how many batches, and runs in each, hold `tokens` with the least padding."""
         batches = max(1, -(-tokens // self.batch_tokens))
         return batches, max(1, -(-tokens // (batches * self.run_tokens)))
 
 
 @dataclass(frozen=True)
 class Block:
-    """A chunk of corpus, ready for the graph. P = B + 2 * window."""
+    """The arrays made of a chunk, ready for the graph. P = B + 2 * window."""
 
-    left: Int32Array  # [S, R, B], contexts each token has before it
-    right: Int32Array  # [S, R, B], contexts each token has after it
+    left: Int32Array  # [S, R, B], contexts before each token
+    right: Int32Array  # [S, R, B], contexts after each token
     input_ids: Int32Array  # skip-gram [S, R, B], the run; CBOW [S, R, P], the widened run
-    candidate_ids: Int32Array | None  # output rows that a run shares: skip-gram [S, R, P + K], CBOW [S, R, K]
+    candidate_ids: Int32Array | None  # output rows shared by a run: skip-gram [S, R, P + K], CBOW [S, R, K]
     target_ids: Int32Array | None  # CBOW with negative sampling [S, R, B], output rows of the run's words
-    tree: HuffmanPaths | None  # hierarchical softmax: down the tree to the words [S, R, P] of the widened run
-    window: int  # widest reach in this block
-    tokens: int  # kept tokens
-    pairs: Float64Array  # [S], (centre, context) pairs for skip-gram, trained targets for CBOW
+    tree: HuffmanPaths | None  # hierarchical softmax: Huffman paths of the words [S, R, P] of the widened run
+    window: int  # tokens that a run is widened by on each side
+    tokens: int  # without padding
+    pairs: Float64Array  # [S], pairs of tokens and contexts for skip-gram, trained targets for CBOW
 
 
 @dataclass(frozen=True)
 class BlockMaker:
-    """Turns sentences of ids into blocks. Holds settings and tables only: the same arguments give the same block."""
+    """Makes blocks of sentences. It holds only settings and tables: the same arguments give the same block."""
 
     skip_gram: bool
     window: int
@@ -71,21 +71,22 @@ class BlockMaker:
     negatives: NegativeSampler | None
     tree: HuffmanTree | None
     negative_pool: int | None = None
-    """Draw a block's negatives out of so many draws, so that a block touches fewer rows of the output table."""
+    """If set, a block's negatives come from a pool of so many draws, so that it touches fewer output rows."""
     reader: ShardReader | None = None
-    """What reads the sentences of blocks that are spans of an encoded corpus."""
+    """Reads the sentences of chunks that are spans of an encoded corpus."""
 
     def make(self, sentences: Sentences, rng: np.random.Generator) -> Block | None:
-        """Return the block of these sentences, or None if subsampling leaves nothing."""
-        kept, lengths = subsample(sentences, self.keep, rng)
-        if not len(kept):
+        """Return the block of these sentences, or None if subsampling keeps no token."""
+        kept = subsample(sentences, self.keep, rng)
+        tokens = len(kept.ids)
+        if not tokens:
             return None
-        left, right = draw_windows(lengths, self.window, self.windows is Windows.DRAWN, rng)
+        left, right = draw_windows(kept.lengths, self.window, self.windows is Windows.DRAWN, rng)
         window = self._reach(left, right)
-        batches, runs = self.shape.cut(len(kept))
+        batches, runs = self.shape.cut(tokens)
         grid = (batches, runs, self.shape.run_tokens)
-        run_ids, left, right = (_pad_to(array, grid) for array in (kept, left, right))
-        wide_ids = _widen(kept, grid, window)
+        run_ids, left, right = (_pad_to(array, grid) for array in (kept.ids, left, right))
+        wide_ids = _widen(kept.ids, grid, window)
         candidates = None
         if self.negatives is not None:
             drawn = self._draw(self.negatives, rng, batches * runs * self.shape.shared_negatives)
@@ -100,7 +101,7 @@ class BlockMaker:
             target_ids=None if self.skip_gram or self.negatives is None else run_ids,
             tree=None if self.tree is None else huffman_paths(wide_ids, self.tree),
             window=window,
-            tokens=len(kept),
+            tokens=tokens,
             pairs=self._pairs(left, right, window).reshape(batches, -1).sum(axis=1, dtype=np.float64),
         )
 
@@ -111,40 +112,34 @@ class BlockMaker:
         return pool[rng.integers(0, len(pool), size, dtype=np.int32)]
 
     def _pairs(self, left: Int32Array, right: Int32Array, reach: int) -> Int32Array | Float32Array:
-        """Return how many pairs each token is trained with, none of them wider than `reach`."""
+        """Return the number of pairs of each token, whose contexts are at most `reach` away."""
         if not self.skip_gram:
             return (left + right > 0).astype(np.int32)
         if self.windows is not Windows.MEAN:
             return left + right
-        # Of the radii 1 to W, W + 1 - d reach the distance d.
+        # W + 1 - d of the radii 1 to W reach the distance d.
         shares = 1 - np.arange(reach) / self.window
         expected = np.pad(np.cumsum(shares), (1, 0)).astype(np.float32)
         return expected[left] + expected[right]
 
     def _reach(self, left: Int32Array, right: Int32Array) -> int:
-        """Return how far runs are widened: the window, or less where short sentences leave a wide one unused."""
+        """Return by how many tokens runs are widened: the window, or less if no context is that far away."""
         if self.window <= tuning.LOOKUP_WINDOW:
             return self.window
         return max(1, int(np.max(left)), int(np.max(right)))
 
 
-def subsample(
-    sentences: Sentences, keep: Float32Array | None, rng: np.random.Generator
-) -> tuple[Int32Array, Int32Array]:
-    """Return the ids that stay and the number that stays of each sentence."""
-    ids, lengths = sentences.ids, sentences.lengths
+def subsample(sentences: Sentences, keep: Float32Array | None, rng: np.random.Generator) -> Sentences:
+    """Return the sentences with each word kept at its probability, or whole if `keep` is None."""
     if keep is None:
-        return ids, lengths
-    stays = rng.random(len(ids), dtype=np.float32) < keep[ids]
-    kept_before = np.concatenate([np.zeros(1, np.int32), np.cumsum(stays, dtype=np.int32)])
-    ends = np.cumsum(lengths)
-    return np.compress(stays, ids), kept_before[ends] - kept_before[ends - lengths]
+        return sentences
+    return sentences.select(rng.random(len(sentences.ids), dtype=np.float32) < keep[sentences.ids])
 
 
 def draw_windows(
     sentence_lengths: Int32Array, window: int, shrink: bool, rng: np.random.Generator
 ) -> tuple[Int32Array, Int32Array]:
-    """Return how many contexts each token takes to its left and right, within its sentence."""
+    """Return the number of contexts to the left and right of each token, within its sentence."""
     lengths = sentence_lengths[sentence_lengths > 0]
     total = int(lengths.sum())
     starts = np.repeat((np.cumsum(lengths) - lengths).astype(np.int32), lengths)
@@ -155,15 +150,15 @@ def draw_windows(
 
 
 def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:
-    """Return `values` in the shape of `grid`, filled up with zeros: word 0 without contexts trains nothing."""
+    """Return `values` in the shape of `grid`, padded with zeros: word 0 without contexts trains nothing."""
     padded = np.zeros(grid, dtype=np.int32)
     padded.reshape(-1)[: len(values)] = values
     return padded
 
 
 def _widen(kept: Int32Array, grid: tuple[int, int, int], window: int) -> Int32Array:
-    """Return each run with `window` tokens more on both sides; no mask lets through what stands beyond the ends."""
+    """Return the widened runs. What stands beyond the ends of the block is no context of any token."""
     batches, runs, run_tokens = grid
-    # Overlapping slices of one line of words are copied many times faster than places are looked up one by one.
+    # Copying overlapping slices of one line of ids is many times faster than looking up every place.
     line = np.pad(kept, (window, batches * runs * run_tokens - len(kept) + window), mode="edge")
     return sliding_window_view(line, run_tokens + 2 * window)[::run_tokens].reshape(batches, runs, -1)

@@ -1,4 +1,4 @@
-"""A chunk of corpus with all that training it depends on → its block, the rate of each batch, what came of it."""
+"""A chunk with all that its training depends on → its block, the learning rate of each batch, and the results."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from gensim_tfw2v.corpus.shards import Span
 
 @dataclass(frozen=True)
 class ChunkTask:
-    """Whole sentences to train on. Whoever prepares the same task with the same maker gets the same block."""
+    """Whole sentences to train on. The same task and the same maker always give the same block."""
 
     content: Sentences | Span  # the sentences, or where they are in an encoded corpus
-    entropy: tuple[int, ...]  # of this chunk's random numbers
-    first_rate: float  # learning rates when the chunk begins and ends
-    last_rate: float
-    exact_loss: bool  # measure every batch
+    entropy: tuple[int, ...]  # seeds this chunk's random numbers
+    first_rate: float  # learning rate when the chunk begins
+    last_rate: float  # learning rate when it ends
+    exact_loss: bool  # whether every batch is measured
 
 
 @dataclass(frozen=True)
 class PreparedBlock:
-    """A block with what its S batches are trained by."""
+    """A block, and the settings of its S batches."""
 
     block: Block
     learning_rates: Float32Array  # [S]
-    measured: BoolArray  # [S]
+    measured: BoolArray  # [S], whether the loss is computed
 
 
 class BatchMetrics(NamedTuple):
-    """What was measured of each batch [S] of a block: arrays, or tensors in the graph that trains it."""
+    """Metrics of each batch [S] of a block: arrays, or tensors in the graph that trains it."""
 
     losses: Any  # summed over the pairs of measured batches; 0 for others
-    touched_rows: Any  # rows that took a step of limited length
-    clipped_rows: Any  # those whose step was clipped
+    touched_rows: Any  # rows that took a step whose length is limited
+    clipped_rows: Any  # touched rows whose step was clipped
 
 
 @dataclass(frozen=True)
 class TrainedChunk:
-    """What training a chunk has brought; without batches where subsampling left no word."""
+    """The results of training a chunk. There are no batches if subsampling kept no token."""
 
-    tokens: int  # kept tokens
+    tokens: int
     batches: BatchMetrics
     measured: BoolArray  # [S]
     pairs: Float64Array  # [S]
@@ -59,19 +59,19 @@ NOTHING_TRAINED = TrainedChunk(0, BatchMetrics(_NONE, _NONE, _NONE), np.zeros(0,
 
 
 def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
-    """Return the chunk's block, or None if subsampling leaves nothing of it."""
+    """Return the chunk's block, or None if subsampling keeps no token."""
     rng = np.random.Generator(np.random.SFC64(list(task.entropy)))
     block = maker.make(_sentences_of(maker, task), rng)
     if block is None:
         return None
     batches = len(block.pairs)
-    # As if each batch asked for its rate when it began.
+    # A batch has the learning rate of the moment when it begins.
     rates = np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)
     return PreparedBlock(block, rates, np.arange(batches) % _measured_every(maker, task) == 0)
 
 
 def _measured_every(maker: BlockMaker, task: ChunkTask) -> int:
-    """Return 1 if every batch is to be measured, n if every nth."""
+    """Return n if every nth batch is measured."""
     if task.exact_loss:
         return 1
     is_large = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_RARE_LOSS

@@ -1,43 +1,65 @@
-"""Word counts → the Huffman code of each word: a tree that gensim might have made, in a fraction of the time.
+"""Word counts, or what gensim keeps for each word → the Huffman tree as arrays.
 
-Words of equal counts become neighbours in gensim's tree as they are in the vocabulary, and there in the order of the
-corpus, so that rare words of one passage share nearly all of their nodes. In an order that is drawn they share them
-with words of anywhere, by which vectors of a large vocabulary score higher (`docs/decisions.md`).
+gensim gives words with equal counts neighbouring places in the tree, in the order of the vocabulary, which is that of
+the corpus. Rare words of one passage then share nearly all of their nodes. In a random order they share them with words
+from anywhere, and the vectors of a large vocabulary score higher (`docs/decisions.md`, "Maths of a batch").
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Counts, Int64Array
+from gensim_tfw2v.arrays import Counts, Int32Array, Int64Array, UInt8Array
 
 
 @dataclass(frozen=True)
-class HuffmanCodes:
-    """The way from the root to each word: word `w` has what is between ``offsets[w]`` and ``offsets[w + 1]``."""
+class HuffmanTree:
+    """The Huffman path of each word.
 
-    codes: npt.NDArray[np.uint8]  # branches taken, 0 or 1
-    points: npt.NDArray[np.uint32]  # inner nodes passed, the first of which is the root
-    offsets: Int64Array  # [V + 1]
+    The path of word `w` has the nodes ``nodes[offsets[w]:offsets[w + 1]]``, the root first, and takes the branches
+    `codes` there.
+    """
+
+    nodes: Int32Array  # [sum of path lengths]
+    codes: UInt8Array  # [sum of path lengths], 0 (gensim's label 1) to the left, 1 to the right
+    offsets: Int32Array  # [V + 1]
+
+    @classmethod
+    def of(cls, keyed_vectors: Any) -> HuffmanTree:
+        """Return the tree that is stored as ``point`` and ``code`` of each word."""
+        # A vocabulary of one word, and words added without rebuilding the tree, have no path.
+        points, codes = (_stored_arrays(keyed_vectors, name) for name in ("point", "code"))
+        none = np.zeros(0, np.int64)
+        return cls(
+            nodes=np.concatenate([none, *points]).astype(np.int32),
+            codes=np.concatenate([none, *codes]).astype(np.uint8),
+            offsets=np.cumsum([0, *map(len, points)], dtype=np.int32),
+        )
+
+    def store(self, keyed_vectors: Any) -> None:
+        """Set ``point`` and ``code`` of each word, in the types that gensim's ``create_binary_tree`` gives them."""
+        for name, values in (("code", self.codes), ("point", self.nodes.astype(np.uint32))):
+            keyed_vectors.allocate_vecattrs(attrs=[name], types=[object])
+            for word, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
+                keyed_vectors.expandos[name][word] = values[start:stop]
+
+    def path_lengths(self) -> Int32Array:
+        """Return the number of nodes on the path of every word."""
+        return np.diff(self.offsets)
 
 
-class _Node(float):
-    """A count that knows whose it is, so that heapq compares counts alone, as gensim does, and in C."""
-
-    index: int
-
-
-def huffman_codes(counts: Counts, order: Int64Array) -> HuffmanCodes:
-    """Return the codes that gensim's ``create_binary_tree`` gives to words with these counts in this order."""
+def build_huffman_tree(counts: Counts, order: Int64Array) -> HuffmanTree:
+    """Return the tree that gensim builds of words with these counts when they come in this order."""
     parent, branch = _join_rarest(counts.tolist(), order.tolist())
     root = len(parent) - 1
     node = words = np.arange(len(counts) if root > 0 else 0)
-    levels = []  # from the leaves upwards: the words whose way is so long, the node above, the branch taken there
+    levels = []  # from the leaves upwards: the words whose paths are that long, the node above, the branch taken there
     while words.size:
         levels.append((words, parent[node], branch[node]))
         below_root = parent[node] < root
@@ -47,14 +69,20 @@ def huffman_codes(counts: Counts, order: Int64Array) -> HuffmanCodes:
     for words, _, _ in levels:
         lengths[words] += 1
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    codes, points = np.empty(offsets[-1], np.uint8), np.empty(offsets[-1], np.uint32)
+    nodes, codes = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.uint8)
     for level, (words, above, taken) in enumerate(levels):
         places = offsets[words + 1] - 1 - level
-        codes[places], points[places] = taken, above - len(counts)
-    return HuffmanCodes(codes, points, offsets)
+        nodes[places], codes[places] = above - len(counts), taken
+    return HuffmanTree(nodes, codes, offsets.astype(np.int32))
 
 
-def _join_rarest(counts: list[float], order: list[int]) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
+class _Node(float):
+    """A count with the number of its node. heapq compares the counts alone, as gensim does, and in C."""
+
+    index: int
+
+
+def _join_rarest(counts: list[float], order: list[int]) -> tuple[Int64Array, UInt8Array]:
     """Return the parent and the branch of each node: first the words, then inner nodes as they are made."""
     heap = [_node(counts[word], word) for word in order]
     heapq.heapify(heap)
@@ -74,6 +102,19 @@ def _node(count: float, index: int) -> _Node:
     return node
 
 
-def draws_ties(words: int) -> bool:
-    """Return whether words of equal counts are joined in the Huffman tree in a drawn order, in so many words."""
+def has_random_ties(words: int) -> bool:
+    """Return whether words with equal counts enter the tree of so many words in random order."""
     return words >= tuning.LEAST_WORDS_FOR_RANDOM_TIES
+
+
+def _stored_arrays(keyed_vectors: Any, attribute: str) -> list[Int64Array]:
+    """Return what each word has of this attribute."""
+    stored = list(keyed_vectors.expandos.get(attribute, ()))[: len(keyed_vectors)]
+    return [_as_array(values) for values in stored + [None] * (len(keyed_vectors) - len(stored))]
+
+
+def _as_array(values: Any) -> Int64Array:
+    """Return the nodes or codes stored for a word; None, and gensim's 0 for new words, become an empty array."""
+    if values is None or np.isscalar(values):
+        return np.zeros(0, dtype=np.int64)
+    return np.asarray(values, dtype=np.int64)

@@ -1,10 +1,12 @@
-"""What may stand behind a command-line flag: numbers within bounds, and sizes in bytes."""
+"""Texts on a command line → numbers within bounds, and sizes in bytes."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections.abc import Callable
+
+from gensim_tfw2v.model.rules import Bytes, Number, PositiveNumber, WholeNumber
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -61,3 +63,12 @@ def byte_size(text: str) -> int:
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size in bytes, such as 500000, 512M or 2G")
     return int(value)
+
+
+def reader_of(rule: Number) -> Callable[[str], float]:
+    """Return what reads the text of an argument with this rule."""
+    if isinstance(rule, Bytes):
+        return byte_size
+    if isinstance(rule, WholeNumber):
+        return whole_number(int(rule.least), rule.most)
+    return positive_number if isinstance(rule, PositiveNumber) else real_number(rule.least)

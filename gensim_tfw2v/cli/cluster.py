@@ -1,4 +1,4 @@
-"""`tfw2v cluster status`: which tasks of a cluster answer, and what they say of themselves."""
+"""`tfw2v cluster status`: which tasks of a cluster answer, and their state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.cli.errors import CommandError
 
-DESCRIPTION = "Ask the tasks of a cluster how they are. The exit code is 0 if all of them answer, else 1."
+DESCRIPTION = "Show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1."
 _COLUMNS = ("task", "address", "state", "process", "tensorflow", "package", "memory MB", "cpu s", "blocks", "runs")
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     silent = {name for name, address in tasks.items() if not answers(address)}
     described: dict[str, Any] = {}
     failure = None
-    if not silent:  # TensorFlow connects to a whole cluster or to none of it
+    if not silent:  # TensorFlow connects to all tasks of a cluster or to none
         from gensim_tfw2v.cluster.connection import check_versions, connect
 
         try:

@@ -1,4 +1,4 @@
-"""A corpus named on the command line: whether it can be read, and as what."""
+"""Checks a corpus that is named on the command line, and opens it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gensim_tfw2v.cli.errors import CommandError
 
 
 def check_corpus(corpus: Path) -> None:
-    """Raise an error unless `corpus` is a readable file with something in it, a folder of such files, or encoded."""
+    """Raise an error unless `corpus` is a readable, non-empty file, a folder of such files, or an encoded corpus."""
     from gensim_tfw2v.corpus.shards import is_encoded
 
     if is_encoded(corpus):
@@ -41,7 +41,7 @@ def check_corpus(corpus: Path) -> None:
 
 
 def check_apart(corpus: Path, output: Path) -> None:
-    """Raise an error if the model would overwrite the corpus, or become part of it."""
+    """Raise an error if the model would overwrite the corpus or become part of it."""
     if output.resolve() == corpus.resolve():
         raise CommandError(f"output {str(output)!r} is the corpus itself")
     if corpus.is_dir() and output.parent.resolve() == corpus.resolve():
@@ -49,7 +49,10 @@ def check_apart(corpus: Path, output: Path) -> None:
 
 
 def open_corpus(corpus: Path) -> dict[str, Any]:
-    """The corpus as an argument of build_vocab and train: one in a file or encoded as a path, others as sentences."""
+    """Return the corpus as an argument of build_vocab and train.
+
+    That is a path for a plain file or an encoded corpus, and an iterable of sentences otherwise.
+    """
     from gensim.models.word2vec import LineSentence
     from smart_open.compression import get_supported_extensions
 
@@ -66,7 +69,7 @@ def open_corpus(corpus: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def text_errors_named(corpus: Path) -> Iterator[None]:
-    """Have an error of text that cannot be decoded or decompressed name `corpus`."""
+    """Raise errors in decoding or decompressing text as errors that name `corpus`."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -77,7 +80,7 @@ def text_errors_named(corpus: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _SentencesOfFiles:
-    """The sentences of several files, one file after the other, as gensim's `PathLineSentences` has them."""
+    """Iterates over the sentences of several files in order, as gensim's `PathLineSentences` does."""
 
     files: list[Path]
 

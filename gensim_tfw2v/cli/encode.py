@@ -1,15 +1,16 @@
-"""`tfw2v encode`: a corpus of text becomes a folder of ids that workers read by themselves."""
+"""`tfw2v encode`: writes a corpus of text as a folder of ids, which workers can read themselves."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
-DESCRIPTION = """Write a corpus of text as ids to a new folder, which takes the place of the corpus in `tfw2v train` and
-corpus_file=. On storage that all workers of a cluster see, they read it by themselves."""
+DESCRIPTION = """Write a corpus of text as ids to a new folder. `tfw2v train` and corpus_file= take the folder in place
+of the text. If all workers of a cluster see the folder, they read it themselves."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,28 +18,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "corpus", metavar="CORPUS", type=Path, help="text file, .gz or .bz2 file, or folder of such files"
     )
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where to write; nothing may be there yet")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="folder to write, which must not exist yet")
     parser.add_argument(
         "--workers",
         metavar="N",
         type=whole_number(1),
         default=None,
-        help="processes that read the text (default: as many as there are cores)",
+        help="processes that read the text (default: one for each core)",
     )
     parser.add_argument(
         "--shard-words",
         metavar="N",
         type=whole_number(1),
         default=None,
-        help="words after which a file of ids ends (default: 67108864, which take a quarter of a gigabyte)",
+        help="words after which a file of ids ends (default: 67108864, a quarter of a gigabyte)",
     )
     parser.add_argument("--quiet", action="store_true", help="print no progress and no summary (default: no)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Encode, and print a summary."""
+    """Encode the corpus and print a summary."""
     from gensim_tfw2v.cli.corpora import check_corpus
-    from gensim_tfw2v.corpus.encode import SHARD_WORDS, encode_corpus
+    from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.corpus.shards import is_encoded
     from gensim_tfw2v.training.progress import ScanBar, wants_bar
 
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.corpus,
             arguments.folder,
             workers=arguments.workers,
-            shard_words=arguments.shard_words or SHARD_WORDS,
+            shard_words=arguments.shard_words or tuning.SHARD_WORDS,
             progress=bar,
         )
     except (FileExistsError, FileNotFoundError) as error:

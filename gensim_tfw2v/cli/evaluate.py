@@ -1,20 +1,22 @@
-"""`tfw2v evaluate`: scores of a model's vectors on word similarities and analogies."""
+"""`tfw2v evaluate`: scores a model's vectors on word similarities and analogies."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.score_files import check_score_files
-from gensim_tfw2v.evaluation.scores import Scores
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.files.models import read_vectors
 
+if TYPE_CHECKING:  # help needs no NumPy, which this package imports
+    from gensim_tfw2v.evaluation.scores import Scores
+
 DESCRIPTION = """Score a model's vectors on human judgements of word similarity and on analogies (a is to b as
-c is to d). Without --pairs and --analogies: on the sets that gensim brings, wordsim353, simlex999 and
+c is to d). Without --pairs and --analogies, the sets that come with gensim are used: wordsim353, simlex999 and
 questions-words."""
 
 
@@ -41,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=300_000,
         help="only the first N words are known (default: %(default)s)",
     )
-    parser.add_argument("--case-sensitive", action="store_true", help="tell upper from lower case (default: no)")
+    parser.add_argument("--case-sensitive", action="store_true", help="distinguish upper from lower case (default: no)")
     parser.add_argument("--sections", action="store_true", help="show every section of the analogies (default: no)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the model and print what was found."""
+    """Score the model and print the scores."""
     from gensim_tfw2v.evaluation import score_vectors
 
     own_files = arguments.pairs is not None or arguments.analogies is not None
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def as_table(scores: Scores, sections: bool = False) -> str:
-    """The scores as lines of text, all but the number of questions in percent."""
+    """Return the scores as a table of text, in percent except for the numbers of questions."""
     rows: list[tuple[str, ...]] = [("set", "Spearman", "Pearson", "accuracy", "unknown", "asked")]
     for pair in scores.pairs:
         rows.append(
@@ -98,7 +100,7 @@ def as_table(scores: Scores, sections: bool = False) -> str:
 
 
 def _analogy_cells(score: Any) -> tuple[str, ...]:
-    """The cells after the name, of a set of analogies or of one section of it."""
+    """Return the cells after the name, for a set of analogies or one section of a set."""
     share = 1 - score.known / score.total if score.total else None
     return "", "", _percent(score.accuracy), _percent(share), f"{score.known:,} of {score.total:,}"
 

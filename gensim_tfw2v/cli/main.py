@@ -1,4 +1,4 @@
-"""The command line `tfw2v`: its commands, and one line on stderr for whatever goes wrong."""
+"""The command line `tfw2v`: runs its commands and reports every error in one line on stderr."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ RUN = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, as all errors here."""
+    """A parser whose errors are one line, like all errors of `tfw2v`."""
 
     def error(self, message: str) -> NoReturn:
-        """Report wrong arguments."""
+        """Raise an error that says what is wrong with the arguments."""
         raise CommandError(f"{message} (see {self.prog} --help)", USAGE)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands; it imports neither gensim nor TensorFlow, so that help is quick."""
+    """Return the parser of all commands. It imports neither gensim nor TensorFlow, so that help is fast."""
     parser = Parser(prog="tfw2v", description="gensim's Word2Vec, trained by TensorFlow.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"tfw2v {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, help_text, module in (
         ("train", "train word vectors on a corpus", train_arguments),
-        ("encode", "write a corpus as ids, for workers to read by themselves", encode),
+        ("encode", "write a corpus as ids, which workers can read themselves", encode),
         ("evaluate", "score a model on word similarities and analogies", evaluate),
         ("neighbours", "print the words nearest to a word", neighbours),
         ("projector", "write a model's vectors for TensorBoard's projector", projector),
         ("tensorboard", "start TensorBoard for this machine only", tensorboard),
-        ("server", "be a parameter server or a worker of a cluster", server),
-        ("cluster", "show how the tasks of a cluster are", cluster),
+        ("server", "run a parameter server or a worker of a cluster", server),
+        ("cluster", "show the state of a cluster's tasks", cluster),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)
@@ -66,10 +66,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The parsed command line."""
+    """Return the parsed command line."""
     parser = build_parser()
     arguments, rest = parser.parse_known_args(argv)
-    # argparse takes all words of `neighbours` from one place; words behind a flag come back as unknown.
+    # argparse takes the words of `neighbours` from one place only, and returns those after a flag as unknown.
     if rest and arguments.command == "neighbours" and not any(word.startswith("-") for word in rest):
         arguments.words += rest
     elif rest:
@@ -78,7 +78,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line (by default the process's own) and return its exit code."""
+    """Run a command line, by default that of this process, and return its exit code."""
     debug = "--debug" in (sys.argv[1:] if argv is None else argv)
     try:
         arguments = parse_arguments(argv)
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("tfw2v: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone (as `head` does); nothing more may be written, not even at exit.
+        # The reader of the output has ended, as `head` does. Nothing more may be written, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except Exception as error:
@@ -105,7 +105,7 @@ def _exit_code(error: Exception) -> int:
 
 
 def _one_line(error: Exception) -> str:
-    """What an error says; those that were not foreseen also name their type."""
+    """Return the message of an error in one line, with the type of an unexpected error."""
     message = " ".join(str(error).split())
     if isinstance(error, CommandError | ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
         return message

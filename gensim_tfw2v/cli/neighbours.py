@@ -1,4 +1,4 @@
-"""`tfw2v neighbours`: the words nearest to a word, or to sums and differences of words."""
+"""`tfw2v neighbours`: prints the words nearest to a word, or to a sum of words minus others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.files.models import read_vectors
 
-DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity; or, with --positive and
---negative, the words nearest to a sum of words minus others, as in: --positive king woman --negative man."""
+DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
+print the words nearest to a sum of words minus others, as in: --positive king woman --negative man."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v neighbours`."""
     parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
-    parser.add_argument("words", metavar="WORD", nargs="*", help="words whose neighbours are wanted")
+    parser.add_argument("words", metavar="WORD", nargs="*", help="words whose neighbours to print")
     parser.add_argument("--positive", metavar="WORD", nargs="+", default=[], help="words to add up")
     parser.add_argument("--negative", metavar="WORD", nargs="+", default=[], help="words to subtract")
     parser.add_argument(
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the neighbours of every word asked for."""
+    """Print the neighbours of every word, and of the sum if there is one."""
     queries: list[tuple[list[str], list[str]]] = [([word], []) for word in arguments.words]
     if arguments.positive or arguments.negative:
         queries.append((arguments.positive, arguments.negative))
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _hint(vectors: Any, word: str) -> str:
-    """Another spelling of the word that the model does know, or nothing."""
+    """Return a hint at another spelling of the word that the model has, or nothing."""
     known = next((form for form in (word.lower(), word.title(), word.upper()) if form in vectors.key_to_index), None)
     return f"; it has {known!r}" if known else ""
 

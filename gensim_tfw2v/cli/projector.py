@@ -1,4 +1,4 @@
-"""`tfw2v projector`: a model's vectors, to be explored in TensorBoard's projector."""
+"""`tfw2v projector`: writes a model's vectors for TensorBoard's projector."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.files.models import read_model, read_vectors, recognise_format
 from gensim_tfw2v.tensorboard.options import PROJECTOR_WORDS
 
-DESCRIPTION = """Write the vectors of MODEL to a folder in which TensorBoard's projector shows them: the most
-frequent words, or those of a list."""
+DESCRIPTION = """Write vectors of MODEL to a folder where TensorBoard's projector finds them: those of the most frequent
+words, or of the words in a list."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v projector`."""
     add = parser.add_argument
     add("model", metavar="MODEL", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
-    add("--logdir", metavar="FOLDER", type=Path, required=True, help="folder to write to, made if need be")
+    add("--logdir", metavar="FOLDER", type=Path, required=True, help="folder to write to, made if it is missing")
     add(
         "--top",
         metavar="N",
@@ -28,14 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=PROJECTOR_WORDS,
         help="write the N most frequent words (default: %(default)s)",
     )
-    add("--words", metavar="FILE", type=Path, help="write the words of this file instead, one a line")
-    add("--name", default="vectors", help="what the projector calls them (default: %(default)s)")
+    add("--words", metavar="FILE", type=Path, help="write the words of this file instead, one word a line")
+    add("--name", default="vectors", help="name of the vectors in the projector (default: %(default)s)")
     add("--output-vectors", action="store_true", help="write a gensim model's output vectors as well (default: no)")
     add("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the vectors and say how to look at them."""
+    """Write the vectors and print the command that shows them."""
     from gensim_tfw2v.tensorboard.projector import export_projector
 
     words = None if arguments.words is None else _read_words(arguments.words)
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     except (KeyError, ValueError) as error:
         raise CommandError(str(error.args[0])) from error
     count = min(arguments.top, len(vectors)) if words is None else len(words)
-    print(f"{count:,} words written; look at them with: tfw2v tensorboard {arguments.logdir}")
+    print(f"{count:,} words written; show them with: tfw2v tensorboard {arguments.logdir}")
 
 
 def _read_words(path: Path) -> list[str]:
@@ -63,7 +63,7 @@ def _output_vectors(path: Path, file_format: str | None) -> Any:
     if found not in ("gensim", "keyed-vectors"):
         raise CommandError(
             f"model {str(path)!r} is word2vec {found}, which has no output vectors; "
-            "name the gensim model that it comes from, or leave out --output-vectors"
+            "name the gensim model that it was made from, or leave out --output-vectors"
         )
     outputs = getattr(read_model(path), "syn1neg", None)
     if outputs is None:

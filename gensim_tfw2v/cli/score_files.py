@@ -1,4 +1,4 @@
-"""Files named on the command line to score vectors on: whether they can be read, and hold what they should."""
+"""Checks the files for scoring vectors that are named on the command line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _FilesOfFlags = Mapping[str, Sequence[str] | None]
 
 
 def check_score_files(pairs: _FilesOfFlags, analogies: _FilesOfFlags) -> None:
-    """Raise an error that names the flag and its first file that vectors cannot be scored on.
+    """Raise an error that names a flag and its file, if vectors cannot be scored on one of these files.
 
     Parameters
     ----------
     pairs, analogies
-        Files of word pairs and of analogies by the flag that named them.
+        Files of word pairs and of analogies, by the flag that names them.
     """
     from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
 

@@ -1,4 +1,4 @@
-"""`tfw2v server`: be one task of a cluster."""
+"""`tfw2v server`: runs one task of a cluster."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
-DESCRIPTION = """Be one task of a cluster until told to stop: a parameter server, which holds a part of the vectors,
-or a worker, which trains blocks of the corpus. The port is open on every network interface and whoever
+DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
+or a worker, which trains blocks of the corpus. The port is open on every network interface, and whoever
 reaches it can run code as this user: keep it closed to others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v server`."""
-    parser.add_argument("--job", choices=("ps", "worker"), help="what to be (default: as TF_CONFIG says)")
+    parser.add_argument("--job", choices=("ps", "worker"), help="kind of task (default: as TF_CONFIG says)")
     parser.add_argument(
-        "--task", metavar="I", type=whole_number(0), help="which one, counted from 0 (default: as TF_CONFIG says)"
+        "--task", metavar="I", type=whole_number(0), help="number of the task, from 0 (default: as TF_CONFIG says)"
     )
     parser.add_argument(
         "--cluster",
@@ -29,12 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with-parent",
         metavar="PID",
         type=whole_number(1),
-        help="end when the process of this number, which started this one, ends (default: do not)",
+        help="end when the process PID, which started this one, ends (default: do not)",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Serve."""
+    """Run the task."""
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.specification import own_task, read_environment, read_file
     from gensim_tfw2v.placement.parameter_servers.server import serve

@@ -1,4 +1,4 @@
-"""`tfw2v train`: a corpus on disk becomes a model on disk."""
+"""`tfw2v train`: trains a model on a corpus and writes it to disk."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model and what its training took."""
+    """A trained model, with the time and the words that its training took."""
 
     model: Any
     vocabulary_seconds: float
     training_seconds: float
     raw_words: int
-    effective_words: int
+    trained_words: int
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train, write the model and print a summary; whatever can be refused is refused before training."""
+    """Train, write the model and print a summary. Wrong arguments raise an error before training."""
     if not arguments.negative and not arguments.hs:
         raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
     if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> None:
-    """Raise an error if the vectors cannot stay on servers and be written from there."""
+    """Raise an error if the other arguments do not allow the vectors to stay on the servers."""
     if arguments.cluster is None:
         raise CommandError("--vectors-on-servers needs a --cluster")
     if arguments.logdir is not None:
@@ -76,7 +76,7 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
 
 
 def _check_probes(words: list[str] | None, vectors: Any) -> None:
-    """Raise an error that names the first word to be probed that has no vector."""
+    """Raise an error that names the first probe word without a vector."""
     unknown = next((word for word in words or () if word not in vectors), None)
     if unknown is not None:
         raise CommandError(f"--log-probe {unknown!r} is not a word of the vocabulary")
@@ -94,7 +94,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
             raise CommandError(_no_words(arguments, model.corpus_total_words))
         _check_probes(arguments.log_probe, model.wv)
         counted = time.perf_counter()
-        effective_words, raw_words = model.train(
+        trained_words, raw_words = model.train(
             **corpus,
             total_examples=model.corpus_count,
             total_words=model.corpus_total_words,
@@ -104,7 +104,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
             compute_loss=model.compute_loss,
         )
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
-    return Trained(model, vocabulary_seconds, training_seconds, raw_words, effective_words)
+    return Trained(model, vocabulary_seconds, training_seconds, raw_words, trained_words)
 
 
 def _no_words(arguments: argparse.Namespace, words: int) -> str:
@@ -116,7 +116,7 @@ def _no_words(arguments: argparse.Namespace, words: int) -> str:
 
 @contextlib.contextmanager
 def _log_lines(wanted: bool) -> Iterator[None]:
-    """Show gensim's and this package's log on stderr meanwhile, if wanted."""
+    """Show the log of gensim and of this package on stderr meanwhile, if wanted."""
     if not wanted:
         yield
         return
@@ -140,7 +140,7 @@ def _summary(trained: Trained, output: Path, file_format: str) -> str:
     speed = trained.raw_words / max(trained.training_seconds, 1e-9)
     lines = [
         f"vocabulary  {len(model.wv):,} words, found in {trained.vocabulary_seconds:.1f} s",
-        f"trained on  {trained.raw_words:,} words ({trained.effective_words:,} after thinning), "
+        f"trained on  {trained.raw_words:,} words ({trained.trained_words:,} after subsampling), "
         f"{model.epochs} epochs, in {trained.training_seconds:.1f} s ({speed:,.0f} words/s)",
     ]
     if losses:

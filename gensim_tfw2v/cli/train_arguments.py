@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.arguments import byte_size, positive_number, real_number, whole_number
+from gensim_tfw2v.cli.arguments import reader_of, real_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.model.arguments import DTYPES, MOST_SEED, MOST_WINDOW
+from gensim_tfw2v.model.arguments import FLAG_GROUPS, OWN_ARGUMENTS, Argument, Flag, rule_of
+from gensim_tfw2v.model.rules import Choice, Number
 from gensim_tfw2v.tensorboard.options import PROJECTOR_CHOICES, TensorBoardLog
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
@@ -39,10 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_vocabulary,
         _add_learning,
         _add_run,
+        _add_progress,
         _add_own,
-        _add_cluster,
-        _add_log,
-        _add_tuning,
     ):
         add_group(parser)
 
@@ -93,7 +92,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add(
         "--vector-size",
         metavar="N",
-        type=whole_number(1),
+        type=reader_of(rule_of("vector_size")),
         default=100,
         help="dimensions (default: %(default)s)",
     )
@@ -103,7 +102,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add(
         "--window",
         metavar="N",
-        type=whole_number(1, MOST_WINDOW),
+        type=reader_of(rule_of("window")),
         default=5,
         help="largest distance between a word and its context (default: %(default)s)",
     )
@@ -120,14 +119,14 @@ def _add_objective(parser: argparse.ArgumentParser) -> None:
     add(
         "--negative",
         metavar="N",
-        type=whole_number(0),
+        type=reader_of(rule_of("negative")),
         default=5,
         help="negative samples, 0 for none (default: %(default)s)",
     )
     add(
         "--ns-exponent",
         metavar="X",
-        type=real_number(),
+        type=reader_of(rule_of("ns_exponent")),
         default=0.75,
         help="exponent of word counts in negative sampling, may be negative (default: %(default)s)",
     )
@@ -153,21 +152,21 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-vocab-size",
         metavar="N",
-        type=whole_number(0),
+        type=reader_of(rule_of("max_vocab_size")),
         default=None,
         help="while counting, prune rare words above this many, 0 for no limit (default: no limit)",
     )
     add(
         "--max-final-vocab",
         metavar="N",
-        type=whole_number(1),
+        type=reader_of(rule_of("max_final_vocab")),
         default=None,
         help="raise --min-count until at most this many words are left (default: no limit)",
     )
     add(
         "--sample",
         metavar="X",
-        type=real_number(0),
+        type=reader_of(rule_of("sample")),
         default=1e-3,
         help="words with a larger share of the corpus are thinned out, 0 for none (default: %(default)s)",
     )
@@ -180,21 +179,21 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
     add(
         "--epochs",
         metavar="N",
-        type=whole_number(1),
+        type=reader_of(rule_of("epochs")),
         default=5,
         help="passes over the corpus (default: %(default)s)",
     )
     add(
         "--alpha",
         metavar="X",
-        type=real_number(0),
+        type=reader_of(rule_of("alpha")),
         default=0.025,
         help="first learning rate (default: %(default)s)",
     )
     add(
         "--min-alpha",
         metavar="X",
-        type=real_number(0),
+        type=reader_of(rule_of("min_alpha")),
         default=0.0001,
         help="last learning rate (default: %(default)s)",
     )
@@ -205,21 +204,21 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add(
         "--workers",
         metavar="N",
-        type=whole_number(1),
+        type=reader_of(rule_of("workers")),
         default=3,
         help="cores to use; with 1, runs with one seed are equal (default: %(default)s)",
     )
     add(
         "--seed",
         metavar="N",
-        type=whole_number(0, MOST_SEED),
+        type=reader_of(rule_of("seed")),
         default=1,
         help="seed of random numbers (default: %(default)s)",
     )
     add(
         "--batch-words",
         metavar="N",
-        type=whole_number(1),
+        type=reader_of(rule_of("batch_words")),
         default=10_000,
         help="gensim's batch size, taken for compatibility (default: %(default)s)",
     )
@@ -232,10 +231,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--comment", metavar="TEXT", default=None, help="comment kept in the model (default: none)")
 
 
-def _add_own(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("progress and memory")
-    add = group.add_argument
-    shown = group.add_mutually_exclusive_group()
+def _add_progress(parser: argparse.ArgumentParser) -> None:
+    shown = parser.add_argument_group("progress").add_mutually_exclusive_group()
     shown.add_argument(
         "--progress",
         action="store_true",
@@ -243,65 +240,35 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
         help="show a progress bar (default: on a terminal; elsewhere log lines)",
     )
     shown.add_argument("--quiet", "-q", action="store_true", help="no progress, no log, no summary (default: no)")
-    add(
-        "--cache-memory",
-        metavar="BYTES",
-        type=byte_size,
-        default=2**28,
-        help="memory that the encoded corpus may take, as 500000, 512M or 2G (default: 256M)",
-    )
-    add(
-        "--cache-disk",
-        metavar="BYTES",
-        type=byte_size,
-        default=0,
-        help="disk space that it may take instead (default: %(default)s)",
-    )
-    add(
-        "--cache-dir",
-        metavar="FOLDER",
-        default=None,
-        help="where that space is (default: the temporary folder)",
-    )
 
 
-def _add_cluster(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("cluster").add_argument
-    add(
-        "--cluster",
-        metavar="FILE",
-        default=None,
-        help='train over the tasks in a JSON file, {"ps": [...], "worker": [...]}, or in TF_CONFIG if FILE is env '
-        "(default: in this process)",
-    )
-    add(
-        "--cluster-timeout",
-        metavar="SECONDS",
-        type=positive_number,
-        default=120.0,
-        help="time after which another worker gets a block that is not finished (default: %(default)s)",
-    )
-    add(
-        "--cluster-overlap",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="pull the rows of a worker's next block while it trains (default: with very many blocks only)",
-    )
-    add(
-        "--cluster-dtype",
-        choices=DTYPES,
-        help="numbers that rows travel as (default: bfloat16, with --workers 1 float32)",
-    )
-    add(
-        "--vectors-on-servers",
-        action="store_true",
-        help="never hold the vectors here: for those that are larger than this machine's memory (default: no)",
-    )
+def _add_own(parser: argparse.ArgumentParser) -> None:
+    """Declare a flag for each argument of the class that the table of arguments gives one."""
+    groups = {name: parser.add_argument_group(name) for name in FLAG_GROUPS}
+    for argument in OWN_ARGUMENTS:
+        if argument.flag is not None:
+            name = f"--{argument.name.replace('_', '-')}"
+            groups[argument.flag.group].add_argument(name, **_options_of(argument, argument.flag))
+    _add_log(groups["TensorBoard"])
 
 
-def _add_log(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("TensorBoard").add_argument
-    add("--logdir", metavar="FOLDER", default=None, help="log the training for TensorBoard there (default: no log)")
+def _options_of(argument: Argument, flag: Flag) -> dict[str, Any]:
+    """Return what argparse needs to know of a flag."""
+    meaning = flag.help or argument.help[0].lower() + argument.help[1:]
+    default = flag.default or argument.default_help or ("no" if flag.is_switch else "%(default)s")
+    options: dict[str, Any] = {"default": argument.default, "help": f"{meaning} (default: {default})"}
+    if flag.is_switch:
+        return options | {"action": "store_true"}
+    if flag.has_negation:
+        return options | {"action": argparse.BooleanOptionalAction}
+    if isinstance(argument.rule, Choice):
+        return options | {"choices": argument.rule.words}
+    read = reader_of(argument.rule) if isinstance(argument.rule, Number) else None
+    return options | {"metavar": flag.metavar, "type": read}
+
+
+def _add_log(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     add(
         "--log-pairs",
         metavar="FILE",
@@ -330,39 +297,4 @@ def _add_log(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=real_number(0),
         help="take a tf.profiler trace of this length (default: none)",
-    )
-
-
-def _add_tuning(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("tuning, best left alone").add_argument
-    add(
-        "--batch-tokens",
-        metavar="N",
-        type=whole_number(1),
-        help="words whose gradients use the same version of the vectors (default: by the vocabulary's size)",
-    )
-    add(
-        "--run-tokens",
-        metavar="N",
-        type=whole_number(1),
-        help="consecutive words that share contexts and negative words "
-        "(default: by the window, the vocabulary and the vector size)",
-    )
-    add(
-        "--shared-negatives",
-        metavar="N",
-        type=whole_number(1),
-        help="negative words drawn for each such run (default: by the vocabulary's size)",
-    )
-    add(
-        "--update-bound",
-        metavar="X",
-        type=positive_number,
-        help="longest step that a batch may move a vector by, in multiples of alpha "
-        "(default: 20, or 7 for skip-gram with hierarchical softmax alone)",
-    )
-    add(
-        "--compute-dtype",
-        choices=DTYPES,
-        help="numbers that skip-gram's products are of (default: bfloat16 where the processor multiplies it fast)",
     )

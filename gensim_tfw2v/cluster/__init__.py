@@ -1,1 +1,1 @@
-"""Tasks of a TensorFlow cluster: starting them, connecting to them, and what they do for each other."""
+"""Tasks of a TensorFlow cluster: their addresses, processes, connection, health and leases."""

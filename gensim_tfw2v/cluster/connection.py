@@ -1,4 +1,4 @@
-"""This process as the coordinator of a cluster: connected once, checked, and told apart when it changes."""
+"""This process as the coordinator of a cluster: one connection, which is checked and numbered."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from gensim_tfw2v.version import __version__
 
 logger = logging.getLogger(__name__)
 
-_START_SECONDS = 60.0  # that a task may take to answer
-_ANSWER_SECONDS = 20.0  # that one may take which has answered before
-_LAST_CALLS_SECONDS = 10.0  # that calls under way may take to end before the connection changes
+_START_SECONDS = 60.0  # that a task may take to answer at first
+_ANSWER_SECONDS = 20.0  # and later
+_LAST_CALLS_SECONDS = 10.0  # that running calls may take to end before the connection changes
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
@@ -39,11 +39,11 @@ _releases: list[Callable[[], None]] = []
 class Connection:
     """A cluster that this process coordinates."""
 
-    number: int  # tells a new connection from an older one
+    number: int  # different for each connection of this process
     addresses: Addresses
     strategy: Any
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
-    trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # their placements, until they are closed
+    trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
 
     @property
     def servers(self) -> int:
@@ -56,7 +56,7 @@ class Connection:
         return len(self.addresses["worker"])
 
     def describe(self, job: str, task: int) -> dict[str, Any]:
-        """Return what a task says of itself."""
+        """Return the description that a task gives of itself."""
         tf = load_tensorflow()
         try:
             with tf.device(device(job, task)):
@@ -69,13 +69,15 @@ class Connection:
                     "so, or call gensim_tfw2v.register_task_functions() in it before its "
                     "tf.distribute.Server is made"
                 ) from error
+            if (reason := remote_functions.task_error_message(error)) is not None:
+                raise ClusterError(f"{job} {task} at {self.addresses[job][task]} cannot train: {reason}") from error
             raise ClusterError(
                 f"{job} {task} at {self.addresses[job][task]} does not answer: {brief(error)}"
             ) from error
         return description
 
     def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
-        """Return what the tasks of some jobs, or all tasks, say of themselves, by "job number"."""
+        """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number"."""
         return {
             f"{job} {task}": self.describe(job, task)
             for job in jobs or JOBS
@@ -83,11 +85,11 @@ class Connection:
         }
 
     def describe_answering_workers(self) -> dict[str, dict[str, Any]]:
-        """Return what every worker says of itself that answers, by "job number"."""
+        """Return the description of every worker that answers, by "job number"."""
         found = {}
         for worker, address in enumerate(self.addresses["worker"]):
             if answers(address):
-                with contextlib.suppress(ClusterError):  # started anew, and not taken back yet
+                with contextlib.suppress(ClusterError):  # restarted, and not connected again yet
                     found[f"worker {worker}"] = self.describe("worker", worker)
         return found
 
@@ -96,7 +98,7 @@ class Connection:
         return _by_name(self.addresses, jobs)
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
-        """Return what every server says of itself, those started anew taken back; all have to answer."""
+        """Return every server's description; restarted servers are connected again, and all have to answer."""
         _await_tasks(self.tasks("ps"), _ANSWER_SECONDS)
         try:
             return self.describe_all("ps")
@@ -107,10 +109,10 @@ class Connection:
         return self.describe_all("ps")
 
     def refresh(self) -> bool:
-        """Return whether tasks that were started anew have been taken back, which takes all tasks' answers."""
+        """Return whether restarted tasks are connected again, for which all tasks have to answer."""
         from tensorflow.python.eager import context
 
-        # Without a task's answer TensorFlow would wait here, and a call under way on another worker would fail.
+        # If a task did not answer, TensorFlow would wait here, and a running call on another worker would fail.
         if silent_of(self.tasks(*JOBS)):
             return False
         with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
@@ -120,9 +122,9 @@ class Connection:
 
     @contextlib.contextmanager
     def without_calls(self) -> Iterator[None]:
-        """Keep calls from workers; raise ClusterError if training is going on, or a call does not end.
+        """Allow no call on workers meanwhile; raise ClusterError if a training is going on, or a call does not end.
 
-        TensorFlow waits for all of them when it is connected to another cluster, and this process stands still.
+        TensorFlow waits for all calls when it connects to another cluster, and blocks this process meanwhile.
         """
         so_far = f"this process is connected to the workers {', '.join(self.addresses['worker'])}"
         if self.trainings:
@@ -137,7 +139,7 @@ class Connection:
             yield
 
     def leave(self) -> None:
-        """Let TensorFlow forget the tasks, if they answer: it would call them whenever a function is no longer used."""
+        """Disconnect TensorFlow from the tasks, if they answer: else it calls them when it deletes a function."""
         from tensorflow.python.eager import context
 
         if silent_of(self.tasks(*JOBS)):
@@ -151,14 +153,14 @@ class Connection:
 
 
 def device(job: str, task: int) -> str:
-    """Return the device of a task on which tables and steps are."""
+    """Return the device of a task that has tables and runs steps."""
     return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
 
 
 def connect(cluster: Any, any_version: bool = False) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
-    A process is connected to one cluster at a time: connecting to another one ends the earlier connection, or raises
+    A process has one connection at a time. Connecting to another cluster ends the earlier connection, or raises
     ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
     than this process.
     """
@@ -166,10 +168,10 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
     addresses = addresses_of(cluster)
     with _lock:
         if _current is None or _current.addresses != addresses:
-            load_tensorflow()  # takes its time, after which tasks may answer no more
+            load_tensorflow()  # takes seconds: tasks are checked after it
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
-                _current = None  # what fails from here on leaves nothing of the earlier connection
+                _current = None  # the earlier connection has ended, also if the new one fails
                 found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
             logger.info(
                 "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
@@ -186,13 +188,13 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
             _current = found
         else:
             servers = _current.revive_servers()
-            if not any_version:  # tasks may have been started anew
+            if not any_version:  # tasks may have been restarted
                 check_versions(servers | _current.describe_answering_workers())
         return _current
 
 
 def check_for_new_graphs() -> None:
-    """Raise ClusterError if a task hangs: TensorFlow tells all tasks of a new graph, and waits for each."""
+    """Raise ClusterError if a task hangs: TensorFlow sends a new graph to all tasks, and waits for each."""
     tasks = {} if _current is None else _current.tasks(*JOBS)
     deadline = time.monotonic() + _ANSWER_SECONDS
     while hanging := [f"{name} at {address}" for name, address in tasks.items() if hangs(address)]:
@@ -216,7 +218,7 @@ def disconnect(addresses: Addresses) -> None:
             left, _current = _current, None
             for release in _releases:
                 release()
-            gc.collect()  # graphs hold themselves in circles
+            gc.collect()  # graphs are part of reference cycles
             left.leave()
 
 
@@ -235,7 +237,7 @@ def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
 
 
 def _strategy(cluster: Any, addresses: Addresses) -> Any:
-    """Return a strategy for this cluster: the user's own, if this process is still connected as that one needs."""
+    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks."""
     tf = load_tensorflow()
     own_resolver = resolver_of(cluster)
     if own_resolver is not None and _connected_addresses() == addresses:
@@ -270,7 +272,7 @@ def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
 
 
 def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise ClusterError naming the tasks whose TensorFlow or package is another than this process's."""
+    """Raise ClusterError naming the tasks whose TensorFlow or package has another version than this process."""
     own = {"package": __version__, "tensorflow": load_tensorflow().__version__}
     wrong = [
         f"{task} has {name} {found[name]}"

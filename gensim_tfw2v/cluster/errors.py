@@ -1,4 +1,4 @@
-"""The errors of what goes wrong between the tasks of a cluster, and within one of them."""
+"""Errors of a cluster's tasks, and of calls between them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ class ClusterError(RuntimeError):
 
 
 def brief(error: Exception) -> str:
-    """Return the beginning of what TensorFlow says, in one line."""
+    """Return the beginning of TensorFlow's message, in one line."""
     return " ".join(str(error).split())[:300]
 
 
 class TaskError(Exception):
-    """What a task tells the coordinator's user in one line, when it cannot do what it was asked for."""
+    """Raised in a task that cannot do its work, with one line for the coordinator's user."""

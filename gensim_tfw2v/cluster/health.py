@@ -1,4 +1,4 @@
-"""Whether tasks answer, found out with a deadline: TensorFlow's own calls to a task that is stopped have none."""
+"""Whether tasks answer, checked with a deadline: TensorFlow's own calls to a hung task have none."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from gensim_tfw2v.cluster.errors import ClusterError
 _Result = TypeVar("_Result")
 
 _ANSWER_SECONDS = 2.0
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
-_TYPE_BYTE, _SETTINGS = 3, 4  # where a frame's type stands, and that of the frame with which every server begins
+_TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame of every HTTP/2 server
 
 
 def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
-    """Return whether a task's server speaks at an address.
+    """Return whether a task's server answers at an address.
 
-    That a connection is accepted says little: the system does that for a process that is stopped (SIGSTOP).
+    It is not enough that a connection is accepted: the system accepts it even for a stopped process (SIGSTOP).
     """
     try:
         return _is_greeted(address, seconds)
-    except (OSError, UnicodeError):  # the second for what cannot be a host's name
+    except (OSError, UnicodeError):  # UnicodeError: the host's name is not a valid one
         return False
 
 
 def hangs(address: str) -> bool:
-    """Return whether something is there that neither speaks nor refuses to: calls to it would wait without an end."""
+    """Return whether a process there neither answers nor refuses: calls to it would wait for ever."""
     try:
         _is_greeted(address, _ANSWER_SECONDS)
     except TimeoutError:
@@ -56,27 +56,27 @@ def _is_greeted(address: str, seconds: float) -> bool:
 
 
 def silent_of(tasks: Mapping[str, str]) -> list[str]:
-    """Return which of some tasks, addresses by name, do not answer: "name at address"."""
+    """Return "name at address" of those tasks, given as addresses by name, that do not answer."""
     return [f"{name} at {address}" for name, address in tasks.items() if not answers(address)]
 
 
 def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, str], seconds: float) -> _Result:
     """Return what `function` returns, however long it takes.
 
-    Raise ClusterError if one of the tasks that it needs has not answered for `seconds`; `function` is then left behind
-    in a thread of its own.
+    Raise ClusterError if one of the tasks that it needs has not answered for `seconds`. The thread that runs `function`
+    then goes on.
     """
     result: Future[_Result] = Future()
     threading.Thread(target=_fulfil, args=(result, function), name="tfw2v-cluster-call", daemon=True).start()
-    heard = time.monotonic()
+    last_answer = time.monotonic()
     while True:
         with contextlib.suppress(FutureTimeout):
-            return result.result(timeout=_LOOK_SECONDS)
+            return result.result(timeout=_CHECK_SECONDS)
         if result.done():
             continue
         if not (silent := silent_of(tasks)):
-            heard = time.monotonic()
-        elif time.monotonic() - heard > seconds:
+            last_answer = time.monotonic()
+        elif time.monotonic() - last_answer > seconds:
             raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
 
 

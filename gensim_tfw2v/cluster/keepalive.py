@@ -1,4 +1,4 @@
-"""Tells servers that tables are still wanted, also while nobody trains on them: others would free them in the end."""
+"""Renews a lease on servers, also while nobody trains: others may free the tables of a lease that has run out."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ SECONDS_BETWEEN_RENEWALS = 60.0
 
 
 class Keepalive:
-    """Signs that `give` gives in a thread of its own, until `end` is called."""
+    """Calls `renew` every minute in a thread of its own, until `end` is called."""
 
-    def __init__(self, give: Callable[[], None]) -> None:
+    def __init__(self, renew: Callable[[], None]) -> None:
         self._ended = threading.Event()
-        threading.Thread(target=_repeat, args=(give, self._ended), name="tfw2v-life", daemon=True).start()
+        threading.Thread(target=_repeat, args=(renew, self._ended), name="tfw2v-keepalive", daemon=True).start()
 
     def end(self) -> None:
-        """Give none any more."""
+        """Stop renewing."""
         self._ended.set()
 
 
-def _repeat(give: Callable[[], None], ended: threading.Event) -> None:
+def _repeat(renew: Callable[[], None], ended: threading.Event) -> None:
     while not ended.wait(SECONDS_BETWEEN_RENEWALS):
         try:
-            give()
-        except Exception as error:  # a server that is lost is reported by whoever needs its rows
+            renew()
+        except Exception as error:  # whoever needs a lost server's rows reports the loss
             logger.debug("the servers do not answer: %s", error)

@@ -1,4 +1,4 @@
-"""Names of what coordinators keep on the servers, which tell the next coordinator whose it was."""
+"""Names of leases on servers' tables, from which another coordinator learns whose lease it is."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ _PROCESS_NAMESPACE = Path("/proc/self/ns/pid")
 
 
 def lease_name(number: int) -> str:
-    """Return the name of this process's run of that number, which no other process ever has."""
+    """Return the name of this process's lease of that number, which no other process ever has."""
     process = os.getpid()
     return f"{platform.node()}/{machine_name()}/{process}/{_token(process)}/{number}"
 
 
-def owner_has_died(run: str) -> bool:
-    """Return whether the process that a run is named after is known to be gone: it was where this one is."""
-    _, machine, process, _, _ = run.rsplit("/", 4)
+def owner_has_died(lease: str) -> bool:
+    """Return whether the process that holds a lease is known to have ended, as only processes of this machine are."""
+    _, machine, process, _, _ = lease.rsplit("/", 4)
     return machine == machine_name() and not is_running(int(process))
 
 
-def is_ours(run: str) -> bool:
-    """Return whether a run is this process's own."""
-    return run.rsplit("/", 2)[1] == _token(os.getpid())
+def is_ours(lease: str) -> bool:
+    """Return whether a lease is this process's own."""
+    return lease.rsplit("/", 2)[1] == _token(os.getpid())
 
 
 @functools.cache
 def _token(process: int) -> str:
-    """Return what tells this process from others of its number; a forked child, which has another, gets its own."""
+    """Return a random name of this process. Others that get its number differ, and so does a forked child."""
     return secrets.token_hex(8)
 
 
 def machine_name() -> str:
-    """Return a short name of where a process number has the meaning that it has here.
+    """Return a short name of the machine or container within which process numbers are unique.
 
-    Containers may share a host name, each of them with processes of its own numbered from 1.
+    Containers may share a host name, and each of them numbers its processes from 1.
     """
     known = [platform.node()]
     for read in (_BOOT_ID.read_text, _PROCESS_NAMESPACE.readlink):
         try:
             known.append(str(read()))
-        except OSError:  # a system without these: the host name has to do
+        except OSError:  # a system without these: the host name must be enough
             known.append("")
     return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]

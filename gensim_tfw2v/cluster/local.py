@@ -1,4 +1,4 @@
-"""A cluster of real processes on this machine, for as long as a `with` block lasts."""
+"""A cluster of real processes on this machine, as long as a `with` block lasts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gensim_tfw2v.cluster.watchdog import kill_after
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 
 _START_SECONDS = 120.0
-_LETTING_GO_SECONDS = 20.0  # that TensorFlow may take to let go of what tasks hold: more than calls may take to end
+_DISCONNECT_SECONDS = 20.0  # that TensorFlow may take to disconnect: more than running calls may take to end
 _STOP_SECONDS = 10.0
 _TRIES_FOR_FREE_PORTS = 3
 _FOLDER_PREFIX = "tfw2v-cluster-"  # then the machine and the number of the process that made it
@@ -42,7 +42,7 @@ class LocalCluster:
                 self.start(job, task)
 
     def cluster_spec(self) -> LocalCluster:
-        """Return this, which has the methods of a TensorFlow ClusterSpec that are asked for."""
+        """Return this object, which has the `as_dict` of a TensorFlow ClusterSpec."""
         return self
 
     def as_dict(self) -> Addresses:
@@ -62,7 +62,7 @@ class LocalCluster:
                 stdout=log,
                 stderr=log,
                 env=environment_for_tasks() | {"PYTHONPATH": paths},
-                start_new_session=True,  # a terminal's Ctrl-C is for the coordinator, which still needs its tasks
+                start_new_session=True,  # Ctrl-C in a terminal must end only the coordinator, which needs its tasks
             )
 
     def log(self, job: str, task: int) -> Path:
@@ -70,7 +70,7 @@ class LocalCluster:
         return self._folder / f"{job}-{task}.log"
 
     def wait(self) -> None:
-        """Return when all tasks answer; raise ClusterError if one ends before, or none answers in time."""
+        """Return when all tasks answer; raise ClusterError if one of them ends, or does not answer in time."""
         deadline = time.monotonic() + _START_SECONDS
         for (job, task), process in self.processes.items():
             while not answers(self.addresses[job][task]):
@@ -80,7 +80,7 @@ class LocalCluster:
                 time.sleep(0.05)
 
     def kill_silent(self) -> None:
-        """End tasks that do not answer: TensorFlow would wait for them when it lets go of what they hold."""
+        """End tasks that do not answer: TensorFlow would wait for them when it disconnects."""
         for (job, task), process in self.processes.items():
             if not answers(self.addresses[job][task]):
                 process.kill()
@@ -101,7 +101,7 @@ class LocalCluster:
 
 @contextlib.contextmanager
 def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
-    """Run `ps` parameter servers and `workers` workers on loopback; what it yields is a value for ``cluster=``.
+    """Run `ps` parameter servers and `workers` workers on loopback, and yield a value for ``cluster=``.
 
     The processes end with the block, and also when this process is killed.
     """
@@ -115,18 +115,18 @@ def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
         finally:
             cluster.kill_silent()
             running = [process.pid for process in cluster.processes.values() if process.poll() is None]
-            with kill_after(_LETTING_GO_SECONDS, running):  # a task may stop after it has answered
+            with kill_after(_DISCONNECT_SECONDS, running):  # a task may hang after it has answered
                 disconnect(cluster.addresses)
             cluster.stop()
 
 
 def _own_prefix() -> str:
-    """Return how folders of this machine begin: containers may have the folder for temporary files in common."""
+    """Return the prefix of this machine's folders: containers may share the folder for temporary files."""
     return f"{_FOLDER_PREFIX}{machine_name()}-"
 
 
 def _remove_left_folders() -> None:
-    """Remove what clusters of this user have left whose process was killed."""
+    """Remove the folders of this user's clusters whose process was killed."""
     prefix = _own_prefix()
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
         maker = folder.name.removeprefix(prefix).partition("-")[0]
@@ -142,14 +142,14 @@ def _started(ps: int, workers: int, folder: Path) -> LocalCluster:
             return cluster
         except BaseException as error:
             cluster.stop()
-            # Somebody else may have taken a port between our looking and our task's start.
+            # Another process may have taken a port before the task could.
             if not tries_left or not isinstance(error, ClusterError):
                 raise
     raise AssertionError("the last try raises")
 
 
 def free_addresses(count: int) -> list[str]:
-    """Return addresses on loopback that nobody listens at."""
+    """Return addresses on loopback at which nobody listens."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

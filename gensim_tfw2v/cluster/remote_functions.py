@@ -1,8 +1,7 @@
-"""Python functions of one task that graphs of another call by name.
+"""Python functions of one task that graphs of another task call by name.
 
-TensorFlow looks a PyFunc's token up in the registry of the process that executes the operation. Entering functions
-there under names of our own is the one thing that its public interface has no way for; nothing else here uses private
-parts of it for this.
+TensorFlow looks up the token of a PyFunc in the registry of the process that executes the operation. Its public
+interface cannot enter functions there under chosen names, so `register` uses a private one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def register(name: str, function: Callable[..., Any]) -> None:
 
 
 def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
-    """Return the tensors, of dtypes `outputs`, that the function of this name gives on the current device's task."""
+    """Return the results, tensors of dtypes `outputs`, of the function of this name on the current device's task."""
     tf = load_tensorflow()
     return list(tf.raw_ops.PyFunc(input=list(arguments), token=name, Tout=list(outputs)))
 
@@ -35,8 +34,8 @@ def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[An
 def local(value: Any) -> Any:
     """Return a tensor in this process, for an operation on another task's device.
 
-    One made on that device would be sent there with Python's lock held, so that a task which does not answer would
-    stop every thread of this process.
+    TensorFlow sends a tensor made on that device while it holds Python's lock: a task that does not answer would then
+    block every thread of this process.
     """
     tf = load_tensorflow()
     with tf.device(None):
@@ -48,7 +47,7 @@ def is_missing_function(error: Exception) -> bool:
     return "Could not find callback" in str(error)
 
 
-def said_by_task(error: Exception) -> str | None:
-    """Return the message of a `TaskError` that a task's function raised, None if the error is another one."""
+def task_error_message(error: Exception) -> str | None:
+    """Return the message of a `TaskError` that a task's function raised, None for other errors."""
     found = re.search(rf"{TaskError.__name__}: (.*)", str(error))
     return found[1] if found else None

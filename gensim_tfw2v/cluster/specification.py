@@ -1,4 +1,4 @@
-"""What a user may call a cluster → the addresses of its tasks."""
+"""The user's description of a cluster → the addresses of its tasks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gensim_tfw2v.cluster.errors import ClusterError
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
 _MOST_PORT = 2**16 - 1
-_WANTED = "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy or 'env'"
+_FORMS = "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy or 'env'"
 
 
 def addresses_of(cluster: Any) -> Addresses:
-    """Return the addresses by job; raise TypeError or ValueError for what describes no cluster of both jobs."""
+    """Return the addresses by job; raise TypeError or ValueError if this is not a cluster of both jobs."""
     if cluster == "env":
         return read_environment()
     resolver = resolver_of(cluster) or cluster
@@ -26,13 +26,13 @@ def addresses_of(cluster: Any) -> Addresses:
     if hasattr(resolver, "as_dict"):
         resolver = resolver.as_dict()
     if not isinstance(resolver, Mapping):
-        raise TypeError(f"cluster must be {_WANTED}, got {cluster!r}")
+        raise TypeError(f"cluster must be {_FORMS}, got {cluster!r}")
     return _checked({str(job): resolver[job] for job in resolver}, cluster)
 
 
 def resolver_of(cluster: Any) -> Any:
-    """Return the resolver that a strategy was made with, None if this is no strategy."""
-    # ParameterServerStrategy keeps it to itself: its property of that name is None.
+    """Return the resolver that a strategy was made with, None if this is not a strategy."""
+    # The public property of a ParameterServerStrategy is None.
     return getattr(cluster, "cluster_resolver", None) or getattr(cluster, "_cluster_resolver", None)
 
 

@@ -1,4 +1,4 @@
-"""What every task does for a coordinator that calls it by name: describe itself, and record who has tables on it."""
+"""Functions of every task that a coordinator calls by name: describe the task, and record leases on its tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Task:
     Parameters
     ----------
     details : callable, optional
-        Returns what else the description holds, by name.
+        Returns further entries of the description.
     """
 
     def __init__(self, details: Callable[[], Mapping[str, Any]] = dict) -> None:
@@ -49,7 +49,7 @@ class Task:
         self._lock = threading.Lock()
 
     def describe(self) -> bytes:
-        """Return versions, process, resource use and leases, as JSON."""
+        """Return versions, process, task metrics and leases, as JSON."""
         with self._lock:
             now = time.monotonic()
             leases = {
@@ -75,7 +75,7 @@ class Task:
         return np.bool_(True)
 
     def renew_lease(self, key: Any) -> Any:
-        """Record that the lease with this key is still wanted, and return this task's metrics."""
+        """Renew the lease with this key, and return this task's metrics."""
         with self._lock:
             for lease in self._leases.values():
                 if lease.key == key:
@@ -90,7 +90,7 @@ class Task:
 
 
 def register_task(task: Task) -> None:
-    """Let a coordinator call this process's task by name."""
+    """Let coordinators call the functions of this process's task by name."""
     functions: dict[str, Callable[..., Any]] = {
         DESCRIBE: task.describe,
         OPEN_LEASE: task.open_lease,
@@ -102,7 +102,7 @@ def register_task(task: Task) -> None:
 
 
 def key_of(lease: str) -> int:
-    """Return the number that stands for a lease's name in messages; two leases with one key do no harm."""
+    """Return the number that stands for a lease's name in messages; two leases with the same key do no harm."""
     return zlib.crc32(lease.encode()) >> 1  # 31 bits
 
 

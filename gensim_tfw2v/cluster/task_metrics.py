@@ -1,4 +1,4 @@
-"""What a task's process uses: processor time, memory, and the traffic of its network interfaces."""
+"""Metrics of a task's process: processor time, memory, and the traffic of its network interfaces."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NAMES = ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes")
 
 
 def own_metrics() -> npt.NDArray[np.float64]:
-    """Return the figures of this process in the order of `NAMES`.
+    """Return the metrics of this process in the order of `NAMES`.
 
-    Traffic is that of all interfaces of the process's network namespace since they came up, loopback included: the
-    kernel counts none for a process alone.
+    Traffic is that of all network interfaces since they came up, loopback included: the kernel does not count it by
+    process.
     """
     return np.array([time.process_time(), _memory_bytes(), *_traffic()], dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""A time limit that holds even for code that holds up all of this process's threads, as TensorFlow's calls can."""
+"""A time limit in a process of its own, because some of TensorFlow's calls block all threads of this one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 
 @contextlib.contextmanager
 def kill_after(seconds: float, processes: Iterable[int]) -> Iterator[None]:
-    """Have processes killed if the block lasts longer: those that it may wait for without an end."""
+    """Kill processes, for which the block may wait for ever, if it takes longer than `seconds`."""
     watch = [sys.executable, "-I", "-S", __file__, str(seconds), *map(str, processes)]
     quiet = subprocess.DEVNULL
-    # Its input ends with the block, and with this process.
+    # Its standard input ends with the block, and with this process.
     with subprocess.Popen(watch, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True):
         yield
 

@@ -1,4 +1,4 @@
-"""Who may call a worker: one call at a time on each, and none on any while restarted tasks are taken back."""
+"""Locks on workers: one call at a time on each, and none on any while restarted tasks are connected again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 class WorkerLocks:
     """Locks on the workers of a cluster, for all trainings of this process.
 
-    TensorFlow's servers can hang when two calls of functions that reach over several tasks run on one worker. A call
-    on a worker that is stopped may outlast its training; who comes next has to wait for its end.
+    TensorFlow's servers can hang if two functions that involve several tasks run on one worker at the same time. A
+    call on a hung worker may outlast its training; the next caller has to wait for its end.
     """
 
     def __init__(self) -> None:
@@ -20,18 +20,18 @@ class WorkerLocks:
         self._changed = threading.Condition()
 
     def is_busy(self, worker: int) -> bool:
-        """Return whether somebody calls this worker."""
+        """Return whether a call runs on this worker."""
         with self._changed:
             return worker in self._busy
 
     def busy(self) -> list[int]:
-        """Return which workers somebody calls."""
+        """Return the workers on which calls run."""
         with self._changed:
             return sorted(self._busy)
 
     @contextlib.contextmanager
     def hold(self, worker: int) -> Iterator[None]:
-        """Have a worker to oneself, once that is possible."""
+        """Hold the lock of a worker, once it is free."""
         with self._changed:
             self._changed.wait_for(lambda: worker not in self._busy and not self._closed)
             self._busy.add(worker)
@@ -44,18 +44,18 @@ class WorkerLocks:
 
     @contextlib.contextmanager
     def hold_all(self, seconds: float) -> Iterator[bool]:
-        """Have all workers to oneself; yields False if the calls that run do not end in time."""
+        """Hold the locks of all workers; yields False if running calls do not end in time."""
         with self._changed:
-            mine = not self._closed
-            if mine:
+            is_held = not self._closed
+            if is_held:
                 self._closed = True
-                mine = self._changed.wait_for(lambda: not self._busy, seconds)
-                self._closed = mine
+                is_held = self._changed.wait_for(lambda: not self._busy, seconds)
+                self._closed = is_held
                 self._changed.notify_all()
         try:
-            yield mine
+            yield is_held
         finally:
-            if mine:
+            if is_held:
                 with self._changed:
                     self._closed = False
                     self._changed.notify_all()

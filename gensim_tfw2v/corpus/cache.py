@@ -1,4 +1,4 @@
-"""A store that keeps sentences of ids within a memory and a disk budget."""
+"""Sentences of ids → a store that keeps them within a memory and a disk budget."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from gensim_tfw2v.corpus.sentences import Sentences
 
 logger = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True)
 class CacheBudget:
-    """What the encoded corpus may take: bytes of memory, then bytes of disk, and the disk's directory.
+    """What the encoded corpus may take: bytes of memory, bytes of disk when those are used up, and where on disk.
 
-    ``directory=None`` stands for the system's directory for temporary files. With both numbers 0
-    nothing is kept, and every epoch reads its corpus again.
+    ``directory=None`` means the system's directory for temporary files. If both numbers are 0, nothing is kept and
+    every epoch reads its corpus again.
     """
 
     memory_bytes: int
@@ -29,11 +30,11 @@ class CacheBudget:
 
 
 class EncodedStore:
-    """Keeps runs of sentences in the order they are added: in memory first, then in an unnamed file.
+    """Keeps sentences in the order they are added: in memory first, then in an unnamed file.
 
-    The file has no name, so that it disappears with the process however that ends; it is read piece by
-    piece instead of being mapped, so that reading it does not count as memory of this process. A process that is forked
-    from this one has the file and its position in common with it: both may read, and only this one writes.
+    The file has no name, so that it disappears when the process ends, for whatever reason. It is read and not mapped,
+    so that its pages do not count as memory of this process. A process forked from this one shares the file and its
+    position: both may read, and only this one writes.
     """
 
     def __init__(self, budget: CacheBudget) -> None:
@@ -44,18 +45,18 @@ class EncodedStore:
         self._memory_left = budget.memory_bytes
         self._disk_used = 0
         self.complete = budget.memory_bytes > 0 or budget.disk_bytes > 0
-        """False once something did not fit, or after `close`: the store is then empty for good."""
+        """False once something did not fit, or after `close`: the store then stays empty."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Sentences]:
-        """Yield the runs of sentences in the order in which they were added."""
+        """Yield the sentences as they were added."""
         for entry in self._entries:
             yield entry if isinstance(entry, Sentences) else self._read(*entry)
 
     def append(self, sentences: Sentences) -> None:
-        """Keep one more run of sentences, or drop everything if it fits neither budget."""
+        """Keep more sentences, or drop everything if they fit neither budget."""
         if not self.complete:
             return
         if sentences.nbytes <= self._memory_left:
@@ -83,7 +84,7 @@ class EncodedStore:
             self._file.write(sentences.lengths.tobytes())
             self._file.flush()
         except OSError as error:
-            # The cache only saves time: a full disk must not end a training that can do without it.
+            # The cache only saves time, so a full disk must not end the training.
             logger.warning("cannot keep the encoded corpus on disk (%s); it is read anew every epoch", error)
             self._abandon_file()
             return
@@ -97,7 +98,7 @@ class EncodedStore:
             if file is not None:
                 file.close()
         except OSError:
-            # Closing flushes what could not be written a moment ago; the file goes away all the same.
+            # Closing tries once more to write what could not be written; the file is removed anyway.
             logger.debug("the file of the encoded corpus could not be flushed", exc_info=True)
 
     def _read(self, offset: int, ids: int, lengths: int) -> Sentences:
@@ -109,7 +110,7 @@ class EncodedStore:
 
 
 def _read_at(file: int, offset: int, left: memoryview) -> None:
-    """Fill `left` from a place in a file, without moving the position that forked processes have in common."""
+    """Fill `left` from an offset in a file, without moving the position that forked processes share."""
     while left:
         size = os.preadv(file, [left], offset)
         if not size:

@@ -1,19 +1,17 @@
-"""Text files → a folder of shards of ids, which workers read by themselves and every training reads faster."""
+"""Text files → an encoded corpus: a folder of shards of ids, which workers read themselves and faster than text."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, counted_sentences
+from gensim_tfw2v import tuning
+from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_file
 from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardWriter
 from gensim_tfw2v.runtime.tensorflow import usable_cores
-
-SHARD_WORDS = 2**26  # a quarter of a gigabyte
 
 
 def encode_corpus(
@@ -21,37 +19,35 @@ def encode_corpus(
     folder: str | os.PathLike[str],
     *,
     workers: int | None = None,
-    shard_words: int = SHARD_WORDS,
-    progress: Callable[[int, int, int], None] | None = None,
+    shard_words: int = tuning.SHARD_WORDS,
+    progress: ScanProgress | None = None,
 ) -> EncodedCorpus:
-    """Write a corpus of text as ids to a new folder, which `TFWord2Vec` takes for a ``corpus_file``.
+    """Write a corpus of text as ids to a new folder, which `TFWord2Vec` accepts as ``corpus_file``.
 
-    Every word is kept, however rare: a model chooses its own vocabulary. The folder appears when it is complete.
+    All words are kept, including rare ones, because each model chooses its own vocabulary. The folder appears when it
+    is complete.
 
     Parameters
     ----------
     corpus : str or os.PathLike
         A file of one sentence a line, plain or compressed, or a folder of such files, read in the order of their names.
     folder : str or os.PathLike
-        Where to write; nothing may be there yet.
+        The folder to write. It must not exist yet.
     workers : int, optional
-        Reading processes; by default as many as there are cores.
+        Reading processes; by default one for each usable core.
     shard_words : int, optional
-        Words after which a shard ends.
+        A shard ends once it has so many words.
     progress : callable, optional
-        Called time and again with the words, distinct words and sentences so far.
+        Called after each part of a file with the words, distinct words and sentences so far.
     """
     files, target = _files_of(Path(corpus)), Path(os.path.abspath(folder))
     if shard_words < 1:
         raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
-    if os.path.lexists(target):
-        raise FileExistsError(f"folder {str(target)!r} is there already; name a new one, or remove it first")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"folder {str(target.parent)!r} is not there; make it first")
+    _check_is_new(target)
     unfinished = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=target.parent))
     try:
         _encode(files, unfinished, workers or usable_cores(), shard_words, progress)
-        unfinished.chmod(0o777 & ~_umask())  # as a folder made in the usual way: workers may run as other users
+        unfinished.chmod(0o777 & ~_umask())  # the usual permissions: workers may run as other users
         unfinished.rename(target)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -59,24 +55,22 @@ def encode_corpus(
     return EncodedCorpus(target)
 
 
-def _encode(
-    files: list[Path], folder: Path, workers: int, shard_words: int, progress: Callable[[int, int, int], None] | None
-) -> None:
+def _encode(files: list[Path], folder: Path, workers: int, shard_words: int, progress: ScanProgress | None) -> None:
     vocabulary = RawVocabulary()
-    total_words = sentence_count = 0
     with closing(ShardWriter(folder, shard_words)) as writer:
         for path in files:
-            with closing(counted_sentences(path, workers, vocabulary)) as runs:
-                for sentences in runs:
-                    writer.append(sentences)
-                    total_words += sentences.ids.size
-                    sentence_count += sentences.lengths.size
-                    if progress is not None:
-                        progress(total_words, len(vocabulary), sentence_count)
+            count_file(path, workers, vocabulary, writer.append, progress)
         words, counts = vocabulary.words_and_counts()
         if not words:
             raise ValueError(f"corpus {', '.join(map(str, files))} holds no words")
         writer.finish(zip(words, counts.tolist(), strict=True))
+
+
+def _check_is_new(folder: Path) -> None:
+    if os.path.lexists(folder):
+        raise FileExistsError(f"folder {str(folder)!r} is there already; name a new one, or remove it first")
+    if not folder.parent.is_dir():
+        raise FileNotFoundError(f"folder {str(folder.parent)!r} is not there; make it first")
 
 
 def _files_of(corpus: Path) -> list[Path]:

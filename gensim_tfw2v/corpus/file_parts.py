@@ -1,7 +1,7 @@
-"""The parts of a text file in order, read by several processes at once.
+"""A text file → its parts in order, tokenised by several processes at once.
 
-The processes are started as programs of their own: a fork of a process in which TensorFlow's threads run may
-deadlock, and multiprocessing's other ways of starting would need a main guard in every user's script.
+The processes are started as separate programs. A fork of a process in which TensorFlow's threads run may deadlock, and
+multiprocessing's other start methods need a main guard in every user's script.
 """
 
 from __future__ import annotations
@@ -16,25 +16,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.reading_process import read_parts, read_stream
 from gensim_tfw2v.corpus.tokenizer import Part
 
-PART_BYTES = 2 << 20
-# A shorter file is read before a second process would have started.
-SMALL_FILE_PARTS = 4
-# What gensim, through smart_open, reads decompressed.
+# Suffixes of the files that gensim, through smart_open, decompresses.
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 _PROGRAM = "import sys; sys.path[:] = {}; from gensim_tfw2v.corpus.reading_process import main; main(sys.argv[1:])"
 
 
 def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int, Part], None, None]:
-    """Yield the parts of a file in order, each with the number of its reader, whose word numbers it uses."""
+    """Yield the parts of a file in order, each with its reader. Parts of one reader use the same word numbers."""
     size = os.path.getsize(path)
     count = -(-size // part_bytes)
     if path.lower().endswith(COMPRESSED_SUFFIXES):
         yield from _decompressed_parts(path, part_bytes)
-    elif workers <= 1 or count <= SMALL_FILE_PARTS or not sys.executable:
+    elif workers <= 1 or count <= tuning.SMALL_FILE_PARTS or not sys.executable:
         for part in read_parts(path, size, part_bytes, 0, 1):
             yield 0, part
     else:
@@ -44,7 +42,7 @@ def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int,
                 stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers)) for first in range(workers)
             ]
             for number in range(count):
-                # A process that is ahead waits for its pipe to be emptied: memory is bounded by that.
+                # A process that is ahead waits until its pipe is emptied, which bounds memory.
                 yield number % workers, readers[number % workers].next_part()
 
 
@@ -57,19 +55,19 @@ def _decompressed_parts(path: str, part_bytes: int) -> Iterator[tuple[int, Part]
 
 
 class _ReadingProcess:
-    """A process that reads every ``step``-th part of a file; it is ended with the ``with`` block."""
+    """A process that reads every ``step``-th part of a file, until the ``with`` block ends."""
 
     def __init__(self, path: str, size: int, part_bytes: int, first: int, step: int) -> None:
         self._path = path
         arguments = [path, *map(str, (size, part_bytes, first, step))]
-        # The standard error goes to a file: a second pipe would have to be emptied beside the first.
+        # Standard error goes to a file, because two pipes would have to be emptied in turns.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM.format(_import_path()), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            # No matrix product is done there: the threads made for them would only cost start-up time.
+            # The process computes no matrix products: threads for them would only take time to start.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         )
 
@@ -86,7 +84,7 @@ class _ReadingProcess:
         self._errors.close()
 
     def next_part(self) -> Part:
-        """Return the process's next part, or raise the error that ended it."""
+        """Return the process's next part, or raise the error that ended the process."""
         assert self._process.stdout is not None
         try:
             message = pickle.load(self._process.stdout)
@@ -98,10 +96,10 @@ class _ReadingProcess:
         return message
 
     def _death(self) -> RuntimeError:
-        self._process.kill()  # it may have closed its output without ending
+        self._process.kill()  # it may have closed its output and still run
         code = self._process.wait()
         how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
-        hint = " (9 is what a system out of memory sends)" if code == -9 else ""
+        hint = " (a system out of memory sends 9)" if code == -9 else ""
         self._errors.seek(0)
         said = self._errors.read().decode("utf-8", "replace").strip() or "nothing"
         return RuntimeError(
@@ -111,6 +109,6 @@ class _ReadingProcess:
 
 
 def _import_path() -> list[str]:
-    """Return a module search path on which a new process finds this very package and its NumPy."""
+    """Return a module search path on which a new process finds this package and the same NumPy."""
     home = str(Path(__file__).resolve().parents[2])
     return sys.path if home in sys.path else [*sys.path, home]

@@ -1,4 +1,4 @@
-"""A corpus → its chunks, read by one thread a little ahead of the threads that train them."""
+"""A corpus → its chunks, which one thread reads ahead of the threads that train them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _SECONDS_TO_END = 1.0
 class ChunkReader:
     """Reads one epoch of a corpus in a thread of its own.
 
-    A corpus may be bound to the thread that opened it, as a database connection is: it is opened, read and closed in
-    this one. The thread is a daemon, as nothing can end a corpus that does not come to its next sentence.
+    This thread opens, reads and closes the corpus, because a corpus may be bound to the thread that opened it, as a
+    database connection is. The thread is a daemon, because a corpus that waits for its next sentence cannot be ended.
 
     Parameters
     ----------
     source : Source
         The corpus.
     ahead : int
-        Chunks that may wait to be taken; one more is in the thread's hands.
+        Chunks that may wait to be taken, beside the one that the thread holds.
     """
 
     def __init__(self, source: Source, ahead: int) -> None:
         self._source = source
         self._ahead = ahead
-        self._changed = threading.Condition()  # guards all that follows
+        self._changed = threading.Condition()  # guards all attributes below
         self._waiting: deque[Chunk] = deque()
         self._ended = False
         self._stopped = False
@@ -40,11 +40,11 @@ class ChunkReader:
         self._thread = threading.Thread(target=self._read, name="tfw2v-reader", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def take(self) -> Chunk | None:
-        """Return the next chunk, None after the last or once stopped; raise what the corpus raised in its place."""
+        """Return the next chunk, None after the last one or once stopped; raise the corpus's error after its chunks."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stopped)
             if self._waiting:
@@ -56,7 +56,7 @@ class ChunkReader:
         return None
 
     def stop(self) -> None:
-        """Read no further, and let nobody take a chunk from now on."""
+        """Stop reading, and drop the chunks that wait."""
         with self._changed:
             self._stopped = True
             self._waiting.clear()
@@ -66,12 +66,12 @@ class ChunkReader:
             self._source.abandon()
 
     def join(self) -> None:
-        """Wait until the corpus is closed; leave it to the thread if it is long in coming to its next sentence."""
-        if self._thread.ident is None:  # an interrupt may come before it is started
+        """Wait up to a second until the corpus is closed; after that, leave closing it to the thread."""
+        if self._thread.ident is None:  # an interrupt came before the thread started
             return
         self._thread.join(_SECONDS_TO_END)
         if self._thread.is_alive():
-            logger.warning("the corpus is still at its next sentence; the thread that reads it ends once that has come")
+            logger.warning("the corpus is still waiting for its next sentence; its thread ends when that arrives")
 
     def _read(self) -> None:
         failure = None
@@ -89,7 +89,7 @@ class ChunkReader:
             self._changed.notify_all()
 
     def _hand_over(self, chunk: Chunk) -> bool:
-        """Put a chunk where it can be taken, once there is room; return False if nobody wants it any more."""
+        """Queue a chunk once there is room; return False if reading was stopped."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < self._ahead or self._stopped)
             if not self._stopped:

@@ -1,7 +1,7 @@
-"""Parts of a text file as numbers: the code of the reading processes, which imports only NumPy.
+"""Parts of a text file → numbers of words: the program of the reading processes, which imports only NumPy.
 
-A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every
-``step``-th part with a numbering of its own, and reports each word's text once.
+A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every ``step``-th part. It
+numbers words by itself, and sends the text of each word once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def read_parts(path: str, size: int, part_bytes: int, first: int, step: int) -> 
 
 
 def read_stream(stream: IO[bytes], name: str, part_bytes: int) -> Iterator[Part]:
-    """Yield the parts of a stream that cannot be read at any place, such as a compressed file."""
+    """Yield the parts of a stream that is read from its beginning only, such as a compressed file."""
     tokenizer = Tokenizer()
     offset, rest = 0, b""
     while True:
@@ -81,8 +81,8 @@ def _cut(file: IO[bytes], position: int, size: int) -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the parts that the arguments of `read_parts` name to the standard output, pickled."""
-    # A Ctrl-C reaches the whole process group; the reading processes are ended by their parent.
+    """Write the parts that `read_parts` yields for these arguments to standard output, pickled."""
+    # Ctrl-C reaches the whole process group, but the parent ends its reading processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     path, numbers = arguments[0], [int(argument) for argument in arguments[1:]]
     out = sys.stdout.buffer
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> None:
             pickle.dump(part, out, protocol=5)
             out.flush()
     except BrokenPipeError:
-        # The parent has gone. Nothing is left to tell it, nor at the interpreter's own flush on exit.
+        # The parent has ended. The interpreter flushes standard output at exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError) as error:
         pickle.dump(error, out, protocol=5)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.arrays import BoolArray, Int32Array
 
 MAX_SENTENCE_WORDS = 10_000
-"""gensim's limit: a longer sentence is split into pieces of this many words."""
+"""gensim's limit: a longer sentence is cut into pieces of this many words."""
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Some whole sentences: their ids in one run, and the number of ids of each sentence."""
+    """Consecutive sentences: the ids of all their words, and the number of words of each sentence."""
 
     ids: Int32Array
     lengths: Int32Array
@@ -26,25 +26,27 @@ class Sentences:
         """Bytes that the two arrays take."""
         return self.ids.nbytes + self.lengths.nbytes
 
+    def select(self, kept: BoolArray) -> Sentences:
+        """Return the sentences with only the words to keep, without sentences that have none."""
+        lengths = self.lengths[self.lengths > 0]
+        begins = np.cumsum(lengths, dtype=np.int64) - lengths
+        kept_lengths = np.add.reduceat(kept, begins, dtype=np.int32)
+        return Sentences(np.compress(kept, self.ids), kept_lengths[kept_lengths > 0])
+
+    def known_words(self) -> Sentences:
+        """Return the sentences without unknown words, whose id is -1."""
+        return self.select(self.ids >= 0)
+
 
 NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
 def piece_lengths(lengths: npt.NDArray[Any]) -> Int32Array:
-    """Lengths of the pieces of at most ``MAX_SENTENCE_WORDS`` words; an empty sentence has no piece."""
+    """Return the lengths of sentences cut into pieces of at most ``MAX_SENTENCE_WORDS`` words, without empty ones."""
     lengths = lengths[lengths > 0]
     if not lengths.size or lengths.max() <= MAX_SENTENCE_WORDS:
         return lengths.astype(np.int32)
     pieces = -(-lengths // MAX_SENTENCE_WORDS)
-    split = np.full(int(pieces.sum()), MAX_SENTENCE_WORDS, dtype=np.int32)
-    split[np.cumsum(pieces) - 1] = lengths - (pieces - 1) * MAX_SENTENCE_WORDS
-    return split
-
-
-def known_words(ids: Int32Array, lengths: Int32Array) -> Sentences:
-    """Return sentences without their unknown words, which are -1, and without those that hold no other."""
-    known = ids >= 0
-    ends = np.cumsum(lengths, dtype=np.int64)
-    known_before = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])
-    known_lengths = known_before[ends] - known_before[ends - lengths]
-    return Sentences(ids[known], known_lengths[known_lengths > 0].astype(np.int32))
+    cut = np.full(int(pieces.sum()), MAX_SENTENCE_WORDS, dtype=np.int32)
+    cut[np.cumsum(pieces) - 1] = lengths - (pieces - 1) * MAX_SENTENCE_WORDS
+    return cut

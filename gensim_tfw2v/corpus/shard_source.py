@@ -1,4 +1,4 @@
-"""An encoded corpus as chunks that name spans of its shards: no word of it passes through here."""
+"""An encoded corpus → chunks that name spans of its shards. No ids pass through this module."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gensim_tfw2v.corpus.sources import Source
 
 
 class EncodedSource(Source):
-    """An encoded corpus, of which whoever trains a chunk reads it.
+    """An encoded corpus. The worker that trains a chunk reads its span.
 
     Parameters
     ----------
     corpus : EncodedCorpus
-        The corpus. A chunk does not go on from one of its shards to the next.
+        The corpus. A chunk ends with its shard.
     key_to_index : mapping
-        Int32Array of the known words.
+        Ids of the known words.
     words_per_chunk : int
         A chunk ends with the first sentence that brings it to so many words.
     """
@@ -38,11 +38,11 @@ class EncodedSource(Source):
                 number += 1
 
     def close(self) -> None:
-        """Free nothing: no file stays open, and no word in memory."""
+        """Do nothing: no file is open, and no ids are in memory."""
 
 
 def raw_vocabulary(corpus: EncodedCorpus, max_vocab_size: int | None) -> defaultdict[str, int]:
-    """Return the counts that an encoded corpus brings, as gensim's ``raw_vocab``."""
+    """Return the word counts of an encoded corpus as gensim's ``raw_vocab``."""
     if max_vocab_size:
         raise ValueError(
             f"max_vocab_size={max_vocab_size} cannot be had of an encoded corpus, whose words are counted already; "

@@ -1,10 +1,10 @@
-"""An encoded corpus in a folder: words with their counts, and shards of ids of which any span can be read.
+"""An encoded corpus in a folder: words with their counts, and shards of ids. Any span of a shard can be read.
 
-Folder:  corpus.json      totals, and words and sentences of each shard
-         vocabulary.txt   a word and its count a line; a word's id is the number of its line, from 0
+Folder:  corpus.json      format, fingerprint, and the words and sentences of each shard
+         vocabulary.txt   one word and its count a line; a word's id is the number of its line, from 0
          shard-00000.ids  a header of 64 bytes, then ids, then sentence lengths, all little-endian int32
 
-The header holds the fingerprint of vocabulary.txt, so that shards of another encoding are told apart.
+The fingerprint is that of vocabulary.txt. It is also in each header, so that shards of another encoding are refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
-from gensim_tfw2v.corpus.sentences import Sentences, known_words
+from gensim_tfw2v.corpus.sentences import Sentences
 
 _HEADER_FILE, _VOCABULARY_FILE = "corpus.json", "vocabulary.txt"
 _FORMAT = "gensim_tfw2v encoded corpus 1"
@@ -31,7 +31,7 @@ _INT = np.dtype("<i4")
 
 
 class EncodedCorpusError(ValueError):
-    """A folder or file that is no encoded corpus, or a damaged one."""
+    """A folder or file that is not an encoded corpus, or is damaged."""
 
 
 class Span(NamedTuple):
@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class ShardSize:
-    """Words and sentences of a shard; an overlong sentence counts as its pieces."""
+    """Words and sentences of a shard. Each piece of an overlong sentence counts as a sentence."""
 
     words: int
     sentences: int
@@ -63,7 +63,7 @@ def is_encoded(path: Any) -> bool:
 
 
 def header_of(folder: str | os.PathLike[str]) -> str:
-    """Return the file by which the folder of an encoded corpus is known."""
+    """Return the file that makes a folder an encoded corpus."""
     return os.path.join(os.fspath(folder), _HEADER_FILE)
 
 
@@ -73,7 +73,7 @@ def shard_path(folder: Path, shard: int) -> Path:
 
 
 class EncodedCorpus:
-    """What an encoded corpus consists of, with all of its files there and of the right size."""
+    """An encoded corpus. Opening it checks that all of its shards are there and have the right size."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(os.path.abspath(folder))
@@ -125,26 +125,26 @@ class EncodedCorpus:
 
 @dataclass(frozen=True)
 class ShardReader:
-    """Reads spans, in whatever process sees the folder; safe to use from several threads."""
+    """Reads spans in any process that sees the folder. Several threads may use it."""
 
     folder: str
     fingerprint: str
-    word_ids: Int32Array  # the wanted id of each of the corpus's words, -1 for those that are not wanted
+    word_ids: Int32Array  # the id that a model gives each of the corpus's words, -1 for unknown words
 
     def read(self, span: Span) -> Sentences:
-        """Return the wanted words of a span's sentences."""
+        """Return the known words of a span's sentences."""
         with _OpenShard(Path(self.folder), span.shard, self.fingerprint) as file:
             ids = file.ids(span.first_word, span.end_word)
             lengths = file.lengths(span.first_sentence, span.end_sentence)
             if ids.size and not 0 <= int(np.min(ids)) <= int(np.max(ids)) < self.word_ids.size:
-                raise file.damaged("it holds numbers of words that there are not")
+                raise file.damaged("it holds ids of no word")
             if int(lengths.sum()) != ids.size:
                 raise file.damaged("its sentences do not end where its words do")
-        return known_words(self.word_ids[ids], lengths)
+        return Sentences(self.word_ids[ids], lengths).known_words()
 
 
 class _OpenShard:
-    """The file of a shard, open and known to be the right one and whole."""
+    """The open file of a shard, whose header and size have been checked."""
 
     def __init__(self, folder: Path, shard: int, fingerprint: str) -> None:
         self._path = shard_path(folder, shard)
@@ -182,15 +182,15 @@ class _OpenShard:
         return size
 
     def damaged(self, why: str) -> EncodedCorpusError:
-        """Return the error for a shard that cannot be used."""
+        """Return the error for a damaged shard."""
         return EncodedCorpusError(f"{self._path} is no shard of this corpus: {why}; encode the corpus anew")
 
     def ids(self, first: int, end: int) -> Int32Array:
-        """Return some words."""
+        """Return the ids of words `first` to `end`."""
         return self._numbers(first, end)
 
     def lengths(self, first: int, end: int) -> Int32Array:
-        """Return how many words some sentences have."""
+        """Return the number of words of sentences `first` to `end`."""
         return self._numbers(self.size.words + first, self.size.words + end)
 
     def _numbers(self, first: int, end: int) -> Int32Array:
@@ -202,18 +202,18 @@ class _OpenShard:
 
 
 class ShardWriter:
-    """Writes an encoded corpus to an empty folder, a new shard whenever one is full."""
+    """Writes an encoded corpus to an empty folder, and starts a new shard when one is full."""
 
     def __init__(self, folder: Path, shard_words: int) -> None:
         self._folder = folder
         self._shard_words = shard_words
         self._shards: list[ShardSize] = []
         self._file: Any = None
-        self._words = 0  # of the shard that is being written
+        self._words = 0  # of the open shard
         self._lengths: list[Int32Array] = []
 
     def append(self, sentences: Sentences) -> None:
-        """Write one more run of sentences."""
+        """Write more sentences."""
         if not sentences.ids.size:
             return
         if self._file is None:
@@ -226,7 +226,7 @@ class ShardWriter:
             self._end_shard()
 
     def finish(self, words_and_counts: Iterable[tuple[str, int]]) -> None:
-        """Write the vocabulary, in the order of ids, and what tells which files belong together."""
+        """Write the vocabulary, in the order of ids, the headers of all shards and ``corpus.json``."""
         self._end_shard()
         data = "".join(f"{word} {count}\n" for word, count in words_and_counts).encode("utf-8")
         (self._folder / _VOCABULARY_FILE).write_bytes(data)
@@ -238,7 +238,7 @@ class ShardWriter:
         Path(header_of(self._folder)).write_text(json.dumps(found, indent=1), encoding="utf-8")
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the open shard."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -254,5 +254,5 @@ class ShardWriter:
 
 
 def fingerprint_of(vocabulary: bytes) -> str:
-    """Return what no other vocabulary file has."""
+    """Return the SHA-256 of a vocabulary file, in hexadecimal."""
     return hashlib.sha256(vocabulary).hexdigest()

@@ -1,4 +1,4 @@
-"""Corpora as chunks of word ids: a fresh pass over all sentences every epoch, encoded once where they fit."""
+"""Corpora of text → chunks of ids. Each epoch yields all sentences; they are encoded once if they fit a budget."""
 
 from __future__ import annotations
 
@@ -12,22 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
-from gensim_tfw2v.corpus.chunks import Chunk, Run, cut_into_chunks
-from gensim_tfw2v.corpus.file_parts import PART_BYTES
+from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
 __all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "Source"]
 
-# Words of an iterable that are looked up in one go, and (perhaps empty) sentences that may come with them.
-RUN_WORDS = 50_000
-RUN_SENTENCES = 50_000
-
 
 class _AbandonedError(Exception):
-    """The pass was abandoned."""
+    """The pass over the corpus was abandoned."""
 
 
 class Source(ABC):
@@ -36,7 +32,7 @@ class Source(ABC):
     _abandoned = False
 
     reader: ShardReader | None = None
-    """What reads the chunks that are spans of an encoded corpus."""
+    """Reads the chunks that are spans of an encoded corpus."""
 
     def __enter__(self) -> Source:
         return self
@@ -51,7 +47,7 @@ class Source(ABC):
         """Yield the chunks of one pass over the whole corpus."""
 
     def abandon(self) -> None:
-        """End, from any thread, a pass that may be long in coming to its next chunk; no other can be begun."""
+        """End a pass over an iterable at its next sentence, and let no other begin. Any thread may call this."""
         self._abandoned = True
 
     @abstractmethod
@@ -60,14 +56,14 @@ class Source(ABC):
 
 
 class _TextSource(Source):
-    """A corpus of text that is encoded as it is read, and kept encoded within a budget after the first epoch.
+    """A corpus of text that is encoded as it is read, and stays encoded after the first epoch if it fits a budget.
 
     Parameters
     ----------
     words_per_chunk : int
         A chunk ends with the first sentence, or piece of an overlong one, that brings it to so many words.
     budget : CacheBudget
-        What the encoded corpus may take. If it does not fit, every epoch encodes anew in bounded memory.
+        What the encoded corpus may take. If it does not fit, every epoch encodes the text again in bounded memory.
     """
 
     def __init__(self, words_per_chunk: int, budget: CacheBudget) -> None:
@@ -76,7 +72,7 @@ class _TextSource(Source):
         self._words_per_chunk = words_per_chunk
         self._budget: CacheBudget | None = budget
         self._cache: EncodedStore | None = None
-        self._cached_totals: list[tuple[int, int]] = []
+        self._cached_totals: list[tuple[int, int]] = []  # raw words and sentences of each cached chunk
 
     def epoch(self) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
@@ -94,18 +90,18 @@ class _TextSource(Source):
             self._cache = None
 
     @abstractmethod
-    def _runs(self) -> Generator[Run, None, None]:
-        """Yield the corpus in runs of any size."""
+    def _pieces(self) -> Generator[Pieces, None, None]:
+        """Yield the corpus as pieces of sentences, any number at a time."""
 
     def _is_encoded(self) -> bool:
-        """Return whether something else keeps the corpus encoded already."""
+        """Return whether something else keeps the encoded corpus already."""
         return False
 
     def _first_epoch(self, store: EncodedStore) -> Iterator[Chunk]:
         totals = []
         try:
             for chunk in self._encoded_chunks():
-                assert isinstance(chunk.content, Sentences)  # as all chunks of text
+                assert isinstance(chunk.content, Sentences)  # all chunks of text carry sentences
                 store.append(chunk.content)
                 totals.append((chunk.raw_words, chunk.sentences))
                 yield chunk
@@ -113,7 +109,7 @@ class _TextSource(Source):
             store.close()
             raise
         if not store.complete:
-            self._budget = None  # it did not fit, and would not the next time
+            self._budget = None  # it did not fit, and would not fit in a later epoch
         elif self._cache is None:
             self._cache, self._cached_totals = store, totals
 
@@ -122,19 +118,19 @@ class _TextSource(Source):
             yield Chunk(number, sentences, *totals)
 
     def _encoded_chunks(self) -> Iterator[Chunk]:
-        with closing(self._runs()) as runs:
-            yield from cut_into_chunks(runs, self._words_per_chunk)
+        with closing(self._pieces()) as pieces:
+            yield from cut_into_chunks(pieces, self._words_per_chunk)
 
 
 class IterableSource(_TextSource):
-    """A restartable iterable of sentences.
+    """An iterable of sentences that can be iterated over again.
 
     Parameters
     ----------
     sentences : iterable of sequence of hashable
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
     key_to_index : mapping
-        Int32Array of the known words.
+        Ids of the known words.
     words_per_chunk, budget
         As for `_TextSource`.
     """
@@ -150,33 +146,33 @@ class IterableSource(_TextSource):
         self._sentences = sentences
         self._key_to_index = key_to_index
 
-    def _runs(self) -> Generator[Run, None, None]:
+    def _pieces(self) -> Generator[Pieces, None, None]:
         words: list[Hashable] = []
         lengths: list[int] = []
         begun: list[int] = []
         position = -1
         for position, sentence in enumerate(self._sentences):
             if self._abandoned:
-                raise _AbandonedError  # an end would be taken for that of the corpus
+                raise _AbandonedError  # a plain end would look like the end of the corpus
             begin = 1
-            for size in _pieces(sentence, position, words):
-                lengths.append(size)
+            for length in _append_pieces(sentence, position, words):
+                lengths.append(length)
                 begun.append(begin)
                 begin = 0
-                if len(words) >= RUN_WORDS or len(lengths) >= RUN_SENTENCES:
+                if len(words) >= tuning.ITERABLE_WORDS or len(lengths) >= tuning.ITERABLE_PIECES:
                     yield self._encode(words, lengths, begun, position)
                     for pending in (words, lengths, begun):
                         pending.clear()
         yield self._encode(words, lengths, begun, position)
 
-    def _encode(self, words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> Run:
-        """Look up the words of some sentences, of which the one at ``position`` is the last."""
+    def _encode(self, words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> Pieces:
+        """Return pieces of sentences with the ids of their words. The last sentence is the one at ``position``."""
         try:
             found = map(self._key_to_index.get, words, repeat(-1))
             ids = np.fromiter(found, dtype=np.int32, count=len(words))
         except TypeError:
             raise _unhashable_word(words, lengths, begun, position) from None
-        return Run(ids, np.array(lengths, dtype=np.int32), np.array(begun, dtype=np.int32))
+        return Pieces(ids, np.array(lengths, dtype=np.int32), np.array(begun, dtype=np.int32))
 
 
 class FileSource(_TextSource):
@@ -187,14 +183,14 @@ class FileSource(_TextSource):
     path : str or path-like
         The file.
     key_to_index : mapping
-        Int32Array of the known words.
+        Ids of the known words.
     words_per_chunk, budget
         As for `_TextSource`.
     workers : int
         Reading processes.
     scan : FileScan, optional
-        What an earlier pass found. If it is of this very file and keeps the encoded corpus, the file is not
-        read again. It stays the caller's to close.
+        What an earlier pass found. If it keeps the encoded corpus, and the file has not changed since, the file is
+        not read again. The caller closes the scan.
     part_bytes : int, optional
         Size of the parts that the processes read by turns.
     """
@@ -208,7 +204,7 @@ class FileSource(_TextSource):
         workers: int,
         scan: FileScan | None = None,
         *,
-        part_bytes: int = PART_BYTES,
+        part_bytes: int = tuning.FILE_PART_BYTES,
     ) -> None:
         super().__init__(words_per_chunk, budget)
         self._path = path
@@ -220,41 +216,41 @@ class FileSource(_TextSource):
     def _is_encoded(self) -> bool:
         return self._scan is not None and self._scan.encoded.complete and self._scan.matches(self._path)
 
-    def _runs(self) -> Generator[Run, None, None]:
-        sentences = self._scanned() if self._is_encoded() else self._read()
-        with closing(sentences):
-            for run in sentences:
-                yield Run(run.ids, run.lengths, np.ones_like(run.lengths))
+    def _pieces(self) -> Generator[Pieces, None, None]:
+        with closing(self._scanned() if self._is_encoded() else self._read()) as found:
+            for sentences in found:
+                # gensim counts each piece of an overlong line as a sentence.
+                yield Pieces(sentences.ids, sentences.lengths, np.ones_like(sentences.lengths))
 
     def _scanned(self) -> Generator[Sentences, None, None]:
         assert self._scan is not None
         words = self._scan.words
-        ids = np.fromiter(map(self._number, words), dtype=np.int32, count=len(words))
-        for run in self._scan.encoded:
-            yield Sentences(ids[run.ids], run.lengths)
+        ids = np.fromiter(map(self._id, words), dtype=np.int32, count=len(words))
+        for sentences in self._scan.encoded:
+            yield Sentences(ids[sentences.ids], sentences.lengths)
 
     def _read(self) -> Generator[Sentences, None, None]:
-        return file_sentences(self._path, self._number, self._workers, part_bytes=self._part_bytes)
+        return file_sentences(self._path, self._id, self._workers, part_bytes=self._part_bytes)
 
-    def _number(self, word: str) -> int:
+    def _id(self, word: str) -> int:
         return self._key_to_index.get(word, -1)
 
 
-def _pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
-    """Append a sentence to ``words``, and yield the length of each piece once it is there."""
+def _append_pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
+    """Append the pieces of a sentence to ``words``, and yield the length of each after it is appended."""
     try:
-        # Where one piece will do, it is copied in one go.
-        pieces = [sentence] if len(sentence) <= MAX_SENTENCE_WORDS else _cut(iter(sentence))  # type: ignore[arg-type]
-        for piece in pieces:
+        # A sentence within the limit is one piece and is copied whole.
+        is_short = len(sentence) <= MAX_SENTENCE_WORDS  # type: ignore[arg-type]
+        for piece in [sentence] if is_short else _cut_overlong(iter(sentence)):
             start = len(words)
             words.extend(piece)
-            yield len(words) - start  # which len(sentence) need not say
+            yield len(words) - start  # a sentence need not have as many words as its len() says
     except TypeError:
         raise _not_a_sentence(sentence, position) from None
 
 
-def _cut(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
-    """Yield the pieces of a sentence, of which there is one at least."""
+def _cut_overlong(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
+    """Yield the pieces of a sentence, at least one."""
     yield list(islice(words, MAX_SENTENCE_WORDS))
     while piece := list(islice(words, MAX_SENTENCE_WORDS)):
         yield piece
@@ -263,7 +259,7 @@ def _cut(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
 def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
     """Yield `sentences`; raise TypeError naming the first that is not a sequence of words."""
     for position, sentence in enumerate(sentences):
-        # Indices from 0 on will do for Python to iterate.
+        # Python iterates over anything that has indices from 0 on.
         can_be_iterated = hasattr(sentence, "__iter__") or hasattr(sentence, "__getitem__")
         if not (hasattr(sentence, "__len__") and can_be_iterated):
             raise _not_a_sentence(sentence, position)

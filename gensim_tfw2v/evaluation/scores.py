@@ -1,4 +1,4 @@
-"""What an evaluation found: scores of word pairs, of analogies, and their mean."""
+"""The results of an evaluation: scores of word pairs, scores of analogies, and their mean."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PairScore:
-    """How well similarities agree with human judgements in one file of word pairs.
+    """The correlation of similarities with human judgements in one file of word pairs.
 
-    The correlations are None where fewer than two pairs are known, or all their values are equal.
+    The correlations are None if fewer than two pairs are known, or if all values of one side are equal.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Scores:
         return 100 * sum(known) / len(known) if known and len(known) == len(values) else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The scores as plain dictionaries and lists, ready for JSON."""
+        """Return the scores as plain dictionaries and lists, ready for JSON."""
         pairs = [{**asdict(score), "unknown_share": score.unknown_share} for score in self.pairs]
         keys = ("name", "path", "accuracy", "correct", "known", "total", "unknown_share")
         analogies = [

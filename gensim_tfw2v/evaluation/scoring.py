@@ -1,6 +1,6 @@
-"""Scores of word vectors on human similarity judgements and on analogies: gensim's numbers, sooner.
+"""Word vectors → scores on human similarity judgements and on analogies. They equal gensim's and take less time.
 
-Analogies are answered by matrix products over many questions at a time, where gensim takes them one by one.
+Matrix products answer many analogies at a time, while gensim answers them one by one.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.evaluation.scores import AnalogyScore, PairScore, Scores, SectionScore
 
-# gensim's own limit: questions about rarer words count as unknown.
+# gensim's limit: rarer words count as unknown.
 RESTRICT_VOCABULARY = 300_000
-# gensim looks at this many nearest words for one that is not part of the question.
+# gensim's number of nearest words among which it looks for one that is not in the question.
 CANDIDATES = 5
-# Similarities held at once while analogies are answered (float32: 64 MB).
-SIMILARITIES_AT_ONCE = 2**24
 
 
 def bundled_pairs() -> list[str]:
-    """Paths of the word-similarity sets in gensim's wheel: wordsim353 and simlex999."""
+    """Return the paths of the word-similarity sets in gensim's wheel: wordsim353 and simlex999."""
     from gensim.test.utils import datapath
 
     return [datapath("wordsim353.tsv"), datapath("simlex999.txt")]
 
 
 def bundled_analogies() -> list[str]:
-    """Paths of the analogy sets in gensim's wheel: questions-words."""
+    """Return the paths of the analogy sets in gensim's wheel: questions-words."""
     from gensim.test.utils import datapath
 
     return [datapath("questions-words.txt")]
@@ -53,20 +52,18 @@ def score_vectors(
     keyed_vectors : gensim.models.KeyedVectors
         The vectors, for instance ``model.wv``.
     pairs : sequence of str, optional
-        Files of lines "word TAB word TAB number". None: the sets that gensim brings; an empty list: no set.
+        Files of lines "word TAB word TAB number". None means gensim's sets, an empty list no set.
     analogies : sequence of str, optional
-        Files of lines of four words under headings ": section". None: the set that gensim brings; an empty
-        list: no set.
+        Files of lines of four words under headings ": section". None means gensim's set, an empty list no set.
     restrict_vocabulary : int
-        Only the first so many words are known.
+        Only so many first words of the vocabulary are known.
     case_insensitive : bool
-        Compare words in upper case; of several spellings the first in the vocabulary counts.
+        Compare words in upper case. If several words are equal then, the first in the vocabulary is used.
 
     Returns
     -------
     Scores
-        One entry a file; the mean of all Spearman correlations and analogy accuracies is in `mean`, times
-        100.
+        One entry for each file. `mean` is the mean of all Spearman correlations and analogy accuracies, times 100.
     """
     known = _KnownWords.of(keyed_vectors, restrict_vocabulary, case_insensitive)
     pairs = bundled_pairs() if pairs is None else pairs
@@ -78,18 +75,18 @@ def score_vectors(
 
 
 def check_pairs(path: str) -> None:
-    """Raise OSError or ValueError if this is no file of word pairs to score on."""
-    _score_pairs(_KnownWords.nobody(), path)
+    """Raise OSError or ValueError if this is not a file of word pairs to score on."""
+    _score_pairs(_KnownWords.none(), path)
 
 
 def check_analogies(path: str) -> None:
-    """Raise OSError or ValueError if this is no file of analogies to score on."""
-    _score_analogies(_KnownWords.nobody(), path)
+    """Raise OSError or ValueError if this is not a file of analogies to score on."""
+    _score_analogies(_KnownWords.none(), path)
 
 
 @dataclass(frozen=True)
 class _KnownWords:
-    """Unit vectors of the words that questions may be about, and the way from a word to its row."""
+    """The words that have a vector and may be in questions: their unit vectors, names and rows."""
 
     unit_vectors: np.ndarray
     names: list[str]
@@ -98,7 +95,7 @@ class _KnownWords:
 
     @classmethod
     def of(cls, keyed_vectors: Any, restrict_vocabulary: int, case_insensitive: bool) -> _KnownWords:
-        words = [str(word) for word in keyed_vectors.index_to_key[:restrict_vocabulary]]  # tokens may be numbers
+        words = [str(word) for word in keyed_vectors.index_to_key[:restrict_vocabulary]]  # words may be numbers
         names = [word.upper() for word in words] if case_insensitive else words
         rows = {names[row]: row for row in range(len(names) - 1, -1, -1)}
         vectors = np.asarray(keyed_vectors.vectors[: len(words)], dtype=np.float32)
@@ -106,7 +103,7 @@ class _KnownWords:
         return cls(vectors / np.where(norms > 0, norms, 1), names, rows, case_insensitive)
 
     @classmethod
-    def nobody(cls) -> _KnownWords:
+    def none(cls) -> _KnownWords:
         """Return no words at all."""
         return cls(np.zeros((0, 1), np.float32), [], {}, case_insensitive=False)
 
@@ -134,7 +131,7 @@ def _score_pairs(known: _KnownWords, path: str) -> PairScore:
 
 @contextmanager
 def _lines_of(path: str) -> Iterator[Iterator[str]]:
-    """The lines of a file; ValueError that names it if they are not text."""
+    """Yield the lines of a file; raise ValueError naming it if they are not UTF-8 text."""
     from gensim import utils
 
     with utils.open(path, encoding="utf8") as lines:
@@ -145,7 +142,7 @@ def _lines_of(path: str) -> Iterator[Iterator[str]]:
 
 
 def _read_pairs(path: str) -> Iterator[tuple[str, str, float]]:
-    """The valid lines of a file of word pairs; like gensim, comments and malformed lines are passed over."""
+    """Yield the valid lines of a file of word pairs; skip comments and malformed lines, as gensim does."""
     with _lines_of(path) as lines:
         for line in lines:
             fields = line.split("\t")
@@ -158,7 +155,7 @@ def _read_pairs(path: str) -> Iterator[tuple[str, str, float]]:
 
 
 def _correlations(human: list[float], ours: np.ndarray) -> tuple[float | None, float | None]:
-    """Spearman's and Pearson's correlation; None for both where one side does not vary."""
+    """Return Spearman's and Pearson's correlation, None for both if one side does not vary."""
     from scipy import stats
 
     if np.ptp(human) == 0 or np.ptp(ours) == 0:
@@ -170,7 +167,7 @@ def _correlations(human: list[float], ours: np.ndarray) -> tuple[float | None, f
 
 @dataclass
 class _Section:
-    """The questions of one section: how many there are, and the rows of those that can be asked."""
+    """The questions of one section: how many there are, and the rows of those whose words are all known."""
 
     name: str
     total: int = 0
@@ -210,9 +207,9 @@ def _read_analogies(known: _KnownWords, path: str) -> list[_Section]:
 
 
 def _answer(known: _KnownWords, questions: np.ndarray) -> np.ndarray:
-    """Whether the word nearest b - a + c is the expected one, for questions of rows (a, b, c, expected)."""
+    """Return whether the word nearest b - a + c is the expected one, for questions of rows (a, b, c, expected)."""
     correct = np.zeros(len(questions), dtype=bool)
-    at_once = max(1, SIMILARITIES_AT_ONCE // max(1, len(known.names)))
+    at_once = max(1, tuning.SIMILARITIES_AT_ONCE // max(1, len(known.names)))
     for start in range(0, len(questions), at_once):
         batch = questions[start : start + at_once]
         a, b, c = (known.unit_vectors[batch[:, column]] for column in range(3))
@@ -224,7 +221,7 @@ def _answer(known: _KnownWords, questions: np.ndarray) -> np.ndarray:
 
 
 def _nearest(similarities: np.ndarray) -> np.ndarray:
-    """The columns of the largest values in each row, largest first."""
+    """Return the columns of the largest values in each row, largest first."""
     count = min(CANDIDATES, similarities.shape[1])
     candidates = np.argpartition(similarities, -count, axis=1)[:, -count:]
     order = np.argsort(-np.take_along_axis(similarities, candidates, axis=1), axis=1)
@@ -232,6 +229,6 @@ def _nearest(similarities: np.ndarray) -> np.ndarray:
 
 
 def _predict(known: _KnownWords, rows: np.ndarray, nearest: np.ndarray) -> str | None:
-    """The first candidate that is not another spelling of a word of the question, None if all are."""
+    """Return the first candidate that is not a spelling of a word of the question, or None if all are."""
     asked = {known.names[row] for row in rows[:3]}
     return next((known.names[row] for row in nearest if known.names[row] not in asked), None)

@@ -1,1 +1,1 @@
-"""Models and vectors on disk."""
+"""Models and vectors → files on disk, and back."""

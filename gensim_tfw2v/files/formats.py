@@ -1,4 +1,4 @@
-"""A model file's name → its format and the files beside it, which are put there together or not at all."""
+"""A model file's name → its format and its side files, which are written together or not at all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ FORMATS = ("gensim", "keyed-vectors", "text", "binary")
 SUFFIX_FORMATS = {".txt": "text", ".vec": "text", ".bin": "binary", ".kv": "keyed-vectors"}
 COMPRESSED = (".gz", ".bz2")
 # gensim writes large arrays to files beside MODEL: MODEL.ARRAY.npy, MODEL.wv.ARRAY.npy (npz if compressed).
-# Only its own names are listed: MODEL.labels.npy may be anybody's.
+# Only its own array names match, because MODEL.labels.npy may belong to something else.
 _SIDE_FILE = re.compile(r"\.((wv\.)?(vectors|norms|vectors_lockf)|syn1|syn1neg|cum_table)\.np[yz]")
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read or written, with the reason in one line."""
+    """A model file cannot be read or written. The message gives the reason in one line."""
 
 
 def format_of(path: Path) -> str:
-    """The format that a model file's suffix asks for; what is not known otherwise is a whole gensim model."""
+    """Return the format that a model file's suffix means; an unknown suffix means a whole gensim model."""
     name = path.name.lower()
     for suffix in COMPRESSED:
         name = name.removesuffix(suffix)
@@ -31,7 +31,7 @@ def format_of(path: Path) -> str:
 
 
 def side_files(path: Path) -> list[Path]:
-    """The files beside `path` in which gensim keeps large arrays of the model named so."""
+    """Return the files beside `path` that hold large arrays of the gensim model of that name."""
     if not path.parent.is_dir():
         return []
     length = len(path.name)
@@ -44,10 +44,10 @@ def side_files(path: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """Yield a path to write a model to instead of `path`, where it is put at the end; after a failure nothing new is.
+    """Yield a path for writing a model, and move the model to `path` at the end; a failed write changes nothing.
 
-    All files are written to a folder beside `path` first. gensim finds a model's separate arrays by the name
-    of the model file, so keeping that name and moving them together keeps the model whole.
+    All files are first written to a folder beside `path`, under the model's own name, because gensim finds a model's
+    separate arrays by it.
     """
     folder = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=path.parent))
     try:
@@ -58,7 +58,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def _replace(path: Path, folder: Path) -> None:
-    """Move a model's files from `folder` to where `path` is, its own file last: until then there is none."""
+    """Move a model's files from `folder` to the folder of `path`. The model file itself comes last."""
     path.unlink(missing_ok=True)
     for file in side_files(path):
         file.unlink()

@@ -1,4 +1,4 @@
-"""Models and vectors on disk: whether and how one is written, and what format one has that is read."""
+"""Models and vectors → files, and back: in any format, which is recognised when a file is read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, side_files, written_whole
 
-# Enough for the first line of any text format with vectors of some thousand numbers.
+# Bytes that hold the first line of any text format with vectors of some thousand numbers.
 FIRST_LINES = 2**20
 
 
 def check_writable(path: Path, force: bool) -> None:
-    """Raise an error unless a model can be written to `path`, overwriting one there only if `force`."""
+    """Raise ModelFileError if a model cannot be written to `path`, or only by overwriting one and `force` is false."""
     if path.is_dir():
         raise ModelFileError(f"output {str(path)!r} is a folder; name a file in it")
     if not path.parent.is_dir():
@@ -23,7 +23,7 @@ def check_writable(path: Path, force: bool) -> None:
     if taken and not force:
         raise ModelFileError(f"output {str(taken[0])!r} is there already; --force overwrites it")
     try:
-        # Permission bits do not tell: for root, or on a file system that is read-only or full.
+        # Permission bits are not enough: the user may be root, or the file system read-only or full.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -31,7 +31,7 @@ def check_writable(path: Path, force: bool) -> None:
 
 
 def write_model(model: Any, path: Path, file_format: str) -> None:
-    """Write a Word2Vec model to `path` in the format given; after a failure nothing new is there."""
+    """Write a Word2Vec model to `path` in a format; a failed write changes nothing."""
     if model.vectors_on_servers:
         model.export_vectors(path, file_format)
         return
@@ -49,7 +49,7 @@ def _write(model: Any, path: Path, file_format: str) -> None:
 
 
 def read_vectors(path: Path, file_format: str | None = None) -> Any:
-    """The KeyedVectors in a model file of any format; None stands for the format that its content shows."""
+    """Return the KeyedVectors in a model file. If no format is given, the file's first bytes show it."""
     if path.is_dir():
         raise ModelFileError(f"model {str(path)!r} is a folder, not a file")
     if not path.exists():
@@ -69,7 +69,7 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
 
 
 def read_model(path: Path) -> Any:
-    """The whole object in a file that gensim saved: a model with all its matrices, or keyed vectors."""
+    """Return the object in a file that gensim saved: a model with all of its matrices, or keyed vectors."""
     from gensim.utils import SaveLoad
 
     return SaveLoad.load(str(path), mmap=None if path.name.endswith(COMPRESSED) else "r")
@@ -89,14 +89,14 @@ def _read(path: Path, file_format: str) -> Any:
 
 
 def recognise_format(path: Path) -> str:
-    """The format that the first bytes of a file show."""
+    """Return the format that the first bytes of a file show."""
     from gensim import utils
 
     with utils.open(str(path), "rb") as file:
         first = file.readline(FIRST_LINES)
         second = file.readline(FIRST_LINES)
     if first[:1] == b"\x80" and first[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "gensim"  # a pickle, of a whole model or of keyed vectors
+        return "gensim"  # a pickle of a whole model or of keyed vectors
     header = first.split()
     if len(header) == 2 and all(number.isdigit() for number in header):
         size = int(header[1])
@@ -109,7 +109,7 @@ def recognise_format(path: Path) -> str:
 
 
 def _is_text_vector(line: bytes, size: int) -> bool:
-    """Whether a line is a word and `size` numbers."""
+    """Return whether a line is a word and `size` numbers."""
     fields = line.split()
     try:
         return len([float(field) for field in fields[1:]]) == size

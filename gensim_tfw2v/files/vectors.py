@@ -1,4 +1,4 @@
-"""Vectors → word2vec text or binary, or gensim's keyed vectors, a few rows at a time: they may be too many to hold."""
+"""Vectors → word2vec text or binary, or gensim's keyed vectors. Few rows are in memory at a time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, format_of, written_whole
 
-_PIECE_BYTES = 2**22
+_PIECE_BYTES = 2**22  # of vectors, in memory at a time
 
 
 def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None) -> None:
-    """Write vectors, in the order of their vocabulary, to a file that appears when it is complete.
+    """Write vectors, in the order of the vocabulary, to a file that appears when it is complete.
 
     Parameters
     ----------
     keyed_vectors : KeyedVectors
-        Its matrix need not be an array: slices of its rows are all that is read.
+        Their matrix need not be an array, because only slices of its rows are read.
     file_format : str, optional
         "text", "binary" or "keyed-vectors"; by default as the suffix of `path` says.
     """
@@ -42,12 +42,12 @@ def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None
             else:
                 _write_word2vec(keyed_vectors, unfinished, chosen == "binary")
     except OSError as error:
-        message = f"cannot write the vectors, of which nothing is left: {error.strerror}"
+        message = f"cannot write the vectors, and no file is left behind: {error.strerror}"
         raise OSError(error.errno, message, str(path)) from error
 
 
 def _pieces(matrix: Any) -> Iterator[tuple[int, Float32Array]]:
-    """Yield the matrix in runs of rows, each with the number of its first row."""
+    """Yield some consecutive rows at a time, with the number of the first."""
     rows, columns = matrix.shape
     step = max(1, _PIECE_BYTES // (4 * columns))
     for first in range(0, rows, step):
@@ -55,7 +55,7 @@ def _pieces(matrix: Any) -> Iterator[tuple[int, Float32Array]]:
 
 
 def _write_word2vec(keyed_vectors: Any, path: Path, binary: bool) -> None:
-    """Write what gensim's `save_word2vec_format` does."""
+    """Write the same file as gensim's `save_word2vec_format`."""
     from smart_open import open as smart_open
 
     words = keyed_vectors.index_to_key
@@ -70,16 +70,16 @@ def _write_word2vec(keyed_vectors: Any, path: Path, binary: bool) -> None:
 
 
 def _write_keyed_vectors(keyed_vectors: Any, path: Path) -> None:
-    """Write what gensim's `save` does, with the matrix in a file of its own and with the vectors' lengths.
+    """Write the same files as gensim's `save`, with the matrix in a separate file, and with the norms of the vectors.
 
-    Computing all lengths at once, as gensim otherwise does at the first search, takes as much memory as the vectors.
+    Without stored norms, gensim computes all at the first search, which takes as much memory as the vectors.
     """
     matrix = keyed_vectors.vectors
     saved = copy.copy(keyed_vectors)
     saved.norms = np.empty(len(matrix), np.float32)
     saved.vectors = np.empty((0, keyed_vectors.vector_size), np.float32)
-    unnamed = path.with_name(f"{path.name}.matrix")  # other than the name that was asked for
-    # Not through a memory map: a full disk would then kill the process instead of raising an error.
+    unnamed = path.with_name(f"{path.name}.matrix")  # not the final name
+    # With a memory map, a full disk would kill the process instead of raising an error.
     with unnamed.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": matrix.shape}
         np.lib.format.write_array_header_1_0(file, header)
@@ -87,4 +87,4 @@ def _write_keyed_vectors(keyed_vectors: Any, path: Path) -> None:
             file.write(rows.data)
             saved.norms[first : first + len(rows)] = np.linalg.norm(rows, axis=1)
     saved.save(str(path), separately=["vectors"])
-    unnamed.replace(path.with_name(f"{path.name}.vectors.npy"))  # in place of the empty one
+    unnamed.replace(path.with_name(f"{path.name}.vectors.npy"))  # replaces the empty one

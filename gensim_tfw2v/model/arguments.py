@@ -1,122 +1,311 @@
-"""The arguments a user may give, checked before anything is built from them."""
+"""The arguments of TFWord2Vec: gensim's, checked, and its own, each of which is one entry of a table.
+
+The table gives an argument's default, rule, help, command-line flag and its rows in the README and the docstring.
+"""
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class _Rule:
-    """What an argument has to be."""
-
-    wanted: str  # as the error says it
-    is_right: Callable[[Any], bool]
-    kind: Callable[[Any], Any] = float  # or int
-    converts: bool = False  # what gensim makes a number of this kind of, such as a text, will do
-    or_none: bool = False
-
-    def plain(self, name: str, value: Any) -> Any:
-        """Return `value` as Python's own int or float; raise ValueError, or TypeError for what is not even a number."""
-        if value is None and self.or_none:
-            return None
-        message = f"{name} must be {self.wanted}, got {value!r}"
-        try:
-            number = self.kind(value) if self.converts else value
-        except (TypeError, ValueError) as error:
-            raise type(error)(message) from None
-        if not isinstance(number, numbers.Real):
-            raise TypeError(message)
-        if not self.is_right(number) or (isinstance(value, numbers.Real) and number != value):
-            raise ValueError(message)
-        return self.kind(number)
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """Which words an optional argument may be."""
-
-    words: tuple[str, ...]
-
-    def plain(self, name: str, value: Any) -> Any:
-        """Return `value`; raise ValueError if it is none of them, nor None."""
-        if not (value is None or (isinstance(value, str) and value in self.words)):
-            raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
-        return value
-
-
-def _whole(least: int, most: int | None = None, converts: bool = False, or_none: bool = False) -> _Rule:
-    wanted = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
-
-    def is_right(value: Any) -> bool:
-        return math.isfinite(value) and value % 1 == 0 and least <= value and (most is None or value <= most)
-
-    return _Rule(wanted, is_right, int, converts, or_none)
-
-
-def _int_at_least(least: int, or_none: bool = False) -> _Rule:
-    """Return the rule of an argument that is to be an int, and not a whole number of another type."""
-    wanted = f"an int of at least {least}"
-    return _Rule(
-        wanted, lambda value: isinstance(value, numbers.Integral) and int(value) >= least, int, or_none=or_none
-    )
-
-
-def _not_negative(wanted: str, converts: bool = False, or_none: bool = False) -> _Rule:
-    return _Rule(wanted, lambda value: math.isfinite(value) and value >= 0, float, converts, or_none)
-
+from gensim_tfw2v.model.rules import Bytes, Choice, Number, PositiveNumber, Rule, WholeNumber
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 MOST_WINDOW = 2**31 - 1  # an int32
 MOST_SEED = 2**32 - 1  # that NumPy takes
-_FINITE = "a finite number"
-_RATE = "a finite number of at least 0"
 
-# Arguments that gensim itself checks are not repeated here.
-_RULES: dict[str, _Rule | _Choice] = {
-    "vector_size": _whole(1, converts=True),
-    "window": _whole(1, MOST_WINDOW, converts=True),
-    "workers": _whole(1, converts=True),
-    "negative": _whole(0, converts=True),
-    "alpha": _not_negative(_RATE, converts=True),
-    "min_alpha": _not_negative(_RATE, converts=True),
-    "start_alpha": _not_negative(_RATE, or_none=True),
-    "end_alpha": _not_negative(_RATE, or_none=True),
-    "sample": _not_negative(f"{_RATE} (0 keeps every word)", or_none=True),
-    "ns_exponent": _Rule(_FINITE, math.isfinite, converts=True),
-    "min_count": _Rule(_FINITE, math.isfinite, or_none=True),
-    "batch_words": _whole(1),
-    "max_vocab_size": _whole(0, or_none=True),  # 0 sets no limit either, as in gensim
-    "max_final_vocab": _whole(1, or_none=True),
-    "epochs": _whole(1, or_none=True),
-    "seed": _whole(0, MOST_SEED, or_none=True),
-    "batch_tokens": _int_at_least(1, or_none=True),
-    "run_tokens": _int_at_least(1, or_none=True),
-    "shared_negatives": _int_at_least(1, or_none=True),
-    "update_bound": _Rule("a finite number above 0", lambda value: math.isfinite(value) and value > 0, or_none=True),
-    "cache_memory": _whole(0),
-    "cache_disk": _whole(0),
-    "cluster_timeout": _Rule("a finite number of seconds above 0", lambda value: math.isfinite(value) and value > 0),
-    "cluster_dtype": _Choice(DTYPES),
-    "compute_dtype": _Choice(DTYPES),
+
+@dataclass(frozen=True)
+class Flag:
+    """How an argument appears on the command line of `tfw2v train`."""
+
+    group: str
+    metavar: str | None = None
+    help: str | None = None  # where it differs from the argument's
+    default: str | None = None  # as help shows it, where it differs from the argument's
+    is_switch: bool = False  # --name sets True
+    has_negation: bool = False  # --no-name sets False
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One of TFWord2Vec's own arguments, optional and keyword-only."""
+
+    name: str
+    default: Any
+    type: str  # as docstrings say it
+    help: str  # begins with a capital letter and ends without a full stop
+    default_help: str | None = None  # what the default means, if its value does not say so
+    rule: Rule | None = None  # None: checked where it is used
+    flag: Flag | None = None
+    is_read_by_train: bool = False  # train() reads the attribute, which may have been changed, and checks it again
+    is_fixed_in_training: bool = False  # a change in the midst of train() has no effect until the next one
+    is_saved: bool = True
+
+
+# Groups of flags, in the order of `tfw2v train --help`.
+FLAG_GROUPS = "memory", "cluster", "TensorBoard", "tuning, best left alone"
+_MEMORY, _CLUSTER, _TENSORBOARD, _TUNING = FLAG_GROUPS
+
+OWN_ARGUMENTS: tuple[Argument, ...] = (
+    Argument(
+        "progress",
+        None,
+        "bool, optional",
+        "Draw progress bars on standard error",
+        "only if it is a terminal; log lines otherwise",
+    ),
+    Argument(
+        "cache_memory",
+        2**28,
+        "int",
+        "Bytes of memory that the encoded corpus, 4 a word, may take. A corpus that fits is read once, not once an "
+        "epoch. 0 reads it every epoch, as iterables need that yield other sentences each time",
+        rule=Bytes(),
+        flag=Flag(
+            _MEMORY, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"
+        ),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "cache_disk",
+        0,
+        "int",
+        "Bytes of disk that the encoded corpus may take if it does not fit `cache_memory`",
+        rule=Bytes(),
+        flag=Flag(_MEMORY, "BYTES", "disk space that it may take instead"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "cache_dir",
+        None,
+        "str, optional",
+        "Folder of the encoded corpus on disk",
+        "the system's folder for temporary files",
+        flag=Flag(_MEMORY, "FOLDER", "where that space is", default="the temporary folder"),
+    ),
+    Argument(
+        "batch_tokens",
+        None,
+        "int, optional",
+        "Words whose gradients are computed from the same version of the vectors",
+        "chosen from the vocabulary and the vector size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_TUNING, "N"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "run_tokens",
+        None,
+        "int, optional",
+        "Consecutive words, a run, that share contexts and negative words; at most `batch_tokens`",
+        "chosen from the window, the vocabulary and the vector size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_TUNING, "N", "consecutive words that share contexts and negative words"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "shared_negatives",
+        None,
+        "int, optional",
+        "Negative words drawn for each run. With the right weight, they stand for `negative` draws a pair",
+        "chosen from the vocabulary's size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_TUNING, "N", "negative words drawn for each such run"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "update_bound",
+        None,
+        "float, optional",
+        "Limit on how far one batch may move a vector, in learning rates: multiples of `alpha`, or of the present "
+        "rate where that is higher",
+        "20, or 7 for skip-gram with hierarchical softmax alone",
+        rule=PositiveNumber(or_none=True),
+        flag=Flag(_TUNING, "X", "limit on how far one batch may move a vector, in learning rates"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "compute_dtype",
+        None,
+        '{"bfloat16", "float32"}, optional',
+        'Number format of skip-gram\'s matrix products: `"bfloat16"` is faster on processors that support it. Vectors, '
+        "sums and steps are float32, and so is all of CBOW",
+        "bfloat16 where the processor supports it and batches are large",
+        rule=Choice(DTYPES),
+        flag=Flag(_TUNING, None, "number format of skip-gram's matrix products"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "logdir",
+        None,
+        "str, os.PathLike or TensorBoardLog, optional",
+        "Folder in which `train()` logs for [TensorBoard](docs/tensorboard.md), or a `TensorBoardLog` that also says "
+        "what. Also an argument of `train()`. It is not saved with the model",
+        "no log",
+        flag=Flag(_TENSORBOARD, "FOLDER", "log the training for TensorBoard there"),
+        is_saved=False,
+    ),
+    Argument(
+        "cluster",
+        None,
+        "optional",
+        'Parameter servers and workers to train on: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" '
+        'addresses, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable '
+        "TF_CONFIG, or what `local_cluster()` yields. Also an argument of `train()`. It is not saved with the model. "
+        "See [docs/cluster.md](docs/cluster.md)",
+        "train in this process",
+        flag=Flag(
+            _CLUSTER,
+            "FILE",
+            'train over the tasks in a JSON file, {"ps": [...], "worker": [...]}, or in TF_CONFIG if FILE is env',
+            default="in this process",
+        ),
+        is_saved=False,
+    ),
+    Argument(
+        "cluster_timeout",
+        120.0,
+        "float",
+        "Seconds after which a block that its worker has not finished goes to another worker",
+        rule=PositiveNumber(unit="seconds"),
+        flag=Flag(_CLUSTER, "SECONDS", "time after which another worker gets a block that is not finished"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "cluster_overlap",
+        None,
+        "bool, optional",
+        "Workers pull the rows of their next block while they train: for slow networks, at some cost of quality",
+        "only where the corpus has hundreds of blocks for every worker, and never with `workers=1`",
+        flag=Flag(
+            _CLUSTER,
+            None,
+            "pull the rows of a worker's next block while it trains",
+            default="with very many blocks only",
+            has_negation=True,
+        ),
+    ),
+    Argument(
+        "cluster_dtype",
+        None,
+        '{"bfloat16", "float32"}, optional',
+        'Number format of rows and their changes on the network: `"bfloat16"`, or `"float32"` in twice the bytes',
+        "bfloat16; with `workers=1` float32, which gives the vectors of local training",
+        rule=Choice(DTYPES),
+        flag=Flag(
+            _CLUSTER, None, "number format of rows on the network", default="bfloat16, with --workers 1 float32"
+        ),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "vectors_on_servers",
+        False,
+        "bool",
+        "Keep the vectors on the cluster's parameter servers alone, so that they may be larger than this process's "
+        "memory. They are made there, stay there after training, and `export_vectors()` writes them to a file",
+        flag=Flag(
+            _CLUSTER,
+            None,
+            "never hold the vectors here: for those that are larger than this machine's memory",
+            is_switch=True,
+        ),
+    ),
+)
+
+# gensim's arguments that it does not check itself.
+_GENSIM_RULES: dict[str, Rule] = {
+    "vector_size": WholeNumber(1, converts=True),
+    "window": WholeNumber(1, most=MOST_WINDOW, converts=True),
+    "workers": WholeNumber(1, converts=True),
+    "negative": WholeNumber(0, converts=True),
+    "alpha": Number(0, converts=True),
+    "min_alpha": Number(0, converts=True),
+    "start_alpha": Number(0, or_none=True),
+    "end_alpha": Number(0, or_none=True),
+    "sample": Number(0, note=" (0 keeps every word)", or_none=True),
+    "ns_exponent": Number(converts=True),
+    "min_count": Number(or_none=True),
+    "batch_words": WholeNumber(1),
+    "max_vocab_size": WholeNumber(0, or_none=True),  # 0 sets no limit either, as in gensim
+    "max_final_vocab": WholeNumber(1, or_none=True),
+    "epochs": WholeNumber(1, or_none=True),
+    "seed": WholeNumber(0, most=MOST_SEED, or_none=True),
 }
+_RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}
 
-# What of a model training reads, and a user may have changed since it was made.
+# What train() reads of a model, where a user may have changed it since the model was made.
 TRAINING_ARGUMENTS = (
-    "vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed", "batch_tokens",
-    "run_tokens", "shared_negatives", "update_bound", "compute_dtype", "cache_memory", "cache_disk", "cluster_timeout",
-    "cluster_dtype",
-)  # fmt: skip
+    *("vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed"),
+    *(argument.name for argument in OWN_ARGUMENTS if argument.is_read_by_train),
+)
+# What train() reads once, at its beginning. It reads learning rates again in every epoch.
+FIXED_IN_TRAINING = (
+    *("sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "workers", "batch_words"),
+    *(argument.name for argument in OWN_ARGUMENTS if argument.is_fixed_in_training),
+)
+
+
+def default_of(name: str) -> Any:
+    """Return the default of one of the own arguments."""
+    return next(argument.default for argument in OWN_ARGUMENTS if argument.name == name)
+
+
+def rule_of(name: str) -> Any:
+    """Return the rule of an argument that has one."""
+    return _RULES[name]
+
+
+def own_defaults() -> dict[str, Any]:
+    """Return the own arguments' defaults, as models have them that were saved without."""
+    return {argument.name: argument.default for argument in OWN_ARGUMENTS}
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise ValueError or TypeError naming the first argument that cannot be used, and what it was."""
+    """Raise ValueError or TypeError that names the first argument that cannot be used, and its value."""
     plain_arguments(arguments)
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checked ones of some arguments with Python's own numbers, which any file and array can take."""
+    """Return the arguments that have a rule, checked and as plain Python objects."""
     return {name: _RULES[name].plain(name, value) for name, value in arguments.items() if name in _RULES}
+
+
+def docstring_entries() -> str:
+    """Return the entries of the own arguments in the class's docstring, in NumPy style."""
+    lines: list[str] = []
+    for argument in OWN_ARGUMENTS:
+        lines.append(f"{argument.name} : {argument.type}")
+        text = _without_links(argument.help) + "." + _sentence_of_default(argument)
+        lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent="    ")
+    return textwrap.indent("\n".join(lines), "    ").lstrip()
+
+
+def readme_table() -> str:
+    """Return the README's table of the own arguments, in Markdown."""
+    rows = [
+        f"| `{argument.name}` | `{_shown(argument.default)}` | {argument.help}.{_sentence_of_default(argument)} |"
+        for argument in OWN_ARGUMENTS
+    ]
+    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows]).replace("``", "`")
+
+
+def _sentence_of_default(argument: Argument) -> str:
+    return f" Default: {argument.default_help}." if argument.default_help else ""
+
+
+def _shown(default: Any) -> str:
+    return "2**28" if default == 2**28 else f"{default:g}" if isinstance(default, float) else repr(default)
+
+
+def _without_links(text: str) -> str:
+    """Return a text without its Markdown links."""
+    parts: Iterable[str] = text.split("[")
+    return "".join(part.partition("]")[0] + part.partition(")")[2] if "](" in part else part for part in parts)

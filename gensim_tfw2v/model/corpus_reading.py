@@ -1,112 +1,127 @@
-"""How a model reads a corpus: once to count its words, and every epoch as ids to train on."""
+"""How a model reads a corpus: once to count its words, and in every epoch as ids to train on."""
 
 from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
-from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
-from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, IterableSource, Source, checked_sentences
-from gensim_tfw2v.model.server_vectors import ServerVectors
+from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
+from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.training.progress import ScanBar, ScanLog, counted_sentences, wants_bar
 
 logger = logging.getLogger(__name__)
 
 _BYTES_PER_ENCODED_WORD = 4
+_NOTHING_KEPT = CacheBudget(0, 0, None)
 
 
-class CorpusReading(ServerVectors):
-    """Reads sentences from an iterable, a file or an encoded corpus, with all cores where it can."""
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus as a user gives it: one of the two."""
 
-    progress: bool | None
-    cache_memory: int
-    cache_disk: int
-    cache_dir: str | None
-    _scan: FileScan | None  # the file read last, whose ids training need not look up again
+    sentences: Iterable[Sequence[Any]] | None
+    file: str | None
 
-    def scan_vocab(
-        self,
-        corpus_iterable: Iterable[Sequence[Any]] | None = None,
-        corpus_file: str | None = None,
-        progress_per: int = 10000,
-        workers: int | None = None,
-        trim_rule: Callable[[str, int, int], int] | None = None,
-    ) -> tuple[int, int]:
-        """Count the words of a corpus into ``raw_vocab``; a `corpus_file` is read by all `workers` at once.
 
-        Returns
-        -------
-        (int, int)
-            Number of raw words and of sentences.
-        """
-        self._forget_scan()
-        if corpus_file is not None and is_encoded(corpus_file):
-            corpus = EncodedCorpus(corpus_file)
-            self.raw_vocab = raw_vocabulary(corpus, self.max_vocab_size)
-            return corpus.words, corpus.sentences
-        if corpus_file is None or self.max_vocab_size:  # pruning depends on the order in which words come
-            if corpus_iterable is not None:
-                shown = counted_sentences(corpus_iterable) if wants_bar(self.progress) else corpus_iterable
-                corpus_iterable = checked_sentences(shown)
-            words, sentences = super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
-            return words, sentences
+@dataclass(frozen=True)
+class RawVocabulary:
+    """All words of a corpus, and how many words and sentences it has."""
+
+    counts: defaultdict[Any, int]
+    raw_words: int
+    sentences: int
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What a model's arguments say of reading."""
+
+    budget: CacheBudget
+    readers: int  # processes
+    draws_bar: bool
+
+    @classmethod
+    def of(cls, model: Any, workers: int | None = None) -> ReadingOptions:
+        """Return a model's options, for as many reading processes as there are workers and cores."""
+        readers = max(1, min(workers or model.workers, usable_cores()))
+        budget = CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)
+        return cls(budget, readers, wants_bar(model.progress))
+
+
+class CorpusReader:
+    """Reads corpora for one model. It remembers the file counted last, whose words need not be looked up again."""
+
+    def __init__(self) -> None:
+        self._scan: FileScan | None = None
+
+    def forget(self) -> None:
+        """Free what is kept of the file counted last."""
+        if self._scan is not None:
+            self._scan.close()
+            self._scan = None
+
+    def count_encoded(self, path: str, max_vocab_size: int | None) -> RawVocabulary:
+        """Return the vocabulary that an encoded corpus brings."""
+        corpus = EncodedCorpus(path)
+        return RawVocabulary(raw_vocabulary(corpus, max_vocab_size), corpus.words, corpus.sentences)
+
+    def count_file(self, path: str, options: ReadingOptions) -> RawVocabulary:
+        """Return the vocabulary of a text file, read by several processes at once."""
         logger.info("collecting all words and their counts")
-        report = ScanBar() if wants_bar(self.progress) else ScanLog()
+        report = ScanBar() if options.draws_bar else ScanLog()
         try:
-            scan = scan_file(corpus_file, self._readers(workers), self._cache_budget(), report)
+            scan = scan_file(path, options.readers, options.budget, report)
         finally:
             report.close()
         self._scan = scan
-        self.raw_vocab = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
         logger.info(
             "collected %i word types from a corpus of %i raw words and %i sentences",
             len(scan.words),
             scan.total_words,
             scan.sentence_count,
         )
-        return scan.total_words, scan.sentence_count
+        counts = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
+        return RawVocabulary(counts, scan.total_words, scan.sentence_count)
 
-    def _check_corpus_sanity(
+    def source(
         self,
-        corpus_iterable: Iterable[Sequence[Any]] | None = None,
-        corpus_file: str | None = None,
-        passes: int | None = 1,
-    ) -> None:
-        """Raise TypeError if there is no corpus, or one that cannot be used."""
-        if corpus_file is not None and is_encoded(corpus_file):
-            corpus_file = header_of(corpus_file)  # gensim wants a file
-        super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
-
-    def _source(
-        self,
-        corpus_iterable: Iterable[Sequence[Any]] | None,
-        corpus_file: str | None,
-        total_words: int | None,
+        corpus: Corpus,
+        key_to_index: Mapping[Any, int],
+        options: ReadingOptions,
         block_words: int,
+        total_words: int,
+        is_read_again: bool,
     ) -> Source:
-        if corpus_file is not None and is_encoded(corpus_file):
-            return EncodedSource(EncodedCorpus(corpus_file), self.wv.key_to_index, block_words)
-        words = total_words or self.corpus_total_words or 0
-        budget = self._cache_budget()
-        # Nothing is begun to be kept that is read once only, or that is known not to fit.
-        if self.epochs == 1 or words * _BYTES_PER_ENCODED_WORD > self.cache_memory + self.cache_disk:
-            budget = CacheBudget(0, 0, None)
-        if corpus_iterable is not None:
-            return IterableSource(corpus_iterable, self.wv.key_to_index, block_words, budget)
-        return FileSource(str(corpus_file), self.wv.key_to_index, block_words, budget, self._readers(), scan=self._scan)
+        """Return what yields the corpus as chunks of ids in every epoch.
 
-    def _cache_budget(self) -> CacheBudget:
-        return CacheBudget(self.cache_memory, self.cache_disk, self.cache_dir)
+        Parameters
+        ----------
+        block_words : int
+            Raw words of a chunk.
+        total_words : int
+            Raw words of the corpus, 0 if not known.
+        is_read_again : bool
+            Whether there is more than one epoch.
+        """
+        if corpus.file is not None and is_encoded(corpus.file):
+            return EncodedSource(EncodedCorpus(corpus.file), key_to_index, block_words)
+        budget = options.budget
+        bytes_needed = total_words * _BYTES_PER_ENCODED_WORD
+        # A corpus that is read once, or that is known not to fit, is not kept.
+        if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
+            budget = _NOTHING_KEPT
+        if corpus.sentences is not None:
+            return IterableSource(corpus.sentences, key_to_index, block_words, budget)
+        return FileSource(str(corpus.file), key_to_index, block_words, budget, options.readers, scan=self._scan)
 
-    def _readers(self, workers: int | None = None) -> int:
-        return max(1, min(workers or self.workers, usable_cores()))
 
-    def _forget_scan(self) -> None:
-        if self._scan is not None:
-            self._scan.close()
-            self._scan = None
+def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:
+    """Return sentences that are checked as they are read, with a progress bar if wanted."""
+    return checked_sentences(counted_sentences(sentences) if draws_bar else sentences)

@@ -1,4 +1,4 @@
-"""Counts and the like of words, given to gensim's `KeyedVectors` one by one without the checks that each would cost."""
+"""A faster `set_vecattr` for gensim's `KeyedVectors`, which builds a vocabulary word by word."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from gensim.models import KeyedVectors
 
 @contextlib.contextmanager
 def set_quickly(keyed_vectors: KeyedVectors) -> Iterator[None]:
-    """Make ``set_vecattr`` of these keyed vectors quick for words that it has room for.
+    """Make ``set_vecattr`` of these keyed vectors faster for words that have room in the attribute's array.
 
-    gensim looks for room, and compares types, anew for every word, which is a good part of what making a vocabulary
-    takes once its words are counted.
+    gensim allocates room and compares types for every word, which takes much of the time of building a vocabulary.
     """
-    if type(keyed_vectors).set_vecattr is not KeyedVectors.set_vecattr:  # what a subclass does, it still does
+    if type(keyed_vectors).set_vecattr is not KeyedVectors.set_vecattr:  # a subclass's own method stays
         yield
         return
     carefully = keyed_vectors.set_vecattr
-    kinds: dict[str, type] = {}  # of values that an attribute is known to take
+    kinds: dict[str, type] = {}  # types of values that an attribute has taken
 
     def set_vecattr(key: Any, attr: str, val: Any) -> None:
         place = keyed_vectors.key_to_index.get(key)

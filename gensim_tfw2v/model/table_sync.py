@@ -1,4 +1,4 @@
-"""The matrices of a model that is trained, and who has them as they are now: the model or the placement."""
+"""Keeps a model's matrices and a placement's tables in step while the model is trained."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tables_of(model: Any) -> ModelTables:
 
 
 def check_tables(model: Any) -> None:
-    """Raise RuntimeError if something that training needs is missing or does not fit the vocabulary."""
+    """Raise RuntimeError if a table that training needs is missing or does not fit the vocabulary."""
     words, size = len(model.wv), model.vector_size
     needed: list[tuple[str, Any, tuple[int, ...]]] = [("wv.vectors", model.wv.vectors, (words, size))]
     if model.negative:
@@ -54,30 +54,30 @@ def check_tables(model: Any) -> None:
 
 
 class TableSync:
-    """Knows who has the current vectors, the model or the placement, and moves them when the other needs them."""
+    """Copies vectors between a model and a placement; one of the two has the current ones."""
 
     def __init__(self, model: Any, placement: Placement) -> None:
         self._model = model
         self._placement = placement
         self._words = len(model.wv)
-        self._lent = False
+        self._is_pushed = False
 
     def push(self) -> Placement:
-        """Return the placement, in possession of the current vectors."""
-        if not self._lent:
+        """Return the placement, which has the current vectors from then on."""
+        if not self._is_pushed:
             if len(self._model.wv) != self._words:
                 raise RuntimeError(
                     f"the vocabulary had {self._words} words when train() began and has {len(self._model.wv)} now; "
                     "call build_vocab() before train(), not in a callback"
                 )
             self._placement.load(tables_of(self._model))
-            self._lent = True
+            self._is_pushed = True
         return self._placement
 
     def look(self) -> ModelTables:
-        """Return the current vectors, to be read only; in the midst of training, rows of different moments."""
+        """Return the current vectors, to be read only. In the midst of training their rows are of different moments."""
         tables = tables_of(self._model)
-        if self._lent:
+        if self._is_pushed:
             tables = replace(
                 tables,
                 inputs=np.empty_like(tables.inputs),
@@ -88,23 +88,23 @@ class TableSync:
         return tables
 
     def pull(self) -> None:
-        """Bring the model up to date."""
-        if self._lent:
+        """Copy the current vectors into the model, which has them from then on."""
+        if self._is_pushed:
             self._placement.read_into(tables_of(self._model))
             self._model._clear_post_train()
-            self._lent = False
+            self._is_pushed = False
 
     def back_up(self) -> None:
-        """Copy the vectors into the model if the placement may lose them; the placement may go on training them."""
+        """Copy the vectors into the model if the placement could lose them; the placement keeps the current ones."""
         if self._placement.can_fail:
             self._placement.read_into(tables_of(self._model))
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
-        """Return what training has taken so far, if the placement measures that."""
+        """Return what training has used so far, if the placement measures that."""
         return self._placement.report(raw_words)
 
     def close(self) -> None:
-        """Bring the model up to date, unless the placement has lost the vectors, and free the placement."""
+        """Pull, unless the placement has lost the vectors, and free the placement."""
         try:
             if not self._placement.has_failed:
                 self.pull()

@@ -1,132 +1,158 @@
-"""What a model's arguments ask of the pipeline: where to train, which steps on which blocks, at which rates."""
+"""A model's arguments → what one training does: where, with which steps, on which blocks, at which rates."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
+from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
-from gensim_tfw2v.blocks.batches import BlockMaker, Windows
-from gensim_tfw2v.blocks.huffman_tree import HuffmanTree
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
-from gensim_tfw2v.model.corpus_reading import CorpusReading
-from gensim_tfw2v.model.gensim_files import UNSET_BATCH_WORDS
+from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.placement.block_size import can_share_rows
 from gensim_tfw2v.placement.choice import ClusterOptions, PlacementChoice, choose_placement
+from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
 from gensim_tfw2v.training.epochs import EpochPlan
 
 logger = logging.getLogger(__name__)
 
-# What training takes from the model once, when it begins; learning rates it asks for as it goes.
-_TAKEN_ONCE = (
-    "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "workers", "batch_words", "batch_tokens",
-    "run_tokens", "shared_negatives", "update_bound", "compute_dtype",
-)  # fmt: skip
+UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default, with which blocks have the size that suits them
 
 
-class TrainingPlan(CorpusReading):
-    """Says in the pipeline's terms what the model is to be trained with."""
+class TrainingPlan:
+    """What one call of `train()` does.
 
-    batch_tokens: int | None
-    run_tokens: int | None
-    shared_negatives: int | None
-    update_bound: float | None
-    compute_dtype: str | None
-    cluster_timeout: float
-    cluster_overlap: bool | None
-    cluster_dtype: str | None
+    Parameters
+    ----------
+    model : Word2Vec
+        Read once, apart from its learning rates, which a callback may change.
+    choice : PlacementChoice
+        Where to train, as `placement_for` returns it.
+    total_examples, total_words : int, optional
+        Sentences or raw words of an epoch.
+    """
 
-    def _place(self, cluster: Any, total_words: int | None) -> PlacementChoice:
-        """Return where training is to run, and on blocks of which size."""
-        chosen = None if self.batch_words == UNSET_BATCH_WORDS else self.batch_words
-        words = int(total_words or self.corpus_total_words or 0)
-        options = ClusterOptions(self.cluster_timeout, self.cluster_overlap, self.cluster_dtype)
-        tree = bool(self.hs)
-        share_rows = can_share_rows(len(self.wv), bool(self.sg), tree)
-        return choose_placement(cluster, self.workers, words, self.epochs, chosen, share_rows, tree, options)
+    def __init__(
+        self, model: Any, choice: PlacementChoice, total_examples: int | None, total_words: int | None
+    ) -> None:
+        self._model = model
+        self._total_examples, self._total_words = total_examples, total_words
+        self._in_use = {name: getattr(model, name) for name in FIXED_IN_TRAINING}
+        self.choice = choice
+        self.settings, self.maker = _steps_and_blocks(model, choice)
 
-    def _step_and_blocks(self, place: PlacementChoice) -> tuple[StepSettings, BlockMaker]:
-        """Return what steps are to do and how blocks are made; what both depend on is worked out once."""
-        keep = keep_probabilities(self.wv, self.sample)
-        kept = kept_counts(word_counts(self.wv), keep)
-        negatives = NegativeSampler(self.cum_table) if self.negative else None
-        windows = choose_windows(bool(self.shrink_windows), bool(self.hs), len(self.wv))
-        fast_bfloat16 = multiplies_bfloat16()
-        shape = choose_batch_shape(
-            kept,
-            self.vector_size,
-            self.window,
-            self.negative,
-            bool(self.sg),
-            bool(self.hs),
-            self.batch_tokens,
-            self.run_tokens,
-            self.shared_negatives,
-            bfloat16_products=fast_bfloat16 if self.compute_dtype is None else self.compute_dtype == "bfloat16",
-            tiled=multiplies_tiles(),
+    def placement(self, source: Source) -> Placement:
+        """Return a placement that trains chunks of this corpus."""
+        return self.choice.make(self.settings, replace(self.maker, reader=source.reader))
+
+    def epoch(self, number: int) -> EpochPlan:
+        """Return what an epoch is trained with."""
+        self._warn_of_changes()
+        model = self._model
+        return EpochPlan(
+            epoch=number,
+            epochs=model.epochs,
+            seed=(*entropy_of(model), model.train_count, number),
+            learning_rate_at=lambda fraction: float(model._get_next_alpha(fraction, number)),
+            total_examples=self._total_examples,
+            total_words=self._total_words,
+            exact_loss=model.compute_loss,
         )
-        max_step_rates = self.update_bound
-        if max_step_rates is None:
-            max_step_rates = choose_max_step_rates(bool(self.sg), self.negative)
-        settings = StepSettings(
-            skip_gram=bool(self.sg),
-            mean_context=bool(self.cbow_mean),
-            window=self.window,
-            run_tokens=shape.run_tokens,
-            negative=self.negative,
-            shared_negatives=shape.shared_negatives,
-            hierarchical_softmax=bool(self.hs),
-            mask_accidental_hits=negatives is not None and has_frequent_hits(kept, negatives.shares()),
-            max_step=self.alpha * max_step_rates,
-            max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback wants it
-            compute_dtype=self.compute_dtype
-            or choose_compute_dtype(shape.batch_tokens, self.vector_size, fast_bfloat16),
-            mean_windows=windows is Windows.MEAN,
-        )
-        maker = BlockMaker(
-            skip_gram=settings.skip_gram,
-            window=self.window,
-            windows=windows,
-            shape=shape,
-            keep=keep,
-            negatives=negatives,
-            tree=HuffmanTree.of(self.wv) if self.hs else None,
-            # A pool as large as the vocabulary would spare nothing.
-            negative_pool=place.negative_pool if len(self.wv) > (place.negative_pool or 0) else None,
-        )
-        return settings, maker
 
-    def _settings_in_use(self) -> dict[str, Any]:
-        """Return the settings that a training goes on with once it has begun."""
-        return {name: getattr(self, name) for name in _TAKEN_ONCE}
-
-    def _warn_of_changes(self, in_use: dict[str, Any]) -> None:
-        """Warn of settings that are others than those in use, and forget these, of which enough has been said."""
-        changed = [name for name, used in in_use.items() if getattr(self, name) != used]
+    def _warn_of_changes(self) -> None:
+        """Warn once of each setting that was changed in the midst of training."""
+        changed = [name for name, used in self._in_use.items() if getattr(self._model, name) != used]
         for name in changed:
             logger.warning(
                 "%s has been set to %r during train(), which goes on with %r; the next train() will use the new value",
                 name,
-                getattr(self, name),
-                in_use.pop(name),
+                getattr(self._model, name),
+                self._in_use.pop(name),
             )
 
-    def _epoch_plan(self, epoch: int, total_examples: int | None, total_words: int | None) -> EpochPlan:
-        """Return what an epoch is to be trained with."""
-        return EpochPlan(
-            epoch=epoch,
-            epochs=self.epochs,
-            seed=(*self._entropy(), self.train_count, epoch),
-            learning_rate_at=lambda fraction: float(self._get_next_alpha(fraction, epoch)),
-            total_examples=total_examples,
-            total_words=total_words,
-            exact_loss=self.compute_loss,
-        )
 
-    def _entropy(self) -> tuple[int, ...]:
-        """Return the model's seed, or fresh entropy if it has none."""
-        return tuple(np.random.SeedSequence(self.seed).generate_state(4).tolist())
+def entropy_of(model: Any) -> tuple[int, ...]:
+    """Return numbers that follow from a model's seed, or fresh ones if it has none."""
+    return tuple(np.random.SeedSequence(model.seed).generate_state(4).tolist())
+
+
+def placement_for(model: Any, cluster: Any, total_words: int | None) -> PlacementChoice:
+    """Return where to train a model: this process for `cluster` None, or the cluster, to which it connects."""
+    chosen = None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words
+    words = int(total_words or model.corpus_total_words or 0)
+    options = ClusterOptions(model.cluster_timeout, model.cluster_overlap, model.cluster_dtype)
+    tree = bool(model.hs)
+    share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)
+    return choose_placement(cluster, model.workers, words, model.epochs, chosen, share_rows, tree, options)
+
+
+def _steps_and_blocks(model: Any, choice: PlacementChoice) -> tuple[StepSettings, BlockMaker]:
+    """Return what steps do and how blocks are made; what both depend on is computed once."""
+    words = len(model.wv)
+    keep = keep_probabilities(model.wv, model.sample)
+    kept = kept_counts(word_counts(model.wv), keep)
+    negatives = NegativeSampler(model.cum_table) if model.negative else None
+    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words)
+    shape = _batch_shape(model, kept)
+    hits = negatives is not None and has_frequent_hits(kept, negatives.shares())
+    # A pool as large as the vocabulary would save nothing.
+    pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
+    maker = BlockMaker(
+        skip_gram=bool(model.sg),
+        window=model.window,
+        windows=windows,
+        shape=shape,
+        keep=keep,
+        negatives=negatives,
+        tree=HuffmanTree.of(model.wv) if model.hs else None,
+        negative_pool=pool,
+    )
+    return _step_settings(model, shape, windows, hits), maker
+
+
+def _batch_shape(model: Any, kept: Float64Array) -> BatchShape:
+    return choose_batch_shape(
+        kept,
+        model.vector_size,
+        model.window,
+        model.negative,
+        bool(model.sg),
+        bool(model.hs),
+        model.batch_tokens,
+        model.run_tokens,
+        model.shared_negatives,
+        bfloat16_products=multiplies_bfloat16() if model.compute_dtype is None else model.compute_dtype == "bfloat16",
+        tiled=multiplies_tiles(),
+    )
+
+
+def _step_settings(model: Any, shape: BatchShape, windows: Windows, mask_accidental_hits: bool) -> StepSettings:
+    max_step_rates = model.update_bound
+    if max_step_rates is None:
+        max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
+    compute_dtype = model.compute_dtype
+    if compute_dtype is None:
+        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, multiplies_bfloat16())
+    return StepSettings(
+        skip_gram=bool(model.sg),
+        mean_context=bool(model.cbow_mean),
+        window=model.window,
+        run_tokens=shape.run_tokens,
+        negative=model.negative,
+        shared_negatives=shape.shared_negatives,
+        hierarchical_softmax=bool(model.hs),
+        mask_accidental_hits=mask_accidental_hits,
+        max_step=model.alpha * max_step_rates,
+        max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
+        compute_dtype=compute_dtype,
+        mean_windows=windows is Windows.MEAN,
+    )

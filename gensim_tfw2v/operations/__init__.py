@@ -1,12 +1,15 @@
 """Operations for TensorFlow's graphs that the package brings with it: C sources, compiled when it is installed.
 
-TensorFlow has no operation that sums the gradients of a batch by row and moves those rows, nor one that mixes rows in
-windows or goes down a tree; made of those that it has, each costs several passes over memory.
+TensorFlow has no operation that sums the gradients of a batch by row and moves those rows, none that sums context rows
+in windows, and none that follows Huffman paths. Made of TensorFlow's own operations, each would take several passes
+over memory.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import os
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -14,23 +17,87 @@ from typing import Any
 from gensim_tfw2v.runtime.processor import instruction_level
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
+NAMES = (
+    "tfw2v_read_rows",
+    "tfw2v_write_rows",
+    "tfw2v_add_rows",
+    "tfw2v_gather_rows",
+    "tfw2v_move_rows",
+    "tfw2v_sum_contexts",
+    "tfw2v_move_contexts",
+    "tfw2v_train_skip_gram",
+    "tfw2v_train_cbow",
+    "tfw2v_train_huffman_paths",
+)
+_FOLDER_VARIABLE = "TFW2V_OPERATIONS"  # a folder with other builds of the operations, as `scripts/sanitize` makes them
+_HOW_TO_COMPILE = (
+    "`pip install .` in the package's checkout compiles them, as does `python setup.py build_ext --inplace`"
+)
+
 
 @functools.cache
 def operations() -> Any:
-    """Return the module with a function for each operation, compiled for instructions that this processor has."""
+    """Return the module with a function for each operation, after a test that rows of a variable can be moved.
+
+    The test runs operations at once, and so makes TensorFlow set up this process's devices with the settings it has
+    then. A process that starts a server with settings of its own has to do that first (`load_operations`).
+    """
+    found = load_operations()
+    _check_rows_move(found)
+    return found
+
+
+@functools.cache
+def load_operations() -> Any:
+    """Return the same module without that test: graphs made of the operations can come here from now on."""
     path = library_path()
     if not path.is_file():
         raise ImportError(
-            f"the package's operations for TensorFlow are not compiled: there is no {path}. "
-            "`pip install .` in the package's checkout compiles them, as does `python setup.py build_ext --inplace`"
+            f"the package's operations for TensorFlow are not compiled: there is no {path}. {_HOW_TO_COMPILE}"
         )
-    tensorflow = load_tensorflow()
-    found = tensorflow.load_op_library(str(path))
-    if not hasattr(found, "tfw2v_gather_rows"):
-        raise ImportError(f"TensorFlow {tensorflow.__version__} lacks what {path} is made with; 2.16 to 2.21 have it")
+    found = load_tensorflow().load_op_library(str(path))
+    _check_registration(found, path)
     return found
 
 
 def library_path() -> Path:
     """Return where the library for this processor is, if it has been compiled."""
-    return Path(__file__).parent / f"{instruction_level()}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    folder = Path(os.environ.get(_FOLDER_VARIABLE) or Path(__file__).parent)
+    return folder / f"{instruction_level()}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def _check_registration(found: Any, path: Path) -> None:
+    """Raise ImportError if TensorFlow has not taken one of the operations."""
+    version = load_tensorflow().__version__
+    library = ctypes.CDLL(str(path))
+    if not hasattr(library, "tfw2v_registration_error"):
+        raise ImportError(f"{path} was compiled from another version of the package. {_HOW_TO_COMPILE}")
+    library.tfw2v_registration_error.restype = ctypes.c_char_p
+    error = library.tfw2v_registration_error()
+    missing = error.decode() if error else next((name for name in NAMES if not hasattr(found, name)), None)
+    if missing:
+        raise ImportError(
+            f"TensorFlow {version} does not take the package's operations in {path}: {missing}. "
+            "Versions 2.16 to 2.21 take them"
+        )
+
+
+def _check_rows_move(found: Any) -> None:
+    """Raise ImportError if operations write to a copy of a variable, so that training would change nothing.
+
+    They write to the memory that ReadVariableOp gives them, which TensorFlow does not promise to be the variable's own.
+    """
+    tf = load_tensorflow()
+    # A graph may be being traced, for a device of another process.
+    with tf.init_scope(), tf.device(None), tf.device("/CPU:0"):
+        if not tf.executing_eagerly():  # nothing can be run here, and train() refuses such a process
+            return
+        table = tf.Variable(tf.raw_ops.DeepCopy(x=[[1.0], [2.0]]), trainable=False)
+        memory = functools.partial(tf.raw_ops.ReadVariableOp, resource=table.handle, dtype=tf.float32)
+        found.tfw2v_add_rows(table=memory(), rows=[1], changes=[[4.0]])
+        rows = found.tfw2v_read_rows(table=memory(), rows=[0, 1]).numpy()
+    if rows.tolist() != [[1.0], [6.0]]:
+        raise ImportError(
+            f"TensorFlow {tf.__version__} gives operations a copy of a variable instead of its memory, so that "
+            "training would change nothing. Versions 2.16 to 2.21 do not"
+        )

@@ -5,25 +5,29 @@
 static const uint32_t GOLDEN = 2654435769u; /* spreads numbers that are close to each other */
 enum { LEAST_SLOT_BITS = 6, ROWS_AHEAD = 4 };
 
+static int64_t slots_of(const Sums *sums) { return (int64_t)1 << sums->bits; }
+
 bool start_sums(Call *call, Sums *sums, int64_t places, int64_t size) {
-    int bits = LEAST_SLOT_BITS;
-    while (((int64_t)1 << bits) < 2 * places) bits++;
-    size_t slots = (size_t)1 << bits;
-    int32_t *integers = workspace(call, FOR_SLOTS, (slots + (size_t)places) * sizeof(int32_t));
+    sums->bits = LEAST_SLOT_BITS;
+    while (slots_of(sums) < 2 * places) sums->bits++;
+    int64_t slots = slots_of(sums);
+    sums->slots = workspace(call, FOR_SLOTS, (size_t)(slots + places) * sizeof(int32_t));
     sums->sums = workspace(call, FOR_SUMS, (size_t)(places * size) * sizeof(float));
-    if (!integers || !sums->sums) return false;
-    memset(integers, 0, slots * sizeof(int32_t));
-    sums->slots = integers;
-    sums->rows = integers + slots;
-    sums->count = 0;
+    if (!sums->slots || !sums->sums) return false;
+    sums->rows = sums->slots + slots;
     sums->size = size;
-    sums->shift = 32 - bits;
+    clear_sums(sums);
     return true;
 }
 
+void clear_sums(Sums *sums) {
+    memset(sums->slots, 0, (size_t)slots_of(sums) * sizeof(int32_t));
+    sums->count = 0;
+}
+
 float *sum_of(Sums *sums, int32_t row) {
-    uint32_t last = ((uint32_t)1 << (32 - sums->shift)) - 1;
-    uint32_t place = (uint32_t)row * GOLDEN >> sums->shift;
+    uint32_t last = ((uint32_t)1 << sums->bits) - 1;
+    uint32_t place = (uint32_t)row * GOLDEN >> (32 - sums->bits);
     int32_t slot;
     while ((slot = sums->slots[place]) && sums->rows[slot - 1] != row) place = (place + 1) & last;
     if (!slot) {
@@ -34,34 +38,32 @@ float *sum_of(Sums *sums, int32_t row) {
     return sums->sums + (slot - 1) * sums->size;
 }
 
-Pace pace_of(const Call *call, int first) {
-    enum { RATE, BOUND, FACTORS };
-    return (Pace){
+StepLimits step_limits_of(const Call *call, int first) {
+    enum { RATE, MAX_STEP, FACTORS };
+    return (StepLimits){
         .rate = *floats(call, first + RATE),
-        .bound = *floats(call, first + BOUND),
+        .max_step = *floats(call, first + MAX_STEP),
         .factors = floats(call, first + FACTORS),
-        .factor_count = dimension(call, first + FACTORS, 0),
+        .factor_count = call->lengths[BY_FACTOR],
     };
 }
 
-void move_rows(Table table, const Sums *sums, Pace pace, Moved *moved) {
+void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *counts) {
     for (int64_t i = 0; i < sums->count; i++) {
         if (i + ROWS_AHEAD < sums->count) prefetch_row(row_of(table, sums->rows[i + ROWS_AHEAD]), table.size);
         const float *gradient = sums->sums + i * sums->size;
-        float rate = pace.rate, length = sqrtf(dot(gradient, gradient, sums->size));
-        if (rate * length > pace.bound) {
-            rate = pace.bound / length;
-            moved->shortened++;
+        float rate = limits.rate, length = sqrtf(dot(gradient, gradient, sums->size));
+        if (rate * length > limits.max_step) {
+            rate = limits.max_step / length;
+            counts->clipped++;
         }
-        if (pace.factor_count) rate *= pace.factors[sums->rows[i] % pace.factor_count];
+        if (limits.factor_count) rate *= limits.factors[sums->rows[i] % limits.factor_count];
         add_scaled(row_of(table, sums->rows[i]), -rate, gradient, sums->size);
     }
-    moved->rows += sums->count;
+    counts->touched += sums->count;
 }
 
-void output_moved(Call *call, Moved moved) {
-    float *figures = output(call, 0, (int64_t[]){2}, 1);
-    if (!figures) return;
-    figures[0] = (float)moved.rows;
-    figures[1] = (float)moved.shortened;
+void write_metrics(float *metrics, RowCounts counts) {
+    metrics[0] = (float)counts.touched;
+    metrics[1] = (float)counts.clipped;
 }

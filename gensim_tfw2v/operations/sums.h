@@ -3,41 +3,49 @@
 #ifndef TFW2V_SUMS_H
 #define TFW2V_SUMS_H
 
-#include "operation.h"
+#include "call.h"
 
-/* Sums by row, for as many distinct rows as there are places. */
+/* Sums by row, for as many distinct rows as there are places: a hash table with open addressing. */
 typedef struct {
     int32_t *slots; /* by hashed row, one more than the number of its sum; 0: free */
     int32_t *rows;  /* of each sum */
     float *sums;    /* [count, size] */
     int64_t count, size;
-    int shift;
+    int bits; /* of the number of slots */
 } Sums;
 
+/* Gets memory, which is used again by this thread's next sums, and begins without any. */
 bool start_sums(Call *call, Sums *sums, int64_t places, int64_t size);
+
+/* Begins again without any, for as many places. */
+void clear_sums(Sums *sums);
 
 /* Returns the sum of a row's gradients, zeros at first. */
 float *sum_of(Sums *sums, int32_t row);
 
 /* How far rows move. */
 typedef struct {
-    float rate, bound;
+    float rate, max_step;
     const float *factors; /* row r's step is scaled by factors[r % factor_count], if there are any */
     int64_t factor_count;
-} Pace;
+} StepLimits;
 
-/* The pace that three inputs of a call from `first` on tell. */
-Pace pace_of(const Call *call, int first);
+#define STEP_LIMITS_INPUTS                                                                                             \
+    SCALAR_INPUT("rate", "float"), SCALAR_INPUT("max_step", "float"), {"factors", "float", {BY_FACTOR}}
 
-/* How many steps rows have taken, and how many of these were shortened. */
+/* The limits that three inputs of a call, from `first` on, are. */
+StepLimits step_limits_of(const Call *call, int first);
+
+/* How many rows have taken a step, and how many of these steps were clipped. */
 typedef struct {
-    int64_t rows, shortened;
-} Moved;
+    int64_t touched, clipped;
+} RowCounts;
 
-/* Moves each row by one bounded step against its summed gradient. */
-void move_rows(Table table, const Sums *sums, Pace pace, Moved *moved);
+/* Moves each row against its summed gradient by one step, which is clipped. */
+void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *counts);
 
-/* Outputs these figures as a call's first output. */
-void output_moved(Call *call, Moved moved);
+/* The output that these counts are. */
+#define METRICS_SHAPE ((int64_t[]){2})
+void write_metrics(float *metrics, RowCounts counts);
 
 #endif

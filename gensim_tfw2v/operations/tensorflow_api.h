@@ -1,7 +1,7 @@
-/* The functions of TensorFlow's C interface for kernels that the operations here are made with.
+/* TensorFlow's C interface for kernels.
 
-   They are looked up in the library that Python has loaded, so that nothing of TensorFlow is needed to compile this,
-   and one compiled library serves all its versions. */
+   The functions are looked up in the library that Python has loaded. So nothing of TensorFlow is needed to compile
+   this, and one compiled library serves all its versions. */
 
 #ifndef TFW2V_TENSORFLOW_API_H
 #define TFW2V_TENSORFLOW_API_H
@@ -19,7 +19,7 @@ typedef struct TF_OpKernelContext TF_OpKernelContext;
 typedef struct TF_ShapeInferenceContext TF_ShapeInferenceContext;
 
 typedef enum { TF_FLOAT = 1, TF_INT32 = 3, TF_BFLOAT16 = 14 } TF_DataType;
-typedef enum { TF_OK = 0, TF_RESOURCE_EXHAUSTED = 8 } TF_Code;
+typedef enum { TF_OK = 0, TF_INVALID_ARGUMENT = 3, TF_RESOURCE_EXHAUSTED = 8 } TF_Code;
 
 /* type, name, arguments */
 #define TENSORFLOW_FUNCTIONS(X)                                                                                        \
@@ -27,6 +27,7 @@ typedef enum { TF_OK = 0, TF_RESOURCE_EXHAUSTED = 8 } TF_Code;
     X(void, TF_DeleteStatus, (TF_Status *))                                                                            \
     X(void, TF_SetStatus, (TF_Status *, TF_Code, const char *))                                                        \
     X(TF_Code, TF_GetCode, (const TF_Status *))                                                                        \
+    X(const char *, TF_Message, (const TF_Status *))                                                                   \
     X(int, TF_NumDims, (const TF_Tensor *))                                                                            \
     X(int64_t, TF_Dim, (const TF_Tensor *, int))                                                                       \
     X(void *, TF_TensorData, (const TF_Tensor *))                                                                      \
@@ -50,5 +51,13 @@ typedef enum { TF_OK = 0, TF_RESOURCE_EXHAUSTED = 8 } TF_Code;
       (const char *, const char *, void *(*)(TF_OpKernelConstruction *), void (*)(void *, TF_OpKernelContext *),       \
        void (*)(void *)))                                                                                              \
     X(void, TF_RegisterKernelBuilder, (const char *, TF_KernelBuilder *, TF_Status *))
+
+/* Each is called by its name with `_` behind it: TF_Dim_ is TensorFlow's TF_Dim. */
+#define DECLARE(type, name, arguments) extern type(*name##_) arguments;
+TENSORFLOW_FUNCTIONS(DECLARE)
+#undef DECLARE
+
+/* Looks all of them up. Returns NULL, or the name of what is missing. */
+const char *find_tensorflow(void);
 
 #endif

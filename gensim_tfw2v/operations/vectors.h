@@ -1,4 +1,6 @@
-/* Arithmetic on vectors of any length: a register of numbers at a time, then four, then one. */
+/* Arithmetic on vectors of any length: a register of numbers at a time, then four, then one.
+
+   The order of additions decides the last bits of the vectors that training makes. Keep it. */
 
 #ifndef TFW2V_VECTORS_H
 #define TFW2V_VECTORS_H
@@ -17,15 +19,15 @@
 
 typedef float wide __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float narrow __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t narrow_numbers __attribute__((vector_size(16)));
+typedef int32_t narrow_integers __attribute__((vector_size(16)));
 typedef uint32_t wide_bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef uint16_t halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+typedef uint16_t wide_bfloat16 __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
-/* Those numbers of two registers, one after the other, that are counted from 0. */
+/* Picks numbers of two registers: the first register's are counted from 0, the second one's from 4. */
 #if defined(__clang__)
 #define SHUFFLE(one, other, ...) __builtin_shufflevector(one, other, __VA_ARGS__)
 #else
-#define SHUFFLE(one, other, ...) __builtin_shuffle(one, other, (narrow_numbers){__VA_ARGS__})
+#define SHUFFLE(one, other, ...) __builtin_shuffle(one, other, (narrow_integers){__VA_ARGS__})
 #endif
 
 /* sum += factor * vector */
@@ -36,18 +38,18 @@ static inline void add_scaled(float *restrict sum, float factor, const float *re
     for (; i < size; i++) sum[i] += factor * vector[i];
 }
 
-/* gradient = share * row, and row += step * vector, with one reading of both */
-static inline void exchange(
-    float *restrict row, float *restrict gradient, const float *restrict vector, float step, float share, int64_t size
+/* gradient = factor * row, and row += step * vector, with one pass over both */
+static inline void scale_and_move(
+    float *restrict row, float *restrict gradient, const float *restrict vector, float step, float factor, int64_t size
 ) {
     int64_t i = 0;
     for (; i + LANES <= size; i += LANES) {
         wide part = *(wide *)(row + i);
-        *(wide *)(gradient + i) = share * part;
+        *(wide *)(gradient + i) = factor * part;
         *(wide *)(row + i) = part + step * *(const wide *)(vector + i);
     }
     for (; i < size; i++) {
-        gradient[i] = share * row[i];
+        gradient[i] = factor * row[i];
         row[i] += step * vector[i];
     }
 }
@@ -81,17 +83,17 @@ static inline float dot(const float *restrict one, const float *restrict other, 
     return sum;
 }
 
-/* The lanes of each of four registers, added up. */
+/* The sums of the lanes of each of four registers. */
 static inline narrow totals_of_four(const narrow *values) {
     narrow first = SHUFFLE(values[0], values[1], 0, 4, 1, 5) + SHUFFLE(values[0], values[1], 2, 6, 3, 7);
     narrow second = SHUFFLE(values[2], values[3], 0, 4, 1, 5) + SHUFFLE(values[2], values[3], 2, 6, 3, 7);
     return SHUFFLE(first, second, 0, 1, 4, 5) + SHUFFLE(first, second, 2, 3, 6, 7);
 }
 
-/* Rows whose products with a vector are added up side by side, enough for sums not to wait for each other. */
+/* So many rows are multiplied by a vector side by side, so that no addition waits for the one before it. */
 enum { ROWS_TOGETHER = LANES == 16 ? 4 : 8 };
 
-/* products[k] = vector . rows[k] for a number of rows that is a multiple of ROWS_TOGETHER */
+/* products[k] = vector . rows[k]; the number of rows is a multiple of ROWS_TOGETHER */
 static inline void dots(
     float *restrict products, const float *restrict vector, const float *const *rows, int64_t count, int64_t size
 ) {
@@ -109,7 +111,7 @@ static inline void dots(
         union {
             narrow parts[ROWS_TOGETHER / 4];
             float all[ROWS_TOGETHER];
-        } found; /* written at once, as those who read whole registers need it */
+        } found; /* One write: whole registers are read from there next, and would wait for several. */
         for (int row = 0; row < ROWS_TOGETHER; row += 4) found.parts[row / 4] = totals_of_four(totals + row);
         memcpy(products + k, &found, sizeof found);
         for (; i < size; i++)
@@ -117,7 +119,7 @@ static inline void dots(
     }
 }
 
-/* Vectors and rows whose products are added up side by side, so that both are read once for several. */
+/* A tile: so many vectors are multiplied by so many rows side by side, and each is read once. */
 enum { TILE_VECTORS = 3, TILE_ROWS = 4 };
 
 /* products[v * stride + k] = vectors[v] . rows[k] of a tile */
@@ -149,7 +151,7 @@ static inline void dots_of_tile(
     }
 }
 
-/* products[v * stride + k] = vectors[v] . rows[k] of all, where the number of rows is a multiple of ROWS_TOGETHER */
+/* products[v * stride + k] = vectors[v] . rows[k] for all; the number of rows is a multiple of ROWS_TOGETHER */
 static inline void all_dots(
     float *restrict products, int64_t stride, const float *const *vectors, int64_t vector_count,
     const float *const *rows, int64_t row_count, int64_t size
@@ -161,10 +163,10 @@ static inline void all_dots(
     for (; v < vector_count; v++) dots(products + v * stride, vectors[v], rows, row_count, size);
 }
 
-enum { REGISTERS = 8 }; /* of a sum that is added up at once */
+enum { REGISTERS = 8 }; /* so many parts of a sum are kept in registers at once */
 
-/* Does what `mix_rows` does for so many consecutive registers, of which the last one may overlap the one before it. */
-static inline __attribute__((always_inline)) void mix_registers(
+/* Does what `sum_rows` does, for so many consecutive registers. The last one may overlap the one before it. */
+static inline __attribute__((always_inline)) void sum_registers(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
     const float *restrict vector, float rate, int64_t begin, int64_t last, const int registers
 ) {
@@ -186,9 +188,9 @@ static inline __attribute__((always_inline)) void mix_registers(
     for (int r = 0; r < registers; r++) *(wide *)(sum + places[r]) = parts[r];
 }
 
-/* sum += sum of weights[k] * rows[k], at most so many registers at once; with a vector, by which the weights are then
-   gradients, rows[k] -= rate * weights[k] * vector as well. */
-static inline __attribute__((always_inline)) void mix_rows(
+/* sum += sum of weights[k] * rows[k], at most so many registers at once. If there is a vector, then also
+   rows[k] -= rate * weights[k] * vector. */
+static inline __attribute__((always_inline)) void sum_rows(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
     const float *restrict vector, float rate, int64_t size, const int most
 ) {
@@ -198,13 +200,13 @@ static inline __attribute__((always_inline)) void mix_rows(
     }
     for (int64_t begin = 0; begin < size && size >= LANES;) {
         int64_t left = (size - begin + LANES - 1) / LANES;
-        /* The last one overlaps the one before it, and so has to be added to at the same time. */
+        /* The last register overlaps the one before it, and so both are added to at the same time. */
         int registers = left == most + 1 ? most - 1 : left < most ? (int)left : most;
         int64_t end = begin + registers * LANES, last = (end < size ? end : size) - LANES;
         switch (registers) {
 #define CASE(n)                                                                                                        \
     case n:                                                                                                            \
-        if (n <= most) mix_registers(sum, rows, weights, count, vector, rate, begin, last, n);                         \
+        if (n <= most) sum_registers(sum, rows, weights, count, vector, rate, begin, last, n);                         \
         break;
             CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
 #undef CASE
@@ -214,129 +216,129 @@ static inline __attribute__((always_inline)) void mix_rows(
 }
 
 /* sum += sum of weights[k] * rows[k] */
-static inline void add_mixture(
+static inline void add_weighted_sum(
     float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
 ) {
-    mix_rows(sum, (float *const *)rows, weights, count, NULL, 0, size, REGISTERS);
+    sum_rows(sum, (float *const *)rows, weights, count, NULL, 0, size, REGISTERS);
 }
 
-/* The same, and rows[k] -= rate * weights[k] * vector, with one reading of the rows. */
-static inline void exchange_mixture(
+/* The same, and rows[k] -= rate * weights[k] * vector, with one pass over the rows. */
+static inline void add_weighted_sum_and_move(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
     const float *restrict vector, float rate, int64_t size
 ) {
-    mix_rows(sum, rows, weights, count, vector, rate, size, REGISTERS / 2);
+    sum_rows(sum, rows, weights, count, vector, rate, size, REGISTERS / 2);
 }
 
-/* Mixtures of the same rows that are added up side by side, so that a row is read once for all of them. */
-enum { MIXTURES_TOGETHER = 4, MIXTURE_REGISTERS = LANES == 16 ? 4 : 3 }; /* of each of them */
+/* So many weighted sums of the same rows are added up side by side, so that each row is read once for all of them. */
+enum { SUMS_TOGETHER = 4, SUMS_REGISTERS = LANES == 16 ? 4 : 3 }; /* of each sum */
 
-/* How much of a row is in a mixture: first[mixture * by_mixture + row * by_row]. */
+/* The weight of a row in a sum is first[sum * by_sum + row * by_row]. */
 typedef struct {
     const float *first;
-    int64_t by_mixture, by_row;
+    int64_t by_sum, by_row;
 } Weights;
 
-/* Adds to so many registers of each of so many sums. */
-static inline __attribute__((always_inline)) void add_mixtures_at(
-    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t begin, const int mixtures,
+/* Adds the rows to so many registers of each sum, from `begin` on. */
+static inline __attribute__((always_inline)) void add_weighted_sums_at(
+    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t begin, const int together,
     const int registers
 ) {
-    wide parts[MIXTURES_TOGETHER][REGISTERS];
-    for (int m = 0; m < mixtures; m++)
+    wide parts[SUMS_TOGETHER][REGISTERS];
+    for (int m = 0; m < together; m++)
         for (int r = 0; r < registers; r++) parts[m][r] = (wide){0};
     for (int64_t k = 0; k < count; k++) {
         const float *of_row = weights.first + k * weights.by_row;
         wide row[REGISTERS];
         for (int r = 0; r < registers; r++) row[r] = *(const wide *)(rows[k] + begin + r * LANES);
-        for (int m = 0; m < mixtures; m++)
-            for (int r = 0; r < registers; r++) parts[m][r] += of_row[m * weights.by_mixture] * row[r];
+        for (int m = 0; m < together; m++)
+            for (int r = 0; r < registers; r++) parts[m][r] += of_row[m * weights.by_sum] * row[r];
     }
-    for (int m = 0; m < mixtures; m++)
+    for (int m = 0; m < together; m++)
         for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
 }
 
-/* Adds mixtures to so many sums, some of which may be the same, so many registers of each at once. */
-static inline __attribute__((always_inline)) void add_some_mixtures(
-    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int mixtures,
+/* Adds the rows to so many sums together, so many registers of each at once. Some of the sums may be the same. */
+static inline __attribute__((always_inline)) void add_some_weighted_sums(
+    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int together,
     const int registers
 ) {
     int64_t begin = 0;
     for (; begin + registers * LANES <= size; begin += registers * LANES)
-        add_mixtures_at(sums, rows, weights, count, begin, mixtures, registers);
+        add_weighted_sums_at(sums, rows, weights, count, begin, together, registers);
     for (; begin + 2 * LANES <= size; begin += 2 * LANES)
-        add_mixtures_at(sums, rows, weights, count, begin, mixtures, 2);
-    for (; begin + LANES <= size; begin += LANES) add_mixtures_at(sums, rows, weights, count, begin, mixtures, 1);
+        add_weighted_sums_at(sums, rows, weights, count, begin, together, 2);
+    for (; begin + LANES <= size; begin += LANES) add_weighted_sums_at(sums, rows, weights, count, begin, together, 1);
     for (; begin + 4 <= size; begin += 4) {
-        narrow parts[MIXTURES_TOGETHER] = {{0}};
+        narrow parts[SUMS_TOGETHER] = {{0}};
         for (int64_t k = 0; k < count; k++)
-            for (int m = 0; m < mixtures; m++)
-                parts[m] += weights.first[m * weights.by_mixture + k * weights.by_row] *
+            for (int m = 0; m < together; m++)
+                parts[m] += weights.first[m * weights.by_sum + k * weights.by_row] *
                             *(const narrow *)(rows[k] + begin);
-        for (int m = 0; m < mixtures; m++) *(narrow *)(sums[m] + begin) += parts[m];
+        for (int m = 0; m < together; m++) *(narrow *)(sums[m] + begin) += parts[m];
     }
-    for (int m = 0; m < mixtures && begin < size; m++)
+    for (int m = 0; m < together && begin < size; m++)
         for (int64_t k = 0; k < count; k++)
             add_scaled(
-                sums[m] + begin, weights.first[m * weights.by_mixture + k * weights.by_row], rows[k] + begin,
+                sums[m] + begin, weights.first[m * weights.by_sum + k * weights.by_row], rows[k] + begin,
                 size - begin
             );
 }
 
 /* sums[m] += sum of weights[m, k] * rows[k] */
-static inline void add_mixtures(
+static inline void add_weighted_sums(
     float *const *sums, int64_t sums_count, const float *const *rows, Weights weights, int64_t count, int64_t size
 ) {
     for (int64_t m = 0; m < sums_count;) {
-        int64_t left = sums_count - m, together = left >= MIXTURES_TOGETHER ? MIXTURES_TOGETHER : left > 1 ? 2 : 1;
-        if (together == MIXTURES_TOGETHER)
-            add_some_mixtures(sums + m, rows, weights, count, size, MIXTURES_TOGETHER, MIXTURE_REGISTERS);
+        int64_t left = sums_count - m, together = left >= SUMS_TOGETHER ? SUMS_TOGETHER : left > 1 ? 2 : 1;
+        if (together == SUMS_TOGETHER)
+            add_some_weighted_sums(sums + m, rows, weights, count, size, SUMS_TOGETHER, SUMS_REGISTERS);
         else if (together == 2)
-            add_some_mixtures(sums + m, rows, weights, count, size, 2, REGISTERS / 2);
+            add_some_weighted_sums(sums + m, rows, weights, count, size, 2, REGISTERS / 2);
         else
-            add_some_mixtures(sums + m, rows, weights, count, size, 1, REGISTERS);
-        weights.first += together * weights.by_mixture;
+            add_some_weighted_sums(sums + m, rows, weights, count, size, 1, REGISTERS);
+        weights.first += together * weights.by_sum;
         m += together;
     }
 }
 
-/* bfloat16 is the upper half of float32: rounded to the nearer one, to the even one between two. */
-static inline uint16_t half_of(float value) {
+/* bfloat16 is the upper 16 bits of float32, rounded to the nearest, and to the even one in the middle of two. */
+static inline uint16_t bfloat16_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-static inline void to_halves(uint16_t *restrict out, const float *restrict vector, int64_t size) {
+static inline void to_bfloat16(uint16_t *restrict out, const float *restrict vector, int64_t size) {
     int64_t i = 0;
     for (; i + LANES <= size; i += LANES) {
         wide_bits bits = *(const wide_bits *)(vector + i);
         bits = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-        *(halves *)(out + i) = __builtin_convertvector(bits, halves);
+        *(wide_bfloat16 *)(out + i) = __builtin_convertvector(bits, wide_bfloat16);
     }
-    for (; i < size; i++) out[i] = half_of(vector[i]);
+    for (; i < size; i++) out[i] = bfloat16_of(vector[i]);
 }
 
-static inline void from_halves(float *restrict out, const uint16_t *restrict vector, int64_t size) {
+static inline void from_bfloat16(float *restrict out, const uint16_t *restrict vector, int64_t size) {
     int64_t i = 0;
     for (; i + LANES <= size; i += LANES)
-        *(wide_bits *)(out + i) = __builtin_convertvector(*(const halves *)(vector + i), wide_bits) << 16;
+        *(wide_bits *)(out + i) = __builtin_convertvector(*(const wide_bfloat16 *)(vector + i), wide_bits) << 16;
     for (; i < size; i++) {
         uint32_t bits = (uint32_t)vector[i] << 16;
         memcpy(out + i, &bits, sizeof bits);
     }
 }
 
-/* The score, or the nearest one whose exponential float32 still holds. */
-static inline float capped(float score) {
+/* The score, or the nearest one whose exponential fits float32. */
+static inline float clamped(float score) {
     const float largest = 80;
     score = score > largest ? largest : score;
     return score < -largest ? -largest : score;
 }
 
-/* e to the power of each of them, to float32's precision, from -87 to 88. */
+/* e to the power of each value, to the precision of float32, for values from -87 to 88. */
 static inline wide exponential(wide values) {
-    /* 2^n * e^rest: adding 1.5 * 2^23 rounds to the nearest n, which is then in the lowest bits. */
+    /* It is 2^n * e^rest. Adding 1.5 * 2^23 rounds to the nearest n, and leaves n in the lowest bits. */
     wide shifted = values * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
     wide rest = values - n * 0.693359375f + n * 2.12194440e-4f;
     wide series = 1.9875691500e-4f * rest + 1.3981999507e-3f;

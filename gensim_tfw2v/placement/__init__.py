@@ -1,1 +1,1 @@
-"""Where tables live and steps run."""
+"""Placements: where tables live and steps run."""

@@ -1,4 +1,4 @@
-"""A corpus and its workers → how many words a block has, and what blocks in flight share."""
+"""A corpus and its workers → the words of a block, and the rows that blocks in flight share."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def choose_block_words(
     batch_words : int, optional
         The user's own choice.
     in_flight : int
-        Blocks that are trained without knowing of each other's changes: the more, the smaller.
+        Blocks that are trained without each other's changes: the more, the smaller.
     share_rows : bool
-        Whether several in flight are to know of each other's changes of common rows.
+        Whether blocks in flight exchange their changes of shared rows.
     most_words : int
-        What memory allows.
+        Limit set by memory.
     """
     if batch_words is not None:
         return batch_words
@@ -39,46 +39,45 @@ def choose_block_words(
         most = max(most, min(tuning.MOST_PARTS * unshared, of_epoch, most_words))
     words = max(1, min(max(total_words // (tuning.BLOCKS_PER_WORKER * workers), tuning.LEAST_BLOCK_WORDS), most))
     if 1 < in_flight <= total_words // words:
-        # As many for each, so that none is left over which all others would wait for at the end of an epoch.
+        # Equal blocks in full rounds: at the end of an epoch, no worker waits for a last block.
         rounds = math.ceil(total_words / (words * in_flight))
         words = math.ceil(total_words / (rounds * in_flight))
     return words
 
 
 def most_local_block_words(tree: bool) -> int:
-    """Return how many raw words a thread of one process takes at a time at most, if the tree is trained or not."""
+    """Return the most raw words that a thread of one process takes at a time, with or without the tree."""
     return tuning.MOST_LOCAL_TREE_BLOCK_WORDS if tree else tuning.MOST_LOCAL_BLOCK_WORDS
 
 
 def _words_in_flight(total_words: int) -> int:
-    """Return how many words at most are trained at a time without knowing of each other's changes."""
+    """Return how many words at most are trained at a time without each other's changes."""
     words = int(total_words * tuning.IN_FLIGHT_SHARE)
     return min(max(words, tuning.LEAST_IN_FLIGHT_WORDS), tuning.MOST_IN_FLIGHT_WORDS)
 
 
 def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
-    """Return whether blocks in flight can share the changes of common rows, in a vocabulary of so many words.
+    """Return whether blocks in flight can share rows, in a vocabulary of so many words.
 
-    CBOW through the tree scores less by it.
+    CBOW with hierarchical softmax scores lower with shared rows.
     """
     return words >= tuning.SMALL_VOCABULARY and (skip_gram or not tree)
 
 
 def choose_sharing(block_words: int, total_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
-    """Return after how many parts of a block its changes of common rows are shared, and how many those are."""
+    """Return the parts of a block, after each of which shared rows are exchanged, and the number of shared rows."""
     parts = min(round(block_words * in_flight / _words_in_flight(total_words)), tuning.MOST_PARTS)
     return (parts, tuning.SHARED_ROWS) if share_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 
 def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:
-    """Return whether workers of a cluster are to pull a block's rows while they train the one before it.
+    """Return whether workers of a cluster pull a block's rows while they train the block before it.
 
-    That doubles the blocks that do not know of each other's changes, for which a corpus has to have enough of them.
+    That doubles the blocks that lack each other's changes, so the corpus needs enough blocks.
     """
     return total_words // block_words >= tuning.BLOCKS_FOR_OVERLAP * workers
 
 
-
 def choose_negative_pool(block_words: int) -> int:
-    """Return how many draws the negatives of a cluster's block of so many raw words come from."""
+    """Return the size of the pool of draws for the negatives of a block on a cluster."""
     return max(tuning.LEAST_POOL_DRAWS, block_words // tuning.WORDS_PER_POOL_DRAW)

@@ -23,31 +23,31 @@ class ModelTables:
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_chunk` is called from as many threads at once as `concurrency` says, and meanwhile `task_metrics`, `report`,
-    and `read_into` by those who can do with rows of different moments; the other methods only while no chunk is being
-    trained.
+    `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report` and `read_into` may
+    be called; `read_into` then reads rows of different moments. The other methods are called only while no chunk is
+    being trained.
     """
 
     concurrency: int
     can_fail: bool
-    """The tables may get lost while this process lives on."""
+    """The tables may be lost while this process lives."""
     epochs_may_overlap: bool = True
-    """Workers that find nothing left of an epoch may begin the next one, while others finish it."""
+    """Workers without a chunk of an epoch may begin the next one while others finish it."""
 
     @property
     def has_failed(self) -> bool:
-        """Whether they have been lost."""
+        """Whether the tables have been lost."""
         ...
 
     def load(self, tables: ModelTables) -> None:
-        """Take over these values."""
+        """Set the tables to these values."""
 
     def begin_epoch(self, epoch: int) -> None:
-        """Prepare for the chunks of an epoch, which come after this call."""
+        """Prepare for the chunks of an epoch, which are trained after this call."""
         return
 
     def end_epoch(self, epoch: int) -> None:
-        """Finish an epoch whose chunks are all trained; whoever reads the tables next waits for this."""
+        """Finish an epoch whose chunks are all trained; the tables are read after this call."""
         return
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
@@ -58,11 +58,11 @@ class Placement(Protocol):
         """Write the current values into these arrays."""
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        """Return what each task of a cluster has done and used so far, nothing where there are no tasks."""
+        """Return the metrics of each task of a cluster so far; none without tasks."""
         ...
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
-        """Return what training `raw_words` words of corpus has taken, None where nothing of it is measured."""
+        """Return the report of a training of `raw_words` words, None if this placement measures nothing."""
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""

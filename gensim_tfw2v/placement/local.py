@@ -1,4 +1,4 @@
-"""Tables and steps in this process: threads update shared variables without locks, as gensim's workers do."""
+"""Tables and steps in this process: threads change the same tables without locks, as gensim's workers do."""
 
 from __future__ import annotations
 
@@ -24,32 +24,30 @@ from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
-_DEVICE = "/CPU:0"  # rows are gathered and written far too often to cross to an accelerator and back
+_DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
 _TABLES = ("inputs", "outputs", "nodes")
-_ROWS_AT_ONCE = 4096  # so that neither filling a table nor reading it back takes a further copy of it
+_ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
 
 
 class LocalPlacement(Placement):
-    """Trains in this process on `workers` cores, as far as there are so many."""
+    """Trains in this process on `workers` cores, or on all cores if there are fewer."""
 
     can_fail = has_failed = False
 
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps import arguments as graph_arguments
-        from gensim_tfw2v.steps import graph as steps
+        from gensim_tfw2v.steps import arguments, graph, rows, signature
 
         cores = max(1, min(workers, usable_cores()))
-        # One more than there are cores: while a thread prepares its block or waits, the others keep every core at work.
-        # Not for small corpora, known by their small batches: there, one more set of stale gradients costs quality.
+        # One thread more than cores: while one prepares its block or waits, the others keep every core busy. Not for
+        # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
         spare = int(cores > 1 and maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD)
         self.concurrency = cores + spare
         self._settings = settings
         self._maker = maker
-        self._arguments = graph_arguments
-        self._train_block = steps.block_function(graph_arguments.objective_of(settings))
-        self._lookups = graph_arguments.lookups_for(settings)
-        self._steps = steps
+        self._train_block = graph.block_function(arguments.objective_of(settings))
+        self._lookups = arguments.lookups_for(settings)
+        self._arguments, self._rows, self._signature = arguments, rows, signature
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
 
@@ -61,7 +59,7 @@ class LocalPlacement(Placement):
                     zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
                     self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
                 for rows, part in _pieces(values):
-                    self._steps.write_rows(self._variables[name].handle, rows, part)
+                    self._rows.write_rows(self._variables[name].handle, rows, part)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
@@ -81,13 +79,13 @@ class LocalPlacement(Placement):
 
     def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
         """Train a block's batches and return their metrics."""
-        inputs = self._variables["inputs"].handle  # also stands in for tables that the objective does not use
+        inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
         with self._tf.device(_DEVICE):
             arguments = self._tf.nest.map_structure(
                 self._tf.convert_to_tensor,
                 (
-                    self._steps.Tables(*handles),
+                    self._signature.Tables(*handles),
                     self._arguments.block_tensors(prepared.block),
                     self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
                     self._lookups,
@@ -101,7 +99,7 @@ class LocalPlacement(Placement):
         for name, values in _present(tables).items():
             for rows, part in _pieces(values):
                 with self._tf.device(_DEVICE):
-                    np.copyto(part, self._steps.read_rows(self._variables[name].handle, rows).numpy())
+                    np.copyto(part, self._rows.read_rows(self._variables[name].handle, rows).numpy())
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {}

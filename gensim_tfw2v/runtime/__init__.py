@@ -1,1 +1,1 @@
-"""What this process runs on: TensorFlow, the processor, forks."""
+"""TensorFlow, its set-up, and what this process and its processor can do."""

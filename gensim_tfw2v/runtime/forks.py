@@ -1,6 +1,6 @@
-"""Whether this process was forked from one that TensorFlow ran in, and so lacks the threads that do TensorFlow's work.
+"""A guard against forks: a process forked after TensorFlow started lacks the threads that do TensorFlow's work.
 
-This is looked at when a process is forked, so the package has to be imported before; it imports this module at once.
+A fork is noticed only if `watch_forks` was called before it, so importing the package calls it.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ _RAN_IN: dict[str, int] = {}
 
 
 def watch_forks() -> None:
-    """Note from now on in every forked process whether TensorFlow ran at that moment, and in this one if it shows."""
+    """Have every forked process note whether TensorFlow ran at the fork; do so in this process if it may be a fork."""
     os.register_at_fork(after_in_child=_note_parent)
-    if _has_one_thread():  # were TensorFlow started in this process, its threads would be there, too
+    if _has_one_thread():  # had TensorFlow started in this process, there would be more
         _note_parent()
 
 
 def refuse_forked_process() -> None:
-    """Raise RuntimeError in a process forked from one that TensorFlow ran in: its threads are not there to work."""
+    """Raise RuntimeError if this process was forked from one in which TensorFlow ran."""
     if _RAN_IN:
         raise RuntimeError(
             f"TensorFlow was started in process {_RAN_IN['process']} and cannot be used in process {os.getpid()}, "
-            "which was forked from it: it would wait for ever; start processes with "
+            "which was forked from it: it would wait forever; start processes with "
             "multiprocessing.get_context('spawn'), or use TensorFlow in this process's parent only after the fork"
         )
 
 
 def _note_parent() -> None:
-    """Note the process that this one was forked from, if TensorFlow ran there."""
+    """Note the parent process if TensorFlow ran in it."""
     # TensorFlow starts its threads with its first operation, not when it is imported.
     module = sys.modules.get("tensorflow.python.eager.context")
     context = getattr(module, "_context", None)

@@ -1,4 +1,4 @@
-"""What this machine's processor does well."""
+"""The instructions that this machine's processor has."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import functools
 import os
 from pathlib import Path
 
-_CPUINFO = Path("/proc/cpuinfo")  # of Linux; elsewhere nothing is known of the processor
+_CPUINFO = Path("/proc/cpuinfo")  # on Linux; on other systems the processor counts as a baseline one
 _TILE_INSTRUCTIONS = "amx_bf16"
-# What the levels x86-64-v3 and x86-64-v4 have beyond those before them, by Linux' names for it.
+# Instructions that x86-64-v3 and x86-64-v4 add to the level before, by Linux's names.
 _LEVEL_INSTRUCTIONS = {
     "v3": frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}),
     "v4": frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
@@ -17,23 +17,23 @@ _BFLOAT16_INSTRUCTIONS = frozenset({"avx512_bf16", _TILE_INSTRUCTIONS})
 
 
 def multiplies_bfloat16() -> bool:
-    """Return whether TensorFlow multiplies matrices of bfloat16 by instructions made for it.
+    """Return whether TensorFlow multiplies bfloat16 matrices with instructions made for it.
 
-    oneDNN uses them, unless the user has turned it off. Without them such products are slower than float32's.
+    oneDNN uses these instructions, unless the user has turned it off. Without them bfloat16 is slower than float32.
     """
     return _uses_onednn() and not _BFLOAT16_INSTRUCTIONS.isdisjoint(_flags())
 
 
 def multiplies_tiles() -> bool:
-    """Return whether those instructions multiply whole tiles of matrices.
+    """Return whether these instructions multiply whole tiles of matrices (AMX).
 
-    The cores measured that have them have two megabytes of second-level cache, twice those of the ones without.
+    The measured cores with AMX have two megabytes of second-level cache, twice as much as those without.
     """
     return _uses_onednn() and _TILE_INSTRUCTIONS in _flags()
 
 
 def instruction_level() -> str:
-    """Return the highest level of instructions, of those that operations are compiled for, that the processor has."""
+    """Return the highest level that the processor has, among those that the operations are compiled for."""
     level = "baseline"
     for higher, needed in _LEVEL_INSTRUCTIONS.items():
         if not needed <= _flags():
@@ -48,7 +48,7 @@ def _uses_onednn() -> bool:
 
 @functools.cache
 def _flags() -> frozenset[str]:
-    """Return the processor's features, by Linux' names for them."""
+    """Return the processor's features by Linux's names."""
     try:
         lines = _CPUINFO.read_text().splitlines()
     except OSError:

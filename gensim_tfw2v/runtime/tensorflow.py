@@ -1,4 +1,4 @@
-"""TensorFlow, imported when first needed, without its start-up banners and with threads set for this work."""
+"""TensorFlow, imported when first needed, with its threads set for training and without start-up messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gensim_tfw2v.runtime.processor import instruction_level
 logger = logging.getLogger(__name__)
 
 _ALLOCATOR, _ONEDNN = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "TF_ENABLE_ONEDNN_OPTS"
-_CHOSEN_HERE: set[str] = set()  # environment variables
+_CHOSEN_HERE: set[str] = set()  # environment variables that this module set
 
 
 def usable_cores() -> int:
@@ -40,14 +40,14 @@ def load_tensorflow() -> Any:
                 import tensorflow as tf
 
             _set_threads(tf)
-            tf.constant(0)  # looks for devices now, while complaints about missing GPUs are held back
+            tf.constant(0)  # makes TensorFlow look for devices now, while messages about missing GPUs are held back
     return tf
 
 
 def check_runs_at_once() -> None:
-    """Raise RuntimeError if TensorFlow would put operations into a graph instead of running them."""
+    """Raise RuntimeError if TensorFlow would add operations to a graph instead of running them."""
     if not load_tensorflow().executing_eagerly():
-        # What came of it would stay in caches here, and fail later trainings, too.
+        # Tensors of that graph would stay in caches and break later trainings.
         raise RuntimeError(
             "train() needs TensorFlow's eager execution, which is off here: call it outside of tf.function and of "
             "`with tf.Graph().as_default()`, and without tf.compat.v1.disable_eager_execution()"
@@ -55,49 +55,49 @@ def check_runs_at_once() -> None:
 
 
 def _choose_allocator() -> None:
-    """Make TensorFlow take memory from the C library, unless the user has said otherwise.
+    """Make TensorFlow take memory from the C library, unless the user has chosen an allocator.
 
-    oneDNN's allocator has one pool for all threads: what one step frees, a step on another core gets next, and has to
-    fetch from that core's cache to write over it. Where the cores have no cache in common, two steps side by side then
-    take twice their time (``benchmarks/allocators.py``). The C library keeps apart what different threads freed.
+    oneDNN's allocator has one pool for all threads. It gives memory that one step freed to a step on another core,
+    which then fetches it from the first core's cache. If the cores share no cache, two steps side by side take twice
+    their time (``benchmarks/allocators.py``). The C library keeps memory freed by different threads apart.
     """
     _choose(_ALLOCATOR, "1")
 
 
 def _choose_products() -> None:
-    """Make TensorFlow multiply matrices by oneDNN, unless the user has said otherwise.
+    """Make TensorFlow multiply matrices with oneDNN, unless the user has chosen.
 
-    By itself it does so only where the processor has instructions made for neural networks. But with AVX2 alone, too,
-    oneDNN multiplies small matrices several times as fast as Eigen (``benchmarks/profile_step.py``).
+    TensorFlow itself uses oneDNN only on processors with instructions for neural networks. With AVX2 alone, oneDNN
+    already multiplies small matrices several times as fast as Eigen (``benchmarks/profile_step.py``).
     """
     if instruction_level() != "baseline":
         _choose(_ONEDNN, "1")
 
 
 def _choose(variable: str, value: str) -> None:
-    """Set an environment variable of this process alone, if it is not set."""
+    """Set an environment variable if it is not set, for this process but not for tasks that it starts."""
     if variable not in os.environ:
         os.environ[variable] = value
         _CHOSEN_HERE.add(variable)
 
 
 def environment_for_tasks() -> dict[str, str]:
-    """Return this process's environment without what was chosen for its own TensorFlow alone."""
+    """Return this process's environment without the variables that this module set for its own TensorFlow."""
     return {name: value for name, value in os.environ.items() if name not in _CHOSEN_HERE}
 
 
 @contextlib.contextmanager
 def _keras_left_for_later() -> Iterator[None]:
-    """Keep ``import tensorflow`` from importing all of Keras, which is nothing to this package.
+    """Keep ``import tensorflow`` from importing Keras, which this package does not use.
 
-    TensorFlow imports Keras' optimizers last of all, and does without them where there is no Keras; with them come
-    whichever of scikit-learn, matplotlib and pandas are installed. ``tf.keras`` imports Keras when it is first used.
+    TensorFlow's last import is that of Keras' optimizers, and it goes without them if there is no Keras. They would
+    also import scikit-learn, matplotlib and pandas, if installed. ``tf.keras`` imports Keras when it is first used.
     """
     name = "keras.src.optimizers"
     if name in sys.modules:
         yield
         return
-    sys.modules[name] = None  # type: ignore[assignment]  # importing it now fails as if it were not there
+    sys.modules[name] = None  # type: ignore[assignment]  # importing it fails as if Keras were not installed
     try:
         yield
     finally:
@@ -106,16 +106,16 @@ def _keras_left_for_later() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _garbage_left_for_later() -> Iterator[None]:
-    """Keep Python from looking for garbage while it makes the objects of thousands of modules, none of them garbage.
+    """Pause Python's garbage collection while it makes the objects of thousands of modules, none of them garbage.
 
-    Looking through them again and again takes a good part of the import. Afterwards they count as old: were they new,
-    the first look at new objects would go through all of them, which takes a sixth of training a small model.
+    Collections would take a good part of the import. Afterwards the objects are moved to the oldest generation.
+    Otherwise the first collection of new objects would scan them all, which takes a sixth of training a small model.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
-        if not gc.get_freeze_count():  # what somebody has frozen stays so
+        if not gc.get_freeze_count():  # gc.unfreeze() would also release objects that the user has frozen
             gc.freeze()
             gc.unfreeze()
     finally:
@@ -124,10 +124,10 @@ def _garbage_left_for_later() -> Iterator[None]:
 
 
 def _set_threads(tf: Any) -> None:
-    """Make parallel steps, not parallel operations, use the cores.
+    """Make steps, not operations, run in parallel, unless the user has set threads in code or by environment variable.
 
-    The step's products are small: two steps side by side with one thread each run about half as fast again as two
-    steps that share their threads. Settings that the user has made, in code or by environment variable, are left alone.
+    A step's products are small. Two steps side by side with one thread each are about 1.5 times as fast as two steps
+    that share their threads.
     """
     threading = tf.config.threading
     chosen_by_user = threading.get_intra_op_parallelism_threads() or threading.get_inter_op_parallelism_threads()
@@ -136,20 +136,20 @@ def _set_threads(tf: Any) -> None:
     try:
         threading.set_intra_op_parallelism_threads(1)
         threading.set_inter_op_parallelism_threads(max(2, usable_cores()))
-    except RuntimeError:  # its context exists already
+    except RuntimeError:  # TensorFlow has started already
         logger.info("TensorFlow is running with its own thread settings; training is faster with one intra-op thread")
 
 
 @contextlib.contextmanager
 def _quiet_start() -> Iterator[None]:
-    """Keep what native code prints while TensorFlow starts; show it only if that fails."""
+    """Hold back what native code prints while TensorFlow starts, and show it only if the start fails."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if sys.stderr is not None:
-        with contextlib.suppress(ValueError):  # it is closed
+        with contextlib.suppress(ValueError):  # standard error is closed
             sys.stderr.flush()
     try:
         saved = os.dup(2)
-    except OSError:  # no standard error to silence
+    except OSError:  # there is no standard error
         yield
         return
     with tempfile.TemporaryFile() as held_back:

@@ -1,4 +1,4 @@
-"""Blocks and settings → the arguments of the graph in `gensim_tfw2v.steps.graph`."""
+"""Blocks and settings → the arguments of the graph that trains a block."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.graph import HUFFMAN_PATHS, BlockTensors, Lookups, Objective, Rates, as_rows, block_function
-from gensim_tfw2v.steps.graph import HuffmanPaths as HuffmanPathTensors
+from gensim_tfw2v.steps.graph import as_rows, block_function
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps.signature import HuffmanPaths as HuffmanPathTensors
 
 
 def objective_of(settings: StepSettings) -> Objective:
@@ -54,10 +55,10 @@ def _or_empty(ids: Int32Array | None) -> Int32Array:
     return np.zeros((0, 0, 0), np.int32) if ids is None else ids
 
 
-def _huffman_path_tensors(ways: HuffmanPaths | None) -> HuffmanPathTensors:
-    if ways is None:
+def _huffman_path_tensors(paths: HuffmanPaths | None) -> HuffmanPathTensors:
+    if paths is None:
         return HuffmanPathTensors(*(np.zeros([0] * spec.shape.rank, np.int32) for spec in HUFFMAN_PATHS))
-    return HuffmanPathTensors(ways.words, ways.rows, ways.codes, ways.offsets)
+    return HuffmanPathTensors(paths.words, paths.nodes, paths.codes, paths.offsets)
 
 
 def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, hot_nodes: int) -> Rates:

@@ -1,19 +1,17 @@
-"""A block's batches, one after the other, on tables given by their resource handles: the graph that training runs.
+"""The graph that trains a block: its batches one after the other, on tables given by their resource handles.
 
 Tables, sizes, windows and rates are all arguments, so one trace serves every model of the same `Objective` in the
-process. Tables are reached through handles of variables on the device that runs the graph; who owns the variables is
-the placement's business.
+process. The handles are of variables on the device that runs the graph; the placement owns the variables.
 
-Rows are moved where they are, in the variables' memory, by operations of the package's own. So nobody else may hold
-what a variable is made of, and none of TensorFlow's operations on single rows, not even reading them, may be used on
-it: from then on TensorFlow makes a copy for whoever reads the variable, here as well.
+The package's own operations change rows in place, in the variables' memory. So nothing else may share a variable's
+buffer, and no TensorFlow operation on single rows may be used on it, not even to read: after one of those, TensorFlow
+gives every reader of the variable a copy, these operations included.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -21,69 +19,8 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.operations import operations
 from gensim_tfw2v.steps import maths
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What decides the shape of the graph, and so needs a trace of its own."""
-
-    skip_gram: bool
-    negative_sampling: bool
-    hierarchical_softmax: bool
-    mean_context: bool  # CBOW averages its contexts, or sums them
-    lookup_weights: bool  # pair weights from a table made for (left, right, place), not computed
-    mask_accidental_hits: bool  # negatives are likely to hit their own targets and must be masked
-    bfloat16_products: bool = False  # products are of bfloat16 numbers; all else, the tables above all, is of float32
-
-
-class HuffmanPaths(NamedTuple):
-    """The tensors of `gensim_tfw2v.blocks.huffman_paths.HuffmanPaths`."""
-
-    words: tf.Tensor
-    rows: tf.Tensor
-    codes: tf.Tensor
-    offsets: tf.Tensor
-
-
-class BlockTensors(NamedTuple):
-    """The tensors of `gensim_tfw2v.blocks.batches.Block`; what an objective does not use is empty."""
-
-    left: tf.Tensor
-    right: tf.Tensor
-    inputs: tf.Tensor
-    candidates: tf.Tensor
-    targets: tf.Tensor
-    tree: HuffmanPaths
-    window: tf.Tensor
-
-
-class Tables(NamedTuple):
-    """Resource handles of float32 variables [rows, vector size]."""
-
-    inputs: tf.Tensor
-    outputs: tf.Tensor
-    nodes: tf.Tensor
-
-
-class Rates(NamedTuple):
-    """What scales the steps."""
-
-    learning_rates: tf.Tensor  # [S]
-    max_step: tf.Tensor  # longest step of a row in a batch
-    lock_factors: tf.Tensor  # gensim's vectors_lockf: input row r moves by factor[r % size]
-    negative: tf.Tensor  # draws owed to each pair
-    shared_negatives: tf.Tensor  # K
-    measured: tf.Tensor  # [S] bool: batches whose loss is wanted
-    radius_chance: tf.Tensor  # of each radius of a token's window but the widest; 0 if the block has drawn one
-    hot_nodes: tf.Tensor  # the table's last nodes, which steps side by side would wait for each other at
-
-
-class Lookups(NamedTuple):
-    """Pair weights made once; empty where the graph computes them or has no use for them."""
-
-    masks: tf.Tensor  # CBOW [(W + 1)² * B, P], by (left, right, token of the run)
-    shares: tf.Tensor  # CBOW, likewise
-    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise
+from gensim_tfw2v.steps.rows import memory_of
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
 
 
 class _BlockGraph(NamedTuple):
@@ -96,37 +33,18 @@ class _BlockGraph(NamedTuple):
     lookups: Lookups
 
 
-class _BatchPlace:
-    """Where in the arrays of a block one batch is."""
+class _BatchIndex:
+    """The position of a batch in the arrays of its block."""
 
     def __init__(self, batch: tf.Tensor) -> None:
         self.number = batch
-        # The bounds of all slices, made once: indexing in Python's way makes its own for each.
+        # The bounds of all slices are made once; Python's indexing would make them for each slice.
         self._begin = tf.expand_dims(batch, 0)
         self._end = self._begin + 1
 
     def of(self, values: tf.Tensor) -> tf.Tensor:
-        """Return what an array by batch holds for this one."""
+        """Return the entry of this batch in an array with one entry a batch."""
         return tf.raw_ops.StridedSlice(input=values, begin=self._begin, end=self._end, strides=[1], shrink_axis_mask=1)
-
-
-def _int(rank: int) -> tf.TensorSpec:
-    return tf.TensorSpec([None] * rank, tf.int32)
-
-
-def _float(rank: int) -> tf.TensorSpec:
-    return tf.TensorSpec([None] * rank, tf.float32)
-
-
-HUFFMAN_PATHS = HuffmanPaths(_int(3), _int(1), _int(1), _int(1))
-_HANDLE = tf.TensorSpec([], tf.resource)
-SIGNATURE = (
-    Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0)),
-    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
-    Lookups(_float(2), _float(2), _float(2)),
-    _int(1),
-)
 
 
 @functools.cache
@@ -141,12 +59,12 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
     ) -> BatchMetrics:
         first, end = tf.unstack(span, num=2)
         batches = end - first
-        of_block = _BlockGraph(objective, Tables(*map(_memory, tables)), block, rates, lookups)
-        codes = _window_rows(block, span)
+        of_block = _BlockGraph(objective, Tables(*map(memory_of, tables)), block, rates, lookups)
+        window_rows = _window_rows(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
             number = batch - first
-            metrics = _Step(of_block, _BatchPlace(number).of(codes), batch).run()
+            metrics = _Step(of_block, _BatchIndex(number).of(window_rows), batch).run()
             with tf.control_dependencies(list(metrics)):
                 return batch + 1, *(array.write(number, metric) for array, metric in zip(arrays, metrics, strict=True))
 
@@ -154,105 +72,105 @@ def block_function(objective: Objective) -> tf.types.experimental.ConcreteFuncti
         _, *arrays = tf.while_loop(lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1)
         return BatchMetrics(*(array.stack() for array in arrays))
 
-    # Calling the concrete function spares a millisecond of argument checks a block, in which Python's lock is held.
+    # Calling the concrete function saves a millisecond of argument checks a block, with Python's lock held.
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
 
 
 def _window_rows(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
-    """Return the row of look-up tables for each token's window and place in its run [n, R, B], of a span's batches."""
+    """Return the row of the look-up tables for each token of a span's batches [n, R, B]."""
     left, right = (reach[span[0] : span[1]] for reach in (block.left, block.right))
     run_tokens = tf.shape(left)[-1]
     return (left * (block.window + 1) + right) * run_tokens + tf.range(run_tokens)
 
 
 class _Step:
-    """One batch while its graph is built.
+    """Builds the graph of one batch.
 
-    What its hidden vectors are told, they are told before any of the input rows that they are made of is moved.
+    All gradients of the hidden vectors are computed before any of the input rows that they consist of moves.
     """
 
-    def __init__(self, of_block: _BlockGraph, codes: tf.Tensor, batch: tf.Tensor) -> None:
+    def __init__(self, of_block: _BlockGraph, window_rows: tf.Tensor, batch: tf.Tensor) -> None:
         self.objective, self.memory, self.block, self.rates, self.lookups = of_block
-        self.batch = _BatchPlace(batch)
-        self.codes = codes
+        self.batch = _BatchIndex(batch)
+        self.window_rows = window_rows
         self.learning_rate = self.batch.of(self.rates.learning_rates)
         self.measured = self.batch.of(self.rates.measured)
         self.losses: list[tf.Tensor] = []
-        self.moved: list[tf.Tensor] = []  # [2] each, rows that took a bounded step, and those whose step was shortened
+        self.moved: list[tf.Tensor] = []  # [2] each: touched rows and clipped rows
 
     def run(self) -> BatchMetrics:
-        """Add the batch's operations to the graph and return its metrics, known once every row is written."""
+        """Add the batch's operations to the graph; return its metrics, which are ready once every row is written."""
         tree, negatives = self.objective.hierarchical_softmax, self.objective.negative_sampling
-        products_alone = self.objective.skip_gram and not tree
+        negatives_alone = self.objective.skip_gram and not tree
         contexts = None if self.objective.skip_gram else self._contexts()
         if contexts is None:
-            number_type = self._product_type if products_alone else tf.float32
+            number_type = self._product_type if negatives_alone else tf.float32
             hidden = self._rows(self.memory.inputs, self.block.inputs, number_type)
         else:
-            hidden = operations().tfw2v_mix_contexts(**contexts.forward)
+            hidden = operations().tfw2v_sum_contexts(**contexts.forward)
         gradients = []
         if tree:
-            gradients.append(self._predict_down_the_tree(hidden))
+            gradients.append(self._train_huffman_paths(hidden))
         if negatives and contexts is not None:
-            gradients.append(self._sample_negatives(hidden))
+            gradients.append(self._train_cbow(hidden))
         elif negatives:
             with tf.control_dependencies(gradients):
-                gradient = self._meet_candidates(tf.cast(hidden, self._product_type))
-            gradients.append(gradient if products_alone else tf.cast(gradient, tf.float32))
+                gradient = self._train_skip_gram(tf.cast(hidden, self._product_type))
+            gradients.append(gradient if negatives_alone else tf.cast(gradient, tf.float32))
         gradient = gradients[0] if len(gradients) == 1 else tf.add_n(gradients)
         with tf.control_dependencies(self.moved):
             if contexts is None:
                 self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
             else:
-                pace = self._step_limits(self.rates.lock_factors)
-                self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **pace))
+                limits = self._step_limits(self.rates.lock_factors)
+                self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **limits))
         moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
         return BatchMetrics(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
 
-    def _predict_down_the_tree(self, hidden: tf.Tensor) -> tf.Tensor:
-        """Have hidden vectors [R, B, D] predict words by way of nodes that move at once; return their gradients."""
-        ways = self.block.tree
-        gradients, loss = operations().tfw2v_predict_words(
+    def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
+        paths = self.block.tree
+        gradients, loss = operations().tfw2v_train_huffman_paths(
             table=self.memory.nodes,
             hidden=hidden,
-            words=ways.words,
+            words=paths.words,
             left=self.block.left,
             right=self.block.right,
             batch=self.batch.number,
-            passed=ways.rows,
-            codes=ways.codes,
-            offsets=ways.offsets,
-            busy=self.rates.hot_nodes,
+            nodes=paths.nodes,
+            codes=paths.codes,
+            offsets=paths.offsets,
+            hot_nodes=self.rates.hot_nodes,
             every_context=self.objective.skip_gram,
             rate=self.learning_rate,
-            farthest=maths.FARTHEST_NODE_SCORE,
+            max_score=maths.MAX_NODE_SCORE,
             measured=self.measured,
         )
         self.losses.append(loss)
         return gradients
 
-    def _sample_negatives(self, hidden: tf.Tensor) -> tf.Tensor:
-        """Have CBOW's hidden vectors [R, B, D] tell words from negatives, whose rows move; return their gradients."""
-        return self._tell(
-            operations().tfw2v_sample_negatives, hidden, drawn=self.block.candidates, own=self.block.targets
+    def _train_cbow(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Train targets and negatives with CBOW's hidden vectors [R, B, D], and return the gradients of these."""
+        return self._train_outputs(
+            operations().tfw2v_train_cbow, hidden, negatives=self.block.candidates, targets=self.block.targets
         )
 
-    def _meet_candidates(self, hidden: tf.Tensor) -> tf.Tensor:
-        """Move the output rows of skip-gram's candidates, and return the gradients of `hidden` [R, B, D]."""
-        weights, codes = self._pair_weights()
+    def _train_skip_gram(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Train contexts and negatives with skip-gram's hidden vectors [R, B, D], and return the gradients of these."""
+        weights, window_rows = self._pair_weights()
         if self.objective.bfloat16_products:
-            return self._multiply_candidates(hidden, tf.gather(weights, codes))
-        return self._tell(
-            operations().tfw2v_meet_candidates,
+            return self._train_skip_gram_by_products(hidden, tf.gather(weights, window_rows))
+        return self._train_outputs(
+            operations().tfw2v_train_skip_gram,
             hidden,
             ids=self.block.candidates,
-            codes=codes,
+            window_rows=window_rows,
             weights=weights,
-            shared=self.rates.shared_negatives,
+            shared_negatives=self.rates.shared_negatives,
         )
 
-    def _tell(self, operation: Callable[..., Any], hidden: tf.Tensor, **told: tf.Tensor) -> tf.Tensor:
-        """Run an operation that tells hidden vectors of output rows and moves these; return their gradients."""
+    def _train_outputs(self, operation: Callable[..., Any], hidden: tf.Tensor, **rows: tf.Tensor) -> tf.Tensor:
+        """Run an operation that trains output rows with hidden vectors, and return the gradients of these."""
         moved, gradients, loss = operation(
             table=self.memory.outputs,
             hidden=hidden,
@@ -260,17 +178,17 @@ class _Step:
             right=self.block.right,
             batch=self.batch.number,
             negative=self.rates.negative,
-            spare=self.objective.mask_accidental_hits,
+            mask_hits=self.objective.mask_accidental_hits,
             measured=self.measured,
-            **told,
+            **rows,
             **self._step_limits(tf.zeros([0])),
         )
         self.moved.append(moved)
         self.losses.append(loss)
         return gradients
 
-    def _multiply_candidates(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Do what `_meet_candidates` does by products of matrices of bfloat16, with all of a run's pairs [R, B, C]."""
+    def _train_skip_gram_by_products(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+        """Do the same by matrix products of bfloat16, over all of a run's pairs [R, B, C]."""
         shared, negative = self.rates.shared_negatives, self.rates.negative
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
@@ -278,20 +196,21 @@ class _Step:
         if self.objective.mask_accidental_hits:
             weights = maths.without_accidental_hits(weights, self.batch.of(self.block.candidates), shared, negative)
         self._measure(lambda: maths.sampling_loss(score, labels, weights))
-        pull = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
-        self._move(self.memory.outputs, self.block.candidates, maths.back_to_columns(pull, hidden), tf.zeros([0]))
-        return maths.back_to_rows(pull, candidates)
+        score_gradient = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
+        gradients = maths.back_to_columns(score_gradient, hidden)
+        self._move(self.memory.outputs, self.block.candidates, gradients, tf.zeros([0]))
+        return maths.back_to_rows(score_gradient, candidates)
 
     def _pair_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return how often skip-gram's hidden vectors are to be told of candidates [..., C]; the row of each [R, B]."""
+        """Return skip-gram's pair weights [..., C], and which row of them each token has [R, B]."""
         if self.objective.lookup_weights:
-            return self.lookups.weights, self.codes
+            return self.lookups.weights, self.window_rows
         mask = maths.window_mask(*self._windows())
         weights = maths.skip_gram_weights(mask, self.rates.shared_negatives, self.rates.negative)
         return as_rows(weights), self._window_rows_in_order()
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
-        """Add the losses [R, B] of tokens to the batch's, if it is one whose loss is wanted."""
+        """Add the losses of tokens [R, B] to the batch's, if the batch is measured."""
         self.losses.append(tf.cond(self.measured, lambda: tf.reduce_sum(losses()), lambda: tf.zeros([])))
 
     def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
@@ -299,7 +218,7 @@ class _Step:
         return operations().tfw2v_gather_rows(table=table, ids=ids, batch=self.batch.number, T=number_type)
 
     def _move(self, table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, factors: tf.Tensor) -> None:
-        """Move each row that the batch touched by one bounded step."""
+        """Move each row of the batch by one step of limited length."""
         self.moved.append(
             operations().tfw2v_move_rows(
                 table=table, ids=ids, batch=self.batch.number, gradients=gradients, **self._step_limits(factors)
@@ -307,44 +226,44 @@ class _Step:
         )
 
     def _step_limits(self, factors: tf.Tensor) -> dict[str, tf.Tensor]:
-        return {"rate": self.learning_rate, "bound": self.rates.max_step, "factors": factors}
+        return {"rate": self.learning_rate, "max_step": self.rates.max_step, "factors": factors}
 
     def _contexts(self) -> _Contexts:
-        """Return what CBOW's mixtures are made of."""
+        """Return the contexts of CBOW's hidden vectors, with their weights forward and backward."""
         if self.objective.lookup_weights:
-            mask, shares, codes = self.lookups.masks, self.lookups.shares, self.codes
+            mask, shares, window_rows = self.lookups.masks, self.lookups.shares, self.window_rows
         else:
             windows = self._windows()
             mask, shares = (as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
-            codes = self._window_rows_in_order()
-        forward, backward = maths.mixing_weights(mask, shares, self.objective.mean_context)
+            window_rows = self._window_rows_in_order()
+        forward, backward = maths.context_weights(mask, shares, self.objective.mean_context)
         places: dict[str, Any] = {
             "table": self.memory.inputs,
-            "rows": self.block.inputs,
+            "ids": self.block.inputs,
             "left": self.block.left,
             "right": self.block.right,
             "batch": self.batch.number,
-            "codes": codes,
+            "window_rows": window_rows,
         }
         return _Contexts(places | {"weights": forward}, places | {"weights": backward})
 
     def _window_rows_in_order(self) -> tf.Tensor:
-        """Return the row of each token [R, B] in a table that has one for each."""
-        return tf.reshape(tf.range(tf.size(self.codes)), tf.shape(self.codes))
+        """Return the row of each token [R, B] in a table that has one row a token, in their order."""
+        return tf.reshape(tf.range(tf.size(self.window_rows)), tf.shape(self.window_rows))
 
     def _windows(self) -> tuple[tf.Tensor, ...]:
-        """Return how many contexts each token has on its left and on its right [R, B], at most, and at which odds."""
+        """Return the arguments of `maths.window_mask`: contexts to the left and right [R, B], window, radius chance."""
         reach = self.batch.of(self.block.left), self.batch.of(self.block.right)
         return *reach, self.block.window, self.rates.radius_chance
 
     @property
     def _product_type(self) -> tf.DType:
-        """The numbers that products are of."""
+        """The number format of matrix products."""
         return tf.bfloat16 if self.objective.bfloat16_products else tf.float32
 
 
 class _Contexts(NamedTuple):
-    """Arguments of the operations that mix contexts and that carry gradients back to them."""
+    """Arguments of the operations that sum contexts and that move them."""
 
     forward: dict[str, Any]
     backward: dict[str, Any]
@@ -353,28 +272,3 @@ class _Contexts(NamedTuple):
 def as_rows(weights: tf.Tensor) -> tf.Tensor:
     """Return weights [..., P] of tokens as rows of a table."""
     return tf.reshape(weights, [-1, tf.shape(weights)[-1]])
-
-
-def private_copy(values: tf.Tensor) -> tf.Tensor:
-    """Return values in memory of their own, for a variable whose rows are to be moved."""
-    return tf.raw_ops.DeepCopy(x=values)
-
-
-def read_rows(table: tf.Tensor, rows: tf.Tensor, number_type: Any = tf.float32) -> tf.Tensor:
-    """Return rows [n, D] of a variable, given by its handle, that steps may move."""
-    return operations().tfw2v_read_rows(table=_memory(table), rows=rows, T=number_type)
-
-
-def write_rows(table: tf.Tensor, rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Write rows [n, D] of such a variable; the tensor that is returned is known once they are written."""
-    return operations().tfw2v_write_rows(table=_memory(table), rows=rows, values=values)
-
-
-def add_to_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
-    """Add changes [n, D] to rows of such a variable; the tensor that is returned is known once they are added."""
-    return operations().tfw2v_add_rows(table=_memory(table), rows=rows, changes=changes)
-
-
-def _memory(table: tf.Tensor) -> tf.Tensor:
-    """Return the memory of a variable, given by its handle, and not a copy of it."""
-    return tf.raw_ops.ReadVariableOp(resource=table, dtype=tf.float32)

@@ -1,21 +1,19 @@
 """The model: gathered rows and pair weights → gradients and loss. Pure TensorFlow, no state, no randomness.
 
-All modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: mixtures of context rows) meet
-candidate rows Z, each pair of which has
+All modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: weighted sums of context rows)
+and candidate rows Z form pairs, each of which has
 
-    labels  L   what it is to be told: 1 "yes", 0 "no"
-    weights N   how often it is told so
+    a label  L   1 for a context or target, 0 for a negative
+    a weight N   how often the pair counts
 
-so that with S = H Zt the loss and its gradients are
+With the scores S = H Zt, the loss and its gradients are
 
     loss = sum(N * (softplus(S) - L * S))        G = N * (sigmoid(S) - L)        dH = G Z        dZ = Gt H
 
-Here are weights, and products of whole runs for skip-gram's pairs with contexts, which neighbours share, and with
-negatives, which whole runs share; their operands may be bfloat16 where labels and weights are float32, and what stands
-between them converts. With float32 the same is in `gensim_tfw2v/operations/candidates.c`. CBOW's pairs are in
-`negatives.c` beside it, by the same formula: those with negatives, with L = 0, and each token's with its own word, with
-N = 1. What is predicted down the tree is in `predictions.c`, with N = 1, or 0 for a node whose score is farther from 0
-than `FARTHEST_NODE_SCORE`.
+This module has the weights, and the products of whole runs for skip-gram, whose operands may be bfloat16 while labels
+and weights are float32. With float32, `gensim_tfw2v/operations/skip_gram.c` computes the same. CBOW's pairs are in
+`cbow.c`: a token with its own word, N = 1, and with the run's negatives. Hierarchical softmax is in `huffman_paths.c`:
+N = 1, or 0 for a node whose score is farther from 0 than `MAX_NODE_SCORE`.
 
 Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
 """
@@ -25,7 +23,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 # As in word2vec, whose table of the sigmoid ends there.
-FARTHEST_NODE_SCORE = 6.0
+MAX_NODE_SCORE = 6.0
 
 
 def scores(rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
@@ -34,12 +32,12 @@ def scores(rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
 
 
 def back_to_rows(gradient: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
-    """Return the gradient [R, B, D] of what made the rows of scores."""
+    """Return the gradient [R, B, D] of the vectors that make the rows of scores."""
     return tf.matmul(gradient, columns)
 
 
 def back_to_columns(gradient: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """Return the gradient [R, C, D] of what made the columns of scores."""
+    """Return the gradient [R, C, D] of the vectors that make the columns of scores."""
     return tf.matmul(gradient, rows, transpose_a=True)
 
 
@@ -54,19 +52,19 @@ def sampling_loss(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf
 
 
 def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
-    """Return M [..., B, P]: how likely it is that the place in the widened run is a context of the token.
+    """Return M [..., B, P]: the probability that a place of the widened run is a context of a token.
 
-    Token i stands at place i + window; its contexts are among the `left[i]` places before and `right[i]` places after:
-    those that its radius reaches. Each radius below `window` has this `chance`, the widest has what is left; with 0 all
-    places are contexts.
+    Token i is at place i + window. Its contexts are those of the `left[i]` places before it and the `right[i]` places
+    after it that its radius reaches. Each radius below `window` has the probability `chance`, and the widest has the
+    rest; with 0 all these places are contexts.
     """
     distance = _distances(left, window)
-    reached = tf.cumsum(_radius_chances(window, chance), reverse=True)  # [W], by the distance that is reached
+    reached = tf.cumsum(_radius_chances(window, chance), reverse=True)  # [W], by distance
     return _inside(left, right, distance) * tf.gather(reached, _radius_number(distance, window))
 
 
 def window_shares(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
-    """Return the share [..., B, P] that each place is expected to have of a token's contexts, as `window_mask`."""
+    """Return the expected share [..., B, P] of each place among a token's contexts, as in `window_mask`."""
     distance = _distances(left, window)
     radii = tf.range(1, window + 1)
     contexts = tf.minimum(left[..., None], radii) + tf.minimum(right[..., None], radii)  # [..., B, W]
@@ -78,13 +76,13 @@ def window_shares(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: 
 
 
 def _distances(left: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Return how far each place of the widened run is to the right of each token [B, P]."""
+    """Return the distance [B, P] from each token to each place of the widened run, positive to the right."""
     run_tokens = tf.shape(left)[-1]
     return tf.range(run_tokens + 2 * window)[None, :] - (tf.range(run_tokens)[:, None] + window)
 
 
 def _inside(left: tf.Tensor, right: tf.Tensor, distance: tf.Tensor) -> tf.Tensor:
-    """Return 1 [..., B, P] where a place is another one than the token's and within its reach."""
+    """Return 1 [..., B, P] for places within a token's reach, except its own."""
     # One comparison covers both sides: |2 * distance - (right - left)| <= left + right.
     off_centre = tf.abs(2 * distance - (right - left)[..., None])
     inside = off_centre <= (left + right)[..., None]
@@ -92,23 +90,23 @@ def _inside(left: tf.Tensor, right: tf.Tensor, distance: tf.Tensor) -> tf.Tensor
 
 
 def _radius_chances(window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
-    """Return how likely each radius from 1 to `window` is [W]."""
+    """Return the probability of each radius from 1 to `window` [W]."""
     narrower = tf.fill([window - 1], chance)
     return tf.concat([narrower, [1.0 - chance * tf.cast(window - 1, tf.float32)]], 0)
 
 
 def _radius_number(distance: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Return the number, from 0, of the narrowest radius that reaches so far; any that there is, if none does."""
+    """Return the index, from 0, of the narrowest radius that reaches a distance, within the indices there are."""
     return tf.clip_by_value(tf.abs(distance), 1, window) - 1
 
 
 def skip_gram_labels(candidates: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-    """Return L [P + K]: "yes" for the widened run's words, "no" for its `shared` = K negatives, the last."""
+    """Return L [P + K]: 1 for the words of the widened run, 0 for the K = `shared` negatives after them."""
     return tf.cast(tf.range(candidates) < candidates - shared, tf.float32)
 
 
 def negative_weight(shared: tf.Tensor, negative: tf.Tensor) -> tf.Tensor:
-    """Return N of one of K = `shared` negatives and one pair, which is owed `negative` draws."""
+    """Return the weight N of one of K = `shared` negatives for a pair that expects `negative` draws."""
     return negative / tf.cast(shared, tf.float32)
 
 
@@ -121,9 +119,9 @@ def skip_gram_weights(mask: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -
 def without_accidental_hits(
     weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
 ) -> tf.Tensor:
-    """Return skip-gram's N without the draws that hit the very word they are drawn against, as gensim skips them.
+    """Return skip-gram's N without accidental hits, negatives that equal the context, which gensim skips.
 
-    `candidates` [R, P + K] are numbers of any kind, the same for the same word.
+    `candidates` [R, P + K] are ids or any numbers that are equal for equal words.
     """
     targets = tf.shape(candidates)[-1] - shared
     target_ids, drawn_ids = candidates[..., :targets], candidates[..., targets:]
@@ -136,10 +134,10 @@ def _same(words: tf.Tensor, others: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.equal(words[..., :, None], others[..., None, :]), tf.float32)
 
 
-def mixing_weights(mask: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return by which weights [..., P] CBOW mixes contexts into hidden vectors, and carries their error back.
+def context_weights(mask: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return CBOW's weights of contexts [..., P] in hidden vectors, and in the gradients that contexts receive.
 
-    As in gensim, `mean` averages the contexts and gives each the whole error; otherwise contexts are summed and the
-    error is shared out.
+    As in gensim, `mean` averages the contexts, and each receives the whole gradient. Otherwise contexts are summed, and
+    each receives its share of the gradient.
     """
     return (shares, mask) if mean else (mask, shares)

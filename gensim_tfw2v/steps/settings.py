@@ -1,4 +1,4 @@
-"""What steps need to know of the model, wherever they run."""
+"""The settings of a model's steps, wherever they run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gensim_tfw2v import tuning
 
 @dataclass(frozen=True)
 class StepSettings:
-    """What steps need to know of the model."""
+    """The settings of a model's steps."""
 
     skip_gram: bool
     mean_context: bool
@@ -20,28 +20,28 @@ class StepSettings:
     hierarchical_softmax: bool
     mask_accidental_hits: bool
     max_step: float  # longest step of a row in a batch
-    max_step_rates: float = 0.0  # or so many times the learning rate, where that is longer
-    compute_dtype: str = "float32"  # TensorFlow's name for the numbers that products are of
+    max_step_rates: float = 0.0  # the same in learning rates, where that is longer
+    compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
 
 
 def choose_max_step_rates(skip_gram: bool, negative: int) -> float:
-    """Return the longest step that a batch may move a vector by, in learning rates."""
+    """Return the longest step of a row in one batch, in learning rates."""
     return tuning.TREE_MAX_STEP_RATES if skip_gram and not negative else tuning.MAX_STEP_RATES
 
 
 def choose_compute_dtype(batch_tokens: int, vector_size: int, fast_bfloat16: bool) -> str:
-    """Return which numbers products of a batch's vectors are to be of, by TensorFlow's name.
+    """Return the number format of matrix products, by TensorFlow's name.
 
     Parameters
     ----------
     fast_bfloat16 : bool
-        Whether the processor multiplies those faster.
+        Whether the processor multiplies bfloat16 faster than float32.
     """
     return "bfloat16" if fast_bfloat16 and _bfloat16_pays(batch_tokens, vector_size) else "float32"
 
 
 def _bfloat16_pays(batch_tokens: int, vector_size: int) -> bool:
-    """Return whether batches are large enough for products of bfloat16."""
+    """Return whether batches are large enough to gain by products of bfloat16."""
     numbers = batch_tokens * max(vector_size, tuning.USUAL_VECTOR_SIZE)
     return numbers >= tuning.LEAST_TOKENS_FOR_BFLOAT16 * tuning.USUAL_VECTOR_SIZE

@@ -1,1 +1,1 @@
-"""What training writes for TensorBoard."""
+"""Logs of training for TensorBoard, and vectors for its projector."""

@@ -1,7 +1,7 @@
-"""Event files, which TensorBoard reads: each event is written out when it is given, or raises OSError.
+"""Event files, which TensorBoard reads. Each event is written at once, or raises OSError.
 
-An event of 15 scalars takes a fraction of a millisecond this way. TensorBoard's own asynchronous writer would add a
-thread, and report a full disk to whoever writes next.
+Writing an event of 15 scalars takes a fraction of a millisecond. TensorBoard's own asynchronous writer would add a
+thread, and would report a full disk only at the next write.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EMPTY = ".empty"
 
 
 class EventFile:
-    """An event file of its own in a folder, which is made if need be."""
+    """A new event file in a folder. The folder is made if it is missing."""
 
     def __init__(self, folder: Path, suffix: str = "") -> None:
         from tensorboard.summary.writer.record_writer import RecordWriter
@@ -38,7 +38,7 @@ class EventFile:
             raise
 
     def scalars(self, step: int, values: Mapping[str, float]) -> None:
-        """Write one point of each curve."""
+        """Write one point of each curve; `values` are by tag."""
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         points = [Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
@@ -53,7 +53,7 @@ class EventFile:
         self._write(graph_def=definition)
 
     def close(self) -> None:
-        """Close the file; what could not be written is given up."""
+        """Close the file; events that cannot be written any more are lost."""
         with contextlib.suppress(OSError):
             self._file.close()
 
@@ -65,19 +65,19 @@ class EventFile:
 
 
 def make_known(folder: Path) -> None:
-    """Write an event file that holds nothing unless there is one: without, TensorBoard passes a folder over."""
+    """Write an empty event file unless the folder has one: TensorBoard ignores folders without event files."""
     if not any(folder.glob(_EVENT_FILES)):
         EventFile(folder, _EMPTY).close()
 
 
 def folder_of_run(logdir: Path) -> Path:
-    """Return the folder for a new run: `logdir`, or ``run-2``, ``run-3``, ... in it if it holds one already."""
+    """Return the folder of a new TensorBoard run: `logdir`, or ``run-2``, ``run-3``, ... in it if it has a run."""
     folders = itertools.chain([logdir], (logdir / f"run-{number}" for number in itertools.count(2)))
     return next(folder for folder in folders if all(file.name.endswith(_EMPTY) for file in folder.glob(_EVENT_FILES)))
 
 
 def check_logdir(logdir: str | os.PathLike[str]) -> None:
-    """Raise OSError that names the folder unless a file can be written there."""
+    """Raise an OSError that names the folder if no file can be written there."""
     folder = Path(logdir)
     probe = folder / f".tfw2v-{os.getpid()}"
     try:
@@ -91,5 +91,5 @@ def check_logdir(logdir: str | os.PathLike[str]) -> None:
 
 
 def unwritable(logdir: str | os.PathLike[str], error: OSError) -> OSError:
-    """Return the error that says that logs cannot be written, and why."""
+    """Return an error that says that logs cannot be written to this folder, and why."""
     return OSError(error.errno, f"cannot write logs to logdir {os.fspath(logdir)!r}: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""What to log of a training for TensorBoard, and where."""
+"""Options of a training's log for TensorBoard."""
 
 from __future__ import annotations
 
@@ -10,42 +10,43 @@ from dataclasses import dataclass
 from typing import Any
 
 PROJECTOR_CHOICES = ("end", "epochs", "none")
-PROJECTOR_WORDS = 10_000  # drawn smoothly, and searched without delay, by a browser on a laptop
+PROJECTOR_WORDS = 10_000  # a browser on a laptop draws so many smoothly and searches them without delay
 
 
 @dataclass(frozen=True)
 class TensorBoardLog:
-    """What `logdir=` may be instead of a folder's name: the folder, and what to log there.
+    """A folder and what to log there; may be given as `logdir=` in place of the folder's name.
 
     Parameters
     ----------
     logdir : str or os.PathLike
-        Folder of the run, made if need be. If it holds a run already, the next one goes to ``run-2`` in it.
+        Folder of the TensorBoard run, made if it is missing. If it holds a run already, the next one goes to
+        ``run-2`` in it.
     every_seconds : float
         Time between two points of a curve.
     pairs : sequence of str, optional
-        Files of word pairs to score the vectors on, at the start, after each epoch and in between. None: wordsim353 and
-        simlex999, which gensim brings.
+        Files of word pairs to score the vectors on: before training, within epochs and after each epoch. None:
+        wordsim353 and simlex999, which come with gensim.
     analogies : sequence of str
-        Files of analogies likewise. None by default, because they take seconds:
-        `gensim_tfw2v.evaluation.bundled_analogies()` names the set that gensim brings.
+        Files of analogies to score the vectors on. Empty by default, because analogies take seconds;
+        `gensim_tfw2v.evaluation.bundled_analogies()` names the set that comes with gensim.
     score_every_seconds : float
-        Time between two scores within an epoch; longer where scoring is slow.
+        Time between two scores within an epoch; longer if scoring is slow.
     probes : sequence of str, optional
-        Words whose nearest neighbours are shown. None: some frequent and some middling ones.
+        Words whose nearest neighbours are shown. None: ten words, from frequent to middling.
     neighbours : int
-        How many neighbours each of them has.
+        How many neighbours of each probe are shown.
     projector : {"end", "epochs", "none"}
-        When the vectors are written for the projector: after training, after each epoch as well, or never.
+        When the vectors are written for the projector: after training; after each epoch and after training; or never.
     projector_words : int
-        How many words it gets, the most frequent first.
+        How many words are written for the projector, the most frequent first.
     projector_outputs : bool
-        Write the output vectors of negative sampling for the projector as well.
+        Whether to write the output vectors of negative sampling for the projector as well.
     trace_seconds : float
-        Length of a ``tf.profiler`` trace, taken when training has got going; 0 for none.
+        Length of a ``tf.profiler`` trace that starts once a first block is trained; 0 for no trace.
     trace_hosts : sequence of str
-        Addresses ``host:port`` of TensorFlow servers to trace. By default this process, or the workers of the cluster
-        that trains. Each server writes its trace to the folder of that name on its own machine.
+        Addresses ``host:port`` of TensorFlow servers to trace. Empty: the workers of the cluster that trains, or this
+        process if there is no cluster. Each server writes its trace to the folder `logdir` on its own machine.
     """
 
     logdir: str | os.PathLike[str]
@@ -82,7 +83,7 @@ LogDir = str | os.PathLike[str] | TensorBoardLog | None
 
 
 def log_options(logdir: Any) -> TensorBoardLog | None:
-    """Return a `logdir` argument as options: None stays None, and a folder gets the defaults."""
+    """Return the options that a `logdir` argument stands for: None for None, the defaults for a folder."""
     if logdir is None or isinstance(logdir, TensorBoardLog):
         return logdir
     if isinstance(logdir, str | os.PathLike):

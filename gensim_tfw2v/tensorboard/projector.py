@@ -1,4 +1,4 @@
-"""Vectors for TensorBoard's projector: tensors, words with counts and ranks, and the file that lists them."""
+"""Writes vectors for TensorBoard's projector: tensors, words with counts and ranks, and a list of both."""
 
 from __future__ import annotations
 
@@ -33,36 +33,35 @@ def export_projector(
 ) -> Path:
     """Write word vectors to a folder where TensorBoard's projector finds them.
 
-    Vectors of other names that are listed in the folder stay there. Words are written so that each is visible and
-    none is mistaken for another: tabs, line ends and backslashes as in Python's strings, the empty word as
-    ``\\(empty)``.
+    Vectors of other names in the folder stay there. Words are written so that all are visible and no two look the
+    same: tabs, line ends and backslashes as in Python's strings, and the empty word as ``\\(empty)``.
 
     Parameters
     ----------
     keyed_vectors : gensim.models.KeyedVectors
         The vectors, for instance ``model.wv``.
     logdir : str or os.PathLike
-        Folder to hand to TensorBoard, made if need be.
+        Folder for TensorBoard to read, made if it is missing.
     top : int
-        How many words are written, the most frequent first; those that come first if there are no counts.
+        How many words are written: the most frequent ones, or the first ones if there are no counts.
     words : iterable of str, optional
-        The words to write instead, in this order.
+        The words to write in place of these, in this order.
     name : str
         What the projector calls the vectors: letters, digits, dots, dashes and underscores.
     output_vectors : array, optional
-        The output vectors, for instance ``model.syn1neg``, to be shown as ``NAME-output``.
+        The output vectors, for instance ``model.syn1neg``. The projector calls them ``NAME-output``.
 
     Returns
     -------
     pathlib.Path
-        The file that lists what is in the folder.
+        The file that lists the vectors in the folder.
 
     Raises
     ------
     KeyError
         If a word of `words` has no vector.
     ValueError
-        If there is nothing to write, a name that cannot be that of a file, or output vectors that do not fit.
+        If there are no words to write, `name` cannot name a file, or `output_vectors` have the wrong shape.
     """
     tables = {name: keyed_vectors.vectors}
     if output_vectors is not None:
@@ -77,7 +76,7 @@ def write_tensors(
     top: int = PROJECTOR_WORDS,
     words: Iterable[str] | None = None,
 ) -> Path:
-    """Write tables of one row a word, by name, and return the file that lists what is in the folder."""
+    """Write tables by name, with one row for each word, and return the file that lists what is in the folder."""
     arrays = {name: np.asarray(table) for name, table in tables.items()}
     for name, table in arrays.items():
         if not _PLAIN_NAME.fullmatch(name):
@@ -105,7 +104,7 @@ def _counts(keyed_vectors: Any) -> npt.NDArray[np.int64] | None:
 def _chosen_ids(
     keyed_vectors: Any, by_count: npt.NDArray[np.int64], top: int, words: Iterable[str] | None
 ) -> npt.NDArray[np.int64]:
-    """Return the ids of the words to write, in that order."""
+    """Return the ids of the words to write, in the order in which they are written."""
     if words is not None:
         wanted = list(words)
         missing = [word for word in wanted if word not in keyed_vectors.key_to_index]
@@ -142,7 +141,7 @@ def _tensor_path(name: str) -> str:
 
 
 def _write_tensor(path: Path, table: Float32Array) -> None:
-    """Write a table as TensorBoard reads it: as text if its bytes could be taken for text, which it tries first."""
+    """Write a table as bytes, or as text if TensorBoard, which tries to read text first, would take them for text."""
     content = table.tobytes()
     first_line = next((line for line in content.split(b"\n") if line), b"")
     try:
@@ -155,7 +154,7 @@ def _write_tensor(path: Path, table: Float32Array) -> None:
 
 
 def _list_tensors(folder: Path, shapes: dict[str, tuple[int, int]], metadata: str) -> Path:
-    """Add tensors to the folder's list, in the place of those of the same name, and return its path."""
+    """Add tensors to the folder's list, replace those of the same name, and return the path of the list."""
     from google.protobuf import text_format
     from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo, ProjectorConfig
 

@@ -1,4 +1,4 @@
-"""The files of a run: its events, those of a cluster's tasks, and what becomes of errors in writing them."""
+"""The event files of a TensorBoard run and of a cluster's tasks, and what happens if writing fails."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ logger = logging.getLogger(__name__)
 
 
 class RunFiles:
-    """The run's event file and those of a cluster's tasks, in folders of their own.
+    """The event file of a TensorBoard run, and one for each task of a cluster in the task's folder.
 
-    An error raises OSError, or, once `forgive` is set, is warned of, and nothing is written any more.
+    An error in writing raises OSError. If `only_warn` is set, it logs a warning instead and ends the log.
     """
 
     def __init__(self, logdir: str | os.PathLike[str], folder: Path) -> None:
         self._logdir, self._folder = logdir, folder
         self._files: dict[str | None, EventFile] = {}
-        self._broken = False
-        self.forgive = False
+        self._has_failed = False
+        self.only_warn = False
         self.do(lambda: self._file(None))
 
     def scalars(self, step: int, points: Mapping[str, float], task: str | None = None) -> None:
-        """Write one point of each curve, of the run or of one of its tasks."""
+        """Write one point of each curve, for the run or for one task of the cluster."""
         self.do(lambda: self._file(task).scalars(step, points))
 
     def summary(self, step: int, summary: Any) -> None:
-        """Write a plugin's summary."""
+        """Write a summary made by one of TensorBoard's plugins."""
         self.do(lambda: self._file(None).summary(step, summary))
 
     def graph(self, definition: bytes) -> None:
-        """Write a graph."""
+        """Write a serialised GraphDef."""
         self.do(lambda: self._file(None).graph(definition))
 
     def do(self, write: Callable[[], object]) -> None:
-        """Call a function that writes, and see to its errors."""
-        if self._broken:
+        """Call a function that writes, and handle its errors."""
+        if self._has_failed:
             return
         try:
             write()
         except OSError as error:
-            if not self.forgive:
+            if not self.only_warn:
                 raise unwritable(self._logdir, error) from error
-            self._broken = True
+            self._has_failed = True
             logger.warning("%s; training goes on without", unwritable(self._logdir, error).args[1])
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Figures → summaries as TensorBoard's plugins want them, made by TensorBoard's own code."""
+"""Summaries for TensorBoard's plugins, made by TensorBoard's own code."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 
 
 def text(tag: str, markdown: str) -> Any:
-    """Return a text panel."""
+    """Return a text for the text panel."""
     from tensorboard.plugins.text.summary_v2 import text_pb
 
     return text_pb(tag, markdown)
 
 
 def histogram(tag: str, values: np.ndarray) -> Any:
-    """Return the distribution of `values`."""
+    """Return the histogram of `values`."""
     from tensorboard.plugins.histogram.summary_v2 import histogram_pb
 
     return histogram_pb(tag, values)
 
 
 def experiment(hyperparameters: Mapping[str, Any], metrics: Sequence[str]) -> Any:
-    """Return which hyper-parameters and which scalars the HParams tab compares."""
+    """Return the summary that says which hyper-parameters and which scalars the HParams tab compares."""
     from tensorboard.plugins.hparams import api_pb2, metadata
 
     hparams = [api_pb2.HParamInfo(name=name, type=_type_of(value)) for name, value in hyperparameters.items()]
@@ -35,14 +35,14 @@ def experiment(hyperparameters: Mapping[str, Any], metrics: Sequence[str]) -> An
 
 
 def session_start(hyperparameters: Mapping[str, Any], run: str) -> Any:
-    """Return a run's hyper-parameters."""
+    """Return the hyper-parameters of a TensorBoard run."""
     from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 
     return hparams_pb(dict(hyperparameters), trial_id=run)
 
 
 def session_end(succeeded: bool) -> Any:
-    """Return how a run ended."""
+    """Return the summary that says whether a TensorBoard run succeeded, and when it ended."""
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
     status = api_pb2.STATUS_SUCCESS if succeeded else api_pb2.STATUS_FAILURE
@@ -59,7 +59,7 @@ def _type_of(value: Any) -> Any:
 
 
 def _of_hparams(tag: str, **content: Any) -> Any:
-    """Return a summary that holds nothing but this content for the HParams plugin."""
+    """Return a summary with this content for the HParams plugin."""
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.plugins.hparams import metadata, plugin_data_pb2
 

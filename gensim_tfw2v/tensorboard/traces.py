@@ -1,7 +1,7 @@
-"""Traces of TensorFlow's profiler, of this process or of servers, next to the run's event files.
+"""Traces of TensorFlow's profiler, written next to the event files: of this process or of servers.
 
-A task of a cluster answers the profiler's client at its own port. It writes its trace by itself: to the same folder, on
-its own machine.
+Each task of a cluster answers the profiler at its usual port. It writes its trace to the same folder on its own
+machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class Trace:
-    """One trace of `seconds`, begun when a first block has been trained. A length of 0 takes none."""
+    """Takes one trace of `seconds`, which starts once a first block is trained; none if `seconds` is 0."""
 
     def __init__(self, folder: Path, seconds: float, hosts: Sequence[str]) -> None:
         self._folder = folder.absolute()  # servers may have another working directory
@@ -28,16 +28,16 @@ class Trace:
         self._finished = seconds <= 0
 
     def advance(self, trained_words: int) -> None:
-        """Begin the trace, or end it, if it is time to."""
+        """Start the trace, or end it, if it is time to."""
         if self._finished or not trained_words:
             return
         if self._began is None:
-            self._begin()
-        elif self._is_over(self._began):
+            self._start()
+        elif self._is_complete(self._began):
             self.close()
 
     def close(self, wait: bool = True) -> None:
-        """End a trace that is being taken. Servers end theirs in time; unless `wait`, they are left alone with it."""
+        """End the trace, if one is being taken. Servers end their own; wait for them only if `wait` is True."""
         if self._finished or self._began is None:
             return
         self._finished = True
@@ -46,13 +46,13 @@ class Trace:
         elif wait:
             self._remote.join()
 
-    def _is_over(self, began: float) -> bool:
-        """Return whether the trace is to be ended; servers, which end theirs, need not be waited for any more then."""
+    def _is_complete(self, began: float) -> bool:
+        """Return whether the trace has lasted long enough, or all servers have ended theirs."""
         if self._remote is not None:
             return not self._remote.is_alive()
         return time.perf_counter() - began >= self._seconds
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self._began = time.perf_counter()
         if self._hosts:
             self._remote = threading.Thread(target=self._trace_hosts, name="tfw2v-trace", daemon=True)
@@ -70,9 +70,9 @@ class Trace:
         except (tf.errors.OpError, RuntimeError) as error:
             logger.warning("no trace of %s: %s", addresses, error)
         else:
-            self._warn_of_missing()
+            self._warn_of_missing_traces()
 
-    def _warn_of_missing(self) -> None:
+    def _warn_of_missing_traces(self) -> None:
         names = {path.name for path in self._folder.glob("plugins/profile/*/*.xplane.pb")}
         missing = [host for host in self._hosts if f"{host.replace(':', '_')}.xplane.pb" not in names]
         if missing:

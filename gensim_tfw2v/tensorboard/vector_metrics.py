@@ -1,4 +1,4 @@
-"""Vectors → figures: how long they are, what is near what, and how well they agree with people."""
+"""Metrics of vectors: their lengths, the nearest neighbours of some words, and evaluation scores."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gensim_tfw2v.evaluation.scores import Scores
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.tensorboard.spelling import as_markdown
 
-_HOT_WORDS = 100  # the most frequent words, whose vectors are updated all the time
-_RARE_WORDS = 1000  # the least frequent ones
-_NEIGHBOUR_WORDS = 100_000  # neighbours are sought among so many of the most frequent words
+_HOT_WORDS = 100  # the most frequent words
+_RARE_WORDS = 1000  # the least frequent words
+_NEIGHBOUR_WORDS = 100_000  # neighbours are searched among the first so many words
 _PROBES = 10
 
 
 def tables_by_name(tables: ModelTables) -> Iterator[tuple[str, Float32Array]]:
-    """Yield the model's tables that there are."""
+    """Yield the tables that the model has, with their names."""
     for name, table in (("input", tables.inputs), ("output", tables.outputs), ("node", tables.nodes)):
         if table is not None:
             yield name, table
@@ -30,19 +30,19 @@ def tables_by_name(tables: ModelTables) -> Iterator[tuple[str, Float32Array]]:
 
 @dataclass(frozen=True)
 class NormGroups:
-    """Ids of the words whose mean norms are followed."""
+    """Ids of the words whose mean norms are logged."""
 
     hot: npt.NDArray[np.int64]
     rare: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, by_count: npt.NDArray[np.int64]) -> NormGroups:
-        """Return the groups among ids, of which the most frequent words' come first."""
+        """Return the groups of a vocabulary, given all its ids by falling count."""
         half = (len(by_count) + 1) // 2
         return cls(by_count[: min(_HOT_WORDS, half)], by_count[-min(_RARE_WORDS, half) :])
 
     def mean_norms(self, tables: ModelTables) -> dict[str, float]:
-        """Return the points of the curves: nodes of the tree have no words and are left out."""
+        """Return the points by tag. Tree nodes are left out, since they have no words."""
         return {
             f"norms/{name}_vectors_of_{group}_words": float(np.linalg.norm(table[ids], axis=1).mean())
             for name, table in tables_by_name(tables)
@@ -52,7 +52,7 @@ class NormGroups:
 
 
 def score_points(scores: Scores) -> dict[str, float]:
-    """Return the points of the scores that could be had, in percent."""
+    """Return the scores that exist, by name and in percent."""
     values = {score.name: score.spearman for score in scores.pairs}
     values |= {score.name: score.accuracy for score in scores.analogies}
     return {name: 100 * value for name, value in values.items() if value is not None}
@@ -60,7 +60,7 @@ def score_points(scores: Scores) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Files to score vectors on; None stands for those that gensim brings."""
+    """Files to score vectors on. If `pairs` is None, the pairs that come with gensim."""
 
     pairs: Sequence[str] | None
     analogies: Sequence[str]
@@ -73,22 +73,22 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Words:
-    """What scoring reads of KeyedVectors."""
+    """The attributes of KeyedVectors that scoring uses."""
 
     index_to_key: Sequence[str]
     vectors: Float32Array
 
 
 def choose_probes(words: Sequence[str], by_count: npt.NDArray[np.int64]) -> list[str]:
-    """Return some frequent and some middling words, at even steps of the logarithm of their rank in `by_count`."""
-    first = min(50, len(words) // 4)  # the most frequent words have no neighbours that say much
+    """Return some frequent and some middling words, evenly spaced by the logarithm of their rank in `by_count`."""
+    first = min(50, len(words) // 4)  # the most frequent words have uninformative neighbours
     ranks = np.unique(np.geomspace(first + 1, max(len(words) // 2, first + 1), _PROBES).astype(int)) - 1
     return [words[by_count[rank]] for rank in ranks]
 
 
 @dataclass
 class Neighbours:
-    """The nearest neighbours of probe words, and which of them are new since the last look."""
+    """Finds the nearest neighbours of probe words, and which of them are new since the last time."""
 
     words: Sequence[str]
     probes: Mapping[str, int]  # word → id
@@ -96,7 +96,7 @@ class Neighbours:
     _last: dict[str, set[str]] = field(default_factory=dict)
 
     def table(self, inputs: Float32Array) -> str:
-        """Return a Markdown table of the probes' neighbours, those in bold that were not there last time."""
+        """Return a Markdown table of the probes' neighbours; those that are new since the last time are bold."""
         lines = ["| word | nearest words, **new ones** in bold |", "|---|---|"]
         for probe, nearest in self._nearest(inputs).items():
             before = self._last.get(probe)

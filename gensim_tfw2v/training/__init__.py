@@ -1,1 +1,1 @@
-"""The epoch loop and its progress."""
+"""Training: the epoch loop and the progress that it reports."""

@@ -1,4 +1,4 @@
-"""The epoch loop: chunks of ids → work for a placement, with what it learnt counted."""
+"""The epoch loop: takes chunks of ids, lets a placement train them, and counts what was trained."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _SECONDS_BETWEEN_REPORTS = 0.2
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """What an epoch is to do."""
+    """What an epoch trains on, and how."""
 
     epoch: int  # from 0
     epochs: int
-    seed: Sequence[int]  # entropy of this epoch's random numbers; a chunk adds its number
+    seed: Sequence[int]  # entropy of this epoch's random numbers; each chunk adds its number
     learning_rate_at: Callable[[float], float]  # by fraction of the epoch
-    total_examples: int | None  # the epoch's length, in sentences if given, else in raw words
-    total_words: int | None
-    exact_loss: bool  # measure every batch
+    total_examples: int | None  # length of the epoch in sentences
+    total_words: int | None  # length in raw words, used if the number of sentences is unknown
+    exact_loss: bool  # measure the loss of every batch
 
     def fraction(self, examples: int, raw_words: int) -> float:
-        """Return how much of the epoch these counts are."""
+        """Return what part of the epoch so many sentences and raw words are."""
         if self.total_examples:
             return examples / self.total_examples
         return raw_words / self.total_words if self.total_words else 0.0
@@ -41,46 +41,46 @@ class EpochPlan:
 
 @dataclass
 class _Epoch:
-    """State that the worker threads of one epoch share; everything mutable is guarded by `lock`.
+    """State that the worker threads of one epoch share. `lock` guards all that changes.
 
-    Who wants both locks takes `turn` first.
+    A thread that needs both locks takes `take_lock` first.
     """
 
     plan: EpochPlan
     reader: ChunkReader
     placement: Placement
-    workers: int  # that have not left it
-    is_over: bool = False  # all workers have left it
-    left: SimpleQueue[None] = field(default_factory=SimpleQueue)  # gets an item when it is over or stopped
+    workers: int  # those still training it
+    is_finished: bool = False  # every chunk is trained
+    ended: SimpleQueue[None] = field(default_factory=SimpleQueue)  # gets an item when the epoch is finished or stopped
     counts: EpochCounts = field(default_factory=EpochCounts)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    turn: threading.Lock = field(default_factory=threading.Lock)  # to take a chunk: rates follow the chunks' order
+    take_lock: threading.Lock = field(default_factory=threading.Lock)  # chunks get learning rates in their order
     begun_examples: int = 0
     begun_words: int = 0
     learning_rate: float = 0.0
 
     def work(self) -> None:
-        """Train one chunk after the other until none is left, or until told to stop."""
+        """Train chunks until none is left or the epoch is stopped."""
         while (task := self._await_task()) is not None:
             self._train(*task)
 
     def leave(self) -> None:
-        """Count one worker less; the last one ends the epoch."""
+        """Remove one worker; the last one finishes the epoch."""
         with self.lock:
             self.workers -= 1
             is_last = not self.workers
         if is_last:
             self.placement.end_epoch(self.plan.epoch)
-            self.is_over = True
-            self.left.put(None)
+            self.is_finished = True
+            self.ended.put(None)
 
     def stop(self) -> None:
-        """Let nobody take a further chunk."""
+        """Hand out no further chunk."""
         self.reader.stop()
-        self.left.put(None)
+        self.ended.put(None)
 
     def _await_task(self) -> tuple[Chunk, float, float] | None:
-        """Return the next task, the time it took to come added to the counts."""
+        """Return the next task, and add the time waited for it to the counts."""
         began = time.perf_counter()
         task = self._next_task()
         with self.lock:
@@ -89,12 +89,12 @@ class _Epoch:
 
     def _next_task(self) -> tuple[Chunk, float, float] | None:
         """Return the next chunk with the learning rates at its beginning and end."""
-        with self.turn:
-            chunk = self.reader.take()  # may last: the lock that progress() needs stays free meanwhile
+        with self.take_lock:
+            chunk = self.reader.take()  # may take long; progress() can use the other lock meanwhile
             return None if chunk is None else (chunk, *self._begin(chunk))
 
     def _begin(self, chunk: Chunk) -> tuple[float, float]:
-        """Return the learning rates at a chunk's beginning and end, with the chunk counted as begun."""
+        """Count a chunk as begun, and return the learning rates at its beginning and end."""
         with self.lock:
             first = self.plan.learning_rate_at(self.plan.fraction(self.begun_examples, self.begun_words))
             self.begun_examples += chunk.sentences
@@ -131,12 +131,12 @@ class _Epoch:
             self.counts += counts
 
     def set_seconds(self, seconds: float) -> None:
-        """Set how long the epoch has taken so far."""
+        """Set how many seconds the epoch has taken so far."""
         with self.lock:
             self.counts.seconds = seconds
 
     def progress(self) -> EpochProgress:
-        """Return how far the epoch has come, with a copy of its counts."""
+        """Return the epoch's progress, with a copy of its counts."""
         with self.lock:
             return EpochProgress(
                 epoch=self.plan.epoch,
@@ -150,10 +150,10 @@ class _Epoch:
 
 
 class _Epochs:
-    """Epochs one after the other: a worker that finds nothing left of one goes on with the next.
+    """Trains epochs in order. A worker that finds no chunk left in one epoch may begin the next.
 
-    None is begun before the caller is done with all but the last of those before it. Everybody waits at simple queues
-    alone: an interrupt that strikes the caller in the midst of waiting for a condition may leave its lock behind, held.
+    An epoch begins only when the caller has permitted it. Threads wait at simple queues only: an interrupt that stops
+    the caller while it waits for a condition could leave the condition's lock held.
     """
 
     def __init__(self, plans: Iterable[EpochPlan], source: Source, placement: Placement) -> None:
@@ -161,16 +161,16 @@ class _Epochs:
         self._source = source
         self._placement = placement
         self._lock = threading.Lock()  # guards the next four
-        self._latest: deque[_Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all that anybody is at
-        self._is_wanted = True  # the next one, as a worker has found nothing left of the latest
-        self._permitted = 0  # how many may begin
+        self._latest: deque[_Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all that workers train
+        self._is_next_wanted = True  # a worker has found no chunk left in the latest epoch
+        self._permitted = 0  # how many further epochs may begin
         self._is_stopped = False
         self._failure: BaseException | None = None
         self._inboxes: list[SimpleQueue[_Epoch | None]] = [SimpleQueue() for _ in range(placement.concurrency)]
-        self.begun: SimpleQueue[_Epoch | None] = SimpleQueue()  # None: no others are begun
+        self.begun: SimpleQueue[_Epoch | None] = SimpleQueue()  # None: no further epoch begins
 
     def work(self, worker: int) -> None:
-        """Train epoch after epoch."""
+        """Train every epoch in turn, as worker number `worker`."""
         try:
             while (epoch := self._inboxes[worker].get()) is not None:
                 epoch.work()
@@ -183,22 +183,22 @@ class _Epochs:
     def _want_next_after(self, epoch: _Epoch) -> None:
         if self._is_stopped:
             return
-        epoch.reader.join()  # its corpus is closed before the epoch ends, or the next one opens it
+        epoch.reader.join()  # so that the corpus is closed before the epoch ends and before the next one opens it
         with self._lock:
-            self._is_wanted |= epoch is self._latest[-1]
+            self._is_next_wanted |= epoch is self._latest[-1]
             self._begin_if_due()
 
     def permit_another(self) -> None:
-        """Let an epoch more begin."""
+        """Let one more epoch begin."""
         with self._lock:
             self._permitted += 1
             self._begin_if_due()
 
     def _begin_if_due(self) -> None:
-        """Begin the next epoch if it is wanted and permitted; whoever calls has the lock."""
-        if not (self._is_wanted and self._permitted) or self._is_stopped:
+        """Begin the next epoch if it is wanted and permitted; the caller holds the lock."""
+        if not (self._is_next_wanted and self._permitted) or self._is_stopped:
             return
-        self._is_wanted = False
+        self._is_next_wanted = False
         self._permitted -= 1
         epoch = None
         if (plan := next(self._plans, None)) is not None:
@@ -211,7 +211,7 @@ class _Epochs:
             queue.put(epoch)
 
     def stop(self) -> None:
-        """Let workers take no further chunk."""
+        """Hand out no further chunk and begin no further epoch."""
         with self._lock:
             self._is_stopped = True
         for queue in (*self._inboxes, self.begun):
@@ -225,7 +225,7 @@ class _Epochs:
             epoch.reader.join()
 
     def raise_failure(self) -> None:
-        """Raise what made the workers stop, if anything but the caller did."""
+        """Raise the error that stopped the workers, if there was one."""
         if self._failure is not None:
             raise self._failure
 
@@ -236,11 +236,11 @@ def train_epochs(
     placement: Placement,
     observers: Sequence[ProgressObserver],
 ) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
-    """Yield each epoch's plan and what it trained when its last chunk is; workers may be at the next one by then.
+    """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
-    An exception in a worker, in the corpus, or a keyboard interrupt stops all workers after the block they are at and
-    is raised once they have: the placement then holds everything learnt so far. After that `source` has been abandoned.
-    Closing the iterator stops them as well.
+    An error in a worker or the corpus, a keyboard interrupt, and closing the iterator stop all workers after their
+    current block. An error is raised once they have stopped. The placement then holds all that was learnt so far, and
+    `source` is abandoned.
     """
     epochs = _Epochs(plans, source, placement)
     threads = [
@@ -254,15 +254,8 @@ def train_epochs(
             thread.start()
         began = time.perf_counter()
         while (epoch := epochs.begun.get()) is not None:
-            is_running = True
-            while is_running:
-                with contextlib.suppress(Empty):
-                    epoch.left.get(timeout=_SECONDS_BETWEEN_REPORTS)
-                    is_running = False
-                epoch.set_seconds(time.perf_counter() - began)
-                for observer in observers:
-                    observer.advance(epoch.progress())
-            if not epoch.is_over:
+            _report_until_ended(epoch, began, observers)
+            if not epoch.is_finished:
                 break
             began += epoch.counts.seconds
             for observer in observers:
@@ -276,3 +269,15 @@ def train_epochs(
                 thread.join()
         epochs.close()
     epochs.raise_failure()
+
+
+def _report_until_ended(epoch: _Epoch, began: float, observers: Sequence[ProgressObserver]) -> None:
+    """Report the progress of an epoch that began at this time to all observers, until it is finished or stopped."""
+    has_ended = False
+    while not has_ended:
+        with contextlib.suppress(Empty):
+            epoch.ended.get(timeout=_SECONDS_BETWEEN_REPORTS)
+            has_ended = True
+        epoch.set_seconds(time.perf_counter() - began)
+        for observer in observers:
+            observer.advance(epoch.progress())

@@ -1,4 +1,4 @@
-"""What a user sees while it works: a bar on a terminal, log lines otherwise."""
+"""Progress as the user sees it: a bar on a terminal, log lines otherwise."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _LOG_EVERY_SECONDS = 1.0
 
 @dataclass
 class EpochCounts:
-    """What an epoch, or a part of one, has done."""
+    """Counts of what an epoch, or a part of one, has trained."""
 
     examples: int = 0  # sentences
     raw_words: int = 0
-    trained_words: int = 0  # known words that subsampling kept
+    trained_words: int = 0  # tokens
     blocks: int = 0
     pairs: float = 0.0
     loss: float = 0.0  # sum over the measured pairs
     measured_pairs: float = 0.0
     touched_rows: int = 0  # rows that took a step of limited length
-    clipped_rows: int = 0  # those whose step was clipped
+    clipped_rows: int = 0  # of these, the rows whose step was clipped
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are sums over workers
     seconds_preparing: float = 0.0
     seconds_stepping: float = 0.0
@@ -37,12 +37,12 @@ class EpochCounts:
 
     @property
     def mean_loss(self) -> float:
-        """Return the mean loss of a measured pair, nan before the first."""
+        """Return the mean loss of the measured pairs; nan if there are none."""
         return self.loss / self.measured_pairs if self.measured_pairs else float("nan")
 
     @property
     def words_per_second(self) -> float:
-        """Return the raw words trained each second."""
+        """Return the raw words trained per second."""
         return self.raw_words / max(self.seconds, 1e-9)
 
     def __iadd__(self, other: EpochCounts) -> EpochCounts:
@@ -51,13 +51,13 @@ class EpochCounts:
         return self
 
     def since(self, before: EpochCounts) -> EpochCounts:
-        """Return what has been counted after `before`."""
+        """Return what was counted after `before`, an earlier state of these counts."""
         return EpochCounts(**{name: value - getattr(before, name) for name, value in vars(self).items()})
 
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """How far an epoch has come."""
+    """Progress of an epoch."""
 
     epoch: int  # from 0
     epochs: int
@@ -65,35 +65,35 @@ class EpochProgress:
     learning_rate: float
     counts: EpochCounts
     workers: int = 1
-    tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # metrics of a cluster: task → name → value
+    tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of a cluster: task → metric → value
 
 
 class ProgressObserver(Protocol):
-    """Sees training as it goes."""
+    """Receives the progress of training."""
 
     def advance(self, progress: EpochProgress) -> None:
-        """Take note of how far the epoch has come; called a few times a second."""
+        """Receive the progress of a running epoch, a few times a second."""
 
     def end_epoch(self, progress: EpochProgress) -> None:
-        """Take note of a finished epoch."""
+        """Receive the progress of a finished epoch."""
 
 
 def wants_bar(progress: bool | None) -> bool:
-    """Return whether to draw bars: as told, or if someone sits before a terminal."""
+    """Return whether to draw bars: `progress` if it is set, else whether standard error is a terminal."""
     return is_terminal(sys.stderr) if progress is None else progress and sys.stderr is not None
 
 
 def is_terminal(stream: Any) -> bool:
-    """Return whether a stream is a terminal; None, a closed file and an object that cannot tell are none."""
-    ask = getattr(stream, "isatty", None)
+    """Return whether a stream is a terminal: False for None, a closed file and an object without `isatty`."""
+    isatty = getattr(stream, "isatty", None)
     try:
-        return ask is not None and bool(ask())
-    except ValueError:  # it is closed
+        return isatty is not None and bool(isatty())
+    except ValueError:  # the file is closed
         return False
 
 
 class TrainingBar:
-    """Draws one bar an epoch with words per second, loss, learning rate and the time left."""
+    """Draws a bar for each epoch, with words per second, loss, learning rate and the time left."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -121,7 +121,7 @@ class TrainingBar:
 
 
 class TrainingLog:
-    """Writes gensim-style log lines, no more than one every `report_delay` seconds."""
+    """Writes log lines as gensim does, at most one every `report_delay` seconds."""
 
     def __init__(self, report_delay: float = _LOG_EVERY_SECONDS) -> None:
         self._delay = report_delay
@@ -144,11 +144,11 @@ class TrainingLog:
         logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.counts.mean_loss)
 
     def close(self) -> None:
-        """Do nothing: every line is whole."""
+        """Do nothing: there is no unfinished line."""
 
 
 class ScanBar:
-    """Draws how many words the vocabulary scan has seen; the corpus' size is not known yet."""
+    """Draws how many words the vocabulary scan has read. The size of the corpus is not known yet."""
 
     def __init__(self) -> None:
         self._bar = _bar("vocabulary", total=None, unit="words")
@@ -163,7 +163,7 @@ class ScanBar:
 
 
 class ScanLog:
-    """Logs how many words the vocabulary scan has seen, once a second."""
+    """Logs how many words the vocabulary scan has read, once a second."""
 
     def __init__(self) -> None:
         self._next_report = time.monotonic() + _LOG_EVERY_SECONDS
@@ -176,11 +176,11 @@ class ScanLog:
             )
 
     def close(self) -> None:
-        """Do nothing: every line is whole."""
+        """Do nothing: there is no unfinished line."""
 
 
 def counted_sentences(sentences: Iterable[_Item]) -> Iterator[_Item]:
-    """Yield `sentences`, drawing how many have been read."""
+    """Yield `sentences`, and draw how many have been read."""
     with _bar("vocabulary", total=_length(sentences), unit="sentences") as bar:
         for number, sentence in enumerate(sentences, start=1):
             if number % 1000 == 0:
@@ -193,8 +193,8 @@ def _length(sentences: Any) -> int | None:
 
 
 def _bar(label: str, total: float | None, unit: str) -> Any:
-    known = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}"
-    unknown = "{desc} {n:,.0f} {unit} [{elapsed}, {postfix}]"
-    counted = "{desc} {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}]"
-    shape = unknown if total is None else known if unit == "epoch" else counted
-    return tqdm(desc=label, total=total, unit=unit, bar_format=shape, leave=True, dynamic_ncols=True, file=sys.stderr)
+    percentage = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}"
+    count = "{desc} {n:,.0f} {unit} [{elapsed}, {postfix}]"
+    count_of_total = "{desc} {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}]"
+    layout = count if total is None else percentage if unit == "epoch" else count_of_total
+    return tqdm(desc=label, total=total, unit=unit, bar_format=layout, leave=True, dynamic_ncols=True, file=sys.stderr)

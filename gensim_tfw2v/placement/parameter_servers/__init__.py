@@ -1,1 +1,1 @@
-"""Tables on parameter servers, steps on workers."""
+"""The placement with tables on parameter servers and steps on workers."""

@@ -1,4 +1,4 @@
-"""Chunks → workers: one thread a worker, what a failed worker had goes to another, and no wait is without an end."""
+"""Chunks → workers. A failed worker's block goes to another worker, and every wait has a limit."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, silent_of
-from gensim_tfw2v.placement.parameter_servers.graphs import Handles, Request, Staged, WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
+from gensim_tfw2v.placement.parameter_servers.graphs import Request, Staged, WorkerGraphs
+from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.server_rows import Handles
 from gensim_tfw2v.placement.parameter_servers.servers import Servers
 from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -27,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
 _CLOSING_SECONDS = 2.0
-# Of a task that was started anew, or of a connection in which it is being replaced.
-_SIGNS_OF_RESTART = ("context_id", "unknown device", "Failed to find function")
+# In messages about a task that was restarted, or about a connection in which it is being replaced.
+_RESTART_MESSAGES = ("context_id", "unknown device", "Failed to find function")
 
 
 @dataclass
@@ -43,20 +45,20 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class Run:
-    """What is on the servers for a training."""
+class RemoteTraining:
+    """What a training has on the servers."""
 
-    name: str
+    lease: str  # its name
     handles: Handles
-    model: Any  # handle of what workers have to know of the model
+    model: Any  # handle of the bytes of its `WorkerModel`
     probe: Callable[[], None]  # raises an error if a server has lost its tables
 
 
 class Dispatcher:
     """Hands chunks to workers and waits for their reports.
 
-    Every worker has one thread. A call on a worker that is stopped lasts until it is continued or ends, and may outlast
-    this object; so nothing here waits for a thread.
+    Every worker has one thread. A call on a hung worker lasts until the worker continues or ends, which may be after
+    this object is closed. So nothing here waits for a thread without a limit.
     """
 
     def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
@@ -68,12 +70,12 @@ class Dispatcher:
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._last_report = time.monotonic()
-        self._failure: ClusterError | None = None  # of all workers, for all that waits for them
+        self._failure: ClusterError | None = None  # of all workers, raised in every call of `train`
         self.servers = Servers(connection, 2 * timeout)
 
-    def begin(self, graphs: WorkerGraphs, run: Run, measurement: ClusterMetrics) -> None:
+    def begin(self, graphs: WorkerGraphs, training: RemoteTraining, metrics: ClusterMetrics) -> None:
         """Use these graphs and tables from now on."""
-        self._graphs, self._run, self._measurement = graphs, run, measurement
+        self._graphs, self._training, self._metrics = graphs, training, metrics
         if not self._threads:
             self._threads = [
                 threading.Thread(target=self._serve, args=(worker,), name=f"tfw2v-cluster-{worker}", daemon=True)
@@ -95,14 +97,14 @@ class Dispatcher:
                 if job.result.done():
                     continue
             self._raise_failure()
-            self._look_after(job)
+            self._check_on(job)
 
     def _raise_failure(self) -> None:
         failure = self.servers.failure or self._failure
         if failure is not None:
             raise failure
 
-    def _look_after(self, job: _Job) -> None:
+    def _check_on(self, job: _Job) -> None:
         """Give a job that its worker does not finish to another one; raise ClusterError if no worker reports."""
         now = time.monotonic()
         if job.worker is not None and now - job.handed_out > self._timeout:
@@ -113,25 +115,23 @@ class Dispatcher:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Raise the error of a cluster that has not finished a block for long."""
+        """Raise the error of a cluster in which no worker has finished a block for long."""
         seconds = f"{2 * self._timeout:.0f} s (cluster_timeout is {self._timeout:.0f})"
         complaint = f"no worker has finished a block for {seconds}"
         if lost := self.servers.silent():
-            raise self.servers.lose(f"{complaint}, and no answer comes from {', '.join(lost)}")
+            raise self.servers.declare_lost(f"{complaint}, and no answer comes from {', '.join(lost)}")
         silent = silent_of(self._connection.tasks("worker"))
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
         self._failure = ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
         raise self._failure
 
     def close(self) -> bool:
-        """Return whether all threads have ended; one whose worker does not answer is left behind."""
+        """Return whether all threads have ended; the thread of a worker that does not answer goes on."""
         self._closed.set()
         deadline = time.monotonic() + _CLOSING_SECONDS
         for thread in self._threads:
             thread.join(timeout=max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
-
-    # -- a worker's thread -------------------------------------------------------------------------------------------
 
     def _serve(self, worker: int) -> None:
         from tensorflow.python.eager import context, executor
@@ -141,7 +141,7 @@ class Dispatcher:
         with context.executor_scope(own):
             self._serve_jobs(worker)
         with contextlib.suppress(self._tf.errors.OpError):
-            own.wait()  # for the last error, which nobody wants to know any more
+            own.wait()  # for the last error, which concerns nobody any more
         own.clear_error()
 
     def _serve_jobs(self, worker: int) -> None:
@@ -167,10 +167,10 @@ class Dispatcher:
                     return
 
     def _next_job(self, worker: int, may_wait: bool) -> tuple[_Job | None, float]:
-        """Return the next job, if there is one or may be waited for one, and how long that took."""
+        """Return the next job, and how long that took; None if there is none and it may not wait for one."""
         began = time.monotonic()
         while not self._is_over():
-            if self._connection.worker_locks.is_busy(worker):  # with a call of an earlier training
+            if self._connection.worker_locks.is_busy(worker):  # with an earlier training's call
                 time.sleep(_POLL_SECONDS)
                 continue
             try:
@@ -186,16 +186,16 @@ class Dispatcher:
         return None, time.monotonic() - began
 
     def _register_model(self, worker: int, model: str) -> None:
-        """Tell a worker of the model, which it fetches from the first server."""
+        """Have a worker fetch the model from the first server."""
         name = remote_functions.local(model)
         with self._tf.device(device("worker", worker)):
-            self._graphs.register_model(name, self._run.model).numpy()
+            self._graphs.register_model(name, self._training.model).numpy()
 
     def _advance(
         self, worker: int, staged: tuple[_Job, Staged] | None, following: _Job | None, waited: float
     ) -> tuple[_Job, Staged] | None:
         """Finish the staged block and stage the following one; return the latter."""
-        tf, graphs, handles = self._tf, self._graphs, self._run.handles
+        tf, graphs, handles = self._tf, self._graphs, self._training.handles
         request = None if following is None else Request(*map(remote_functions.local, following.request))
         with tf.device(device("worker", worker)):
             if following is not None and not self._overlap:
@@ -212,27 +212,27 @@ class Dispatcher:
             return None if following is None else (following, next_staged)
 
     def _hand_in(self, worker: int, job: _Job, numbers: Any, waited: float) -> None:
-        report = BlockReport.of(numbers, self._connection.servers)
-        self._measurement.add(worker, report, job.sent_bytes(), waited)
+        report = BlockReport.from_array(numbers, self._connection.servers)
+        self._metrics.add(worker, report, job.sent_bytes(), waited)
         self._last_report = time.monotonic()
         with contextlib.suppress(InvalidStateError):  # another worker was faster
             job.result.set_result(report)
 
     def _recover(self, worker: int, jobs: list[_Job], error: Exception) -> bool:
-        """Return whether the worker is of use again, after an error from which it can come back."""
+        """Return whether the worker can be used again after an error."""
         if remote_functions.is_missing_function(error):
             error = ClusterError(f"{self._name(worker)} was not started by `tfw2v server`")
-        elif (said := remote_functions.said_by_task(error)) == UNKNOWN_MODEL:
+        elif (message := remote_functions.task_error_message(error)) == UNKNOWN_MODEL:
             for job in jobs:
                 self._hand_back(job)
             return True
-        elif said:
-            error = ClusterError(f"{self._name(worker)}: {said}")
+        elif message:
+            error = ClusterError(f"{self._name(worker)}: {message}")
         elif isinstance(error, self._tf.errors.OpError):
             try:
-                self._run.probe()
+                self._training.probe()
             except self._tf.errors.OpError as server_error:
-                self.servers.lose(brief(server_error))
+                self.servers.declare_lost(brief(server_error))
                 return False
             is_lost = self._is_lost(worker, error)
             if is_lost or self._is_of_earlier_training(error):
@@ -245,27 +245,26 @@ class Dispatcher:
         return True
 
     def _is_lost(self, worker: int, error: Exception) -> bool:
-        """Return whether an error is one of connections and restarts, and not of what was to be done."""
+        """Return whether an error comes from connections or restarts, not from the work itself."""
         errors = self._tf.errors
         return (
             isinstance(error, (errors.UnavailableError, errors.AbortedError, errors.CancelledError))
-            or any(sign in str(error) for sign in _SIGNS_OF_RESTART)
+            or any(message in str(error) for message in _RESTART_MESSAGES)
             or not answers(self._connection.addresses["worker"][worker])
         )
 
     def _is_of_earlier_training(self, error: Exception) -> bool:
-        """Return whether it is another training's tables that are missing.
+        """Return whether an error is about missing tables of another training.
 
-        A worker that was stopped and goes on finds the tables freed for which it was called, and TensorFlow tells that
-        to whoever calls it next.
+        A hung worker that continues finds its tables freed. TensorFlow reports that error in the next call.
         """
         errors = self._tf.errors
         is_missing = isinstance(error, (errors.NotFoundError, errors.FailedPreconditionError))
-        return is_missing and f"{self._run.name}/" not in str(error)
+        return is_missing and f"{self._training.lease}/" not in str(error)
 
     def _await_return(self, worker: int, error: Exception) -> bool:
-        """Return True once the worker can be called again, False if training is over before."""
-        is_missed = False  # a worker may also have got an error that was about another one
+        """Return True once the worker can be called again, False if training ends before."""
+        is_missed = False  # the error may have been about another worker
         while not self._is_over():
             if answers(self._connection.addresses["worker"][worker]):
                 with contextlib.suppress(self._tf.errors.OpError, ClusterError):
@@ -281,7 +280,7 @@ class Dispatcher:
         return False
 
     def _can_be_called(self, worker: int) -> bool:
-        """Return whether a worker that answers knows this process, to which it is introduced anew if need be."""
+        """Return whether a worker that answers accepts calls; a restarted one is connected again first."""
         try:
             with self._connection.worker_locks.hold(worker):
                 self._connection.describe("worker", worker)

@@ -1,4 +1,4 @@
-"""Random starting rows of a table, made where the table is: each number follows from the seed and its own place."""
+"""Random initial rows of a table, made on its servers: each number depends on the seed and its place alone."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ _BITS = 24  # that a float32 holds
 def initial_rows(seed: int, rows: Any, columns: int) -> Any:
     """Return the float32 tensor [rows, columns] of these rows, uniform between -1 / columns and 1 / columns.
 
-    A random generator of TensorFlow's would give other numbers to other shards. These are the same however many
-    servers share the rows.
+    The rows are the same for any number of servers. TensorFlow's random generators would depend on the shards.
 
     Parameters
     ----------
     seed : int
-        64 bits that tell this table from others.
+        64 bits, different for each table.
     rows : int64 tensor
         Numbers of the rows within the whole table.
     """

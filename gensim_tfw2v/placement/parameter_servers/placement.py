@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.metrics import BlockReport, ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.block_report import TABLES, BlockReport
+from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
@@ -23,23 +25,21 @@ from gensim_tfw2v.steps.settings import StepSettings
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
-_TABLES = ("inputs", "outputs", "nodes")
-
 
 class ClusterPlacement(Placement):
-    """Trains on the workers of a cluster; blocks in flight do not see each other's changes until they are pushed.
+    """Trains on the workers of a cluster; blocks in flight do not see each other's changes until these are pushed.
 
     Parameters
     ----------
     concurrency : int
-        Blocks in flight. With more than there are workers, a worker makes its next block and pulls that block's rows
-        while it trains; with one, blocks are trained in their order as in one process.
+        Blocks in flight. If it exceeds the number of workers, a worker makes its next block and pulls that block's
+        rows while it trains. If it is 1, blocks are trained in their order as in one process.
     timeout : float
         Seconds after which a block that its worker has not finished goes to another worker.
-    blocks_in_all : float
+    total_blocks : float
         Blocks of the whole training, about; 0 if not known.
     row_type : str
-        TensorFlow's name of the numbers that rows and their changes travel as.
+        TensorFlow's name for the numbers that rows and their changes travel as.
     sharing : RowSharing
         How blocks in flight share the rows that all of them train.
     """
@@ -53,7 +53,7 @@ class ClusterPlacement(Placement):
         connection: Connection,
         concurrency: int,
         timeout: float,
-        blocks_in_all: float = 0.0,
+        total_blocks: float = 0.0,
         row_type: str = "float32",
         sharing: RowSharing = NOT_SHARED,
     ) -> None:
@@ -61,19 +61,20 @@ class ClusterPlacement(Placement):
         from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
 
         self.concurrency = concurrency
-        self.measurement: ClusterMetrics | None = None
+        self._metrics: ClusterMetrics | None = None
         self._connection = connection
         self._settings = settings
         self._maker = maker
         self._tables: Any = None
         self._store: ServerStore | None = None  # of tables that are on the servers before and after training
-        self._signs: Keepalive | None = None  # of other tables
+        self._keepalive: Keepalive | None = None  # of other tables
         self._is_loading = self._is_closed = False
-        self._remote: Any = None
+        self._lease_key: Any = None
+        self._model_name: Any = None
         self._vector_size = self._fewest_rows = 0
         self._row_type = row_type
         self._sharing = sharing
-        self._start = RampUp(concurrency, blocks_in_all, share_rows=sharing.parts > 1)
+        self._ramp_up = RampUp(concurrency, total_blocks, share_rows=sharing.parts > 1)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
         connection.trainings.add(self)
@@ -85,49 +86,51 @@ class ClusterPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._vector_size = tables.inputs.shape[1]
-        self._fewest_rows = min(len(table) for name in _TABLES if (table := getattr(tables, name)) is not None)
-        self._is_loading = True  # also after an interrupt, which leaves the thread behind that does it
-        prepared = self._dispatcher.servers.ask(lambda: self._fill_servers(tables))
+        self._fewest_rows = min(len(table) for name in TABLES if (table := getattr(tables, name)) is not None)
+        self._is_loading = True  # stays so after an interrupt, when a thread may still load them
+        prepared = self._dispatcher.servers.call(lambda: self._fill_servers(tables))
         self._is_loading = False
         self._prepare(*prepared)
 
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
-        from gensim_tfw2v.placement.parameter_servers import codec
+        from gensim_tfw2v.placement.parameter_servers.codec import encode
+        from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
 
         if self._tables is None:
             self._tables = self._tables_for(tables)
             self._version = self._tables.keep("version", np.int64(0))
-        there = self._tables
+        on_servers = self._tables
         for name, values in _present(tables).items():
-            there.load(name, values)
+            on_servers.load(name, values)
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
-        model = codec.WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks).to_bytes()
-        return codec.name_of(model), there.keep("model", np.frombuffer(model, np.uint8))
+        model = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
+        return hashlib.sha256(model.tobytes()).hexdigest(), on_servers.keep("model", model)
 
     def _tables_for(self, tables: ModelTables) -> ServerTables:
-        """Return the tables on the servers: those that are there already, or new ones."""
+        """Return the model's tables on the servers, made if there are none."""
         from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
 
         if isinstance(tables.inputs, ServerMatrix):
             self._store = tables.inputs.store
-            self._dispatcher.servers.vectors_are_elsewhere = False
-            there: ServerTables = self._store.tables_on(self._connection)
-            return there
+            self._dispatcher.servers.has_backup = False
+            kept: ServerTables = self._store.tables_on(self._connection)
+            return kept
         rows = max(len(values) for values in _present(tables).values())
         made = ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
-        if self._is_closed:  # after an interrupt, which this thread has outlived
-            made.leave_behind()
+        if self._is_closed:  # an interrupt has closed the placement while this thread was making them
+            made.free_later()
         else:
-            self._signs = Keepalive(made.touch)
+            self._keepalive = Keepalive(made.renew_lease)
         return made
 
     def _prepare(self, model_name: str, model: Any) -> None:
-        """Get ready what is sent with every chunk."""
+        """Prepare the graphs, and what is sent with every chunk."""
         from gensim_tfw2v.cluster.task import key_of
-        from gensim_tfw2v.placement.parameter_servers.dispatch import Run
-        from gensim_tfw2v.placement.parameter_servers.graphs import GraphShape, Handles, worker_graphs
+        from gensim_tfw2v.placement.parameter_servers.dispatch import RemoteTraining
+        from gensim_tfw2v.placement.parameter_servers.graphs import worker_graphs
+        from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles
         from gensim_tfw2v.steps.arguments import objective_of
 
         servers, shards = self._connection.servers, self._tables.shards
@@ -141,63 +144,64 @@ class ClusterPlacement(Placement):
             self._row_type,
             self._sharing,
         )
-        tables = tuple(tuple(self._tables.handles(_TABLES[table])) for table in shape.tables())
-        run = Run(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
-        if self.measurement is None:
+        tables = tuple(tuple(self._tables.handles(TABLES[table])) for table in shape.tables())
+        training = RemoteTraining(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
+        if self._metrics is None:
             vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
-            times, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
-            self.measurement = ClusterMetrics(self._connection.workers, servers, vector_bytes, times, rows)
-        self._dispatcher.begin(worker_graphs(shape), run, self.measurement)
-        self._remote = (key_of(self._tables.name), model_name)
+            exchanges, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
+            self._metrics = ClusterMetrics(self._connection.workers, servers, vector_bytes, exchanges, rows)
+        self._dispatcher.begin(worker_graphs(shape), training, self._metrics)
+        self._lease_key, self._model_name = key_of(self._tables.name), model_name
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
-        with self._start.block() as in_flight:
+        with self._ramp_up.block() as in_flight:
             report: BlockReport = self._dispatcher.train(self._request(task, in_flight))
-        return report.trained
+        return report.trained()
 
     def _request(self, task: ChunkTask, in_flight: int) -> Any:
-        from gensim_tfw2v.placement.parameter_servers.codec import Assignment
+        from gensim_tfw2v.placement.parameter_servers.codec import encode
         from gensim_tfw2v.placement.parameter_servers.graphs import Request
+        from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
-        run, model = self._remote
-        return Request(model, Assignment(run, self._tables.shards, in_flight, self._sharing, task).to_array())
+        assignment = Assignment(self._lease_key, self._tables.shards, in_flight, self._sharing, task)
+        return Request(self._model_name, encode(assignment))
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:
             for name, values in _present(tables).items():
                 self._tables.read_into(name, values)
 
-        self._dispatcher.servers.ask(read)
+        self._dispatcher.servers.call(read)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        return {} if self.measurement is None else self.measurement.tasks()
+        return {} if self._metrics is None else self._metrics.tasks()
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
-        return None if self.measurement is None else self.measurement.report(raw_words)
+        return None if self._metrics is None else self._metrics.report(raw_words)
 
     def close(self) -> None:
         self._is_closed = True
         try:
-            self._let_go_of_tables(all_ended=self._dispatcher.close())
+            self._release_tables(all_ended=self._dispatcher.close())
         finally:
             self._connection.trainings.discard(self)
 
-    def _let_go_of_tables(self, all_ended: bool) -> None:
-        """Free what training alone had on the servers; `all_ended` tells that no worker may yet call for it."""
-        if self._signs is not None:
-            self._signs.end()
+    def _release_tables(self, all_ended: bool) -> None:
+        """Free the tables that training alone needed; `all_ended` says that no worker can still use them."""
+        if self._keepalive is not None:
+            self._keepalive.end()
         if self._store is not None:
             if self.has_failed:
                 self._store.forget()
         elif self._tables is not None:
             if self.has_failed or self._is_loading:
-                self._tables.leave_behind()
+                self._tables.free_later()
             else:
-                self._dispatcher.servers.ask(lambda: self._tables.free(may_be_called_for=not all_ended))
+                self._dispatcher.servers.call(lambda: self._tables.free(may_be_used=not all_ended))
         self._tables = None
 
 
 def _present(tables: ModelTables) -> dict[str, Float32Array]:
     """Return the tables that the model has in this process."""
-    found = {name: getattr(tables, name) for name in _TABLES}
+    found = {name: getattr(tables, name) for name in TABLES}
     return {name: values for name, values in found.items() if not (values is None or isinstance(values, ServerMatrix))}

@@ -1,4 +1,4 @@
-"""One task of a cluster: a process that serves until it is told to stop."""
+"""One task of a cluster: a process that serves until a signal ends it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import os
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
-_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # a task waits for others in some of them
 
 
 def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int | None = None) -> None:
-    """Be task number `task` of a job of the cluster until SIGTERM or SIGINT.
+    """Run a task of the cluster until SIGTERM or SIGINT.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     cluster
         Addresses ("host:port") by job.
     parent
-        The process that started this one: end as soon as it has ended, however and whenever that was.
+        The process that started this one. The task ends as soon as that process has ended.
     """
     if _is_orphan(parent):
         return
@@ -32,33 +33,40 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())
     address = _address(job, task, cluster)
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps are the processor's
-    # One step at a time is trained here, so that oneDNN's pool, which keeps what it has, costs less time and memory
-    # than the C library: what makes `load_tensorflow` prefer that are steps side by side.
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
+    # A task trains one step at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
+    # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
+    from gensim_tfw2v.operations import operations
     from gensim_tfw2v.placement.parameter_servers.task_functions import register_functions
 
     register_functions()
-    config = tf.compat.v1.ConfigProto(
-        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
-    )
-    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads had better sleep
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     try:
-        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=config)
+        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=_configuration(tf))
     except tf.errors.OpError as error:
         raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
+    operations()  # tests them on the devices as the server has set them up
     print(
         f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). It listens on every network "
         "interface, and whoever reaches its port can run code here: keep the port closed to others",
         flush=True,
     )
-    while not stop.wait(_SECONDS_BETWEEN_LOOKS):
+    while not stop.wait(_SECONDS_BETWEEN_CHECKS):
         if _is_orphan(parent):
             break
     del server
-    os._exit(0)  # TensorFlow's servers cannot be stopped but with their process
+    os._exit(0)  # only the end of its process stops a TensorFlow server
+
+
+def _configuration(tf: Any) -> Any:
+    """Return the threads of a task."""
+    config = tf.compat.v1.ConfigProto(
+        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
+    )
+    config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads should sleep
+    return config
 
 
 def _is_orphan(parent: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""Matrices of a model that are nowhere but on the parameter servers, and stay there between trainings."""
+"""Matrices of a model that only the parameter servers have, also between trainings."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class _Held:
-    """Tables on the servers of a connection, and the signs of life they get."""
+class _KeptTables:
+    """Tables on the servers of a connection, with what renews their lease."""
 
     tables: Any
     connection: int  # its number
-    signs: Keepalive
+    keepalive: Keepalive
 
 
 class ServerStore:
-    """Makes a model's tables on the servers when they are first trained on, and knows them from then on.
+    """Makes a model's tables on the servers when they are first trained on, and keeps their handles.
 
     Parameters
     ----------
     seeds : mapping of str to int or None
-        Tables to make: random ones with their 64-bit seed, those that begin as zeros with None.
+        Tables to make, each with the 64-bit seed of its initial rows, or None for zeros.
     """
 
     def __init__(self, rows: int, columns: int, seeds: Mapping[str, int | None]) -> None:
         self.shape = (rows, columns)
         self._seeds = seeds
-        self._held: _Held | None = None
+        self._kept: _KeptTables | None = None
         self._making = threading.Lock()
 
     def tables_on(self, connection: Any) -> Any:
         """Return the tables, on the servers of this connection."""
-        with self._making:  # an interrupted training may have left a thread behind that makes them
-            if self._held is None:
-                self._held = self._make(connection)
-        if self._held.connection != connection.number:
+        with self._making:  # a thread of an interrupted training may be making them
+            if self._kept is None:
+                self._kept = self._make(connection)
+        if self._kept.connection != connection.number:
             raise ClusterError(
                 "the model's vectors are on the servers of a cluster that this process is no longer connected to; "
                 "train it on that cluster, or call free_server_vectors() to begin anew"
             )
-        return self._held.tables
+        return self._kept.tables
 
-    def _make(self, connection: Any) -> _Held:
+    def _make(self, connection: Any) -> _KeptTables:
         from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
 
         tables = ServerTables(connection, shards_for(*self.shape, connection.servers))
@@ -63,16 +63,16 @@ class ServerStore:
             tables.make(name, *self.shape)
             if seed is not None:
                 tables.fill_randomly(name, seed)
-        signs = Keepalive(tables.touch)
-        weakref.finalize(self, signs.end)
-        return _Held(tables, connection.number, signs)
+        keepalive = Keepalive(tables.renew_lease)
+        weakref.finalize(self, keepalive.end)
+        return _KeptTables(tables, connection.number, keepalive)
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table."""
-        if self._held is None:
+        if self._kept is None:
             raise ClusterError("the vectors are not there yet: they are made on the servers when training begins")
         try:
-            rows: Float32Array = self._held.tables.rows(name, first, end)
+            rows: Float32Array = self._kept.tables.rows(name, first, end)
         except load_tensorflow().errors.OpError as error:
             raise ClusterError(
                 "the model's vectors are out of reach: the servers have ended or were restarted, or this process has "
@@ -81,29 +81,29 @@ class ServerStore:
         return rows
 
     def forget(self) -> None:
-        """Let go of tables that are lost: the next training makes new ones."""
-        if (held := self._let_go()) is not None:
-            held.tables.leave_behind()
+        """Drop tables that are lost; the next training makes new ones."""
+        if (kept := self._release()) is not None:
+            kept.tables.free_later()
 
     def free(self) -> None:
-        """Give the servers their memory back; the next training begins anew."""
-        if (held := self._let_go()) is not None:
+        """Free the servers' memory; the next training makes new tables."""
+        if (kept := self._release()) is not None:
             try:
-                held.tables.free()
+                kept.tables.free()
             except load_tensorflow().errors.OpError as error:
                 logger.info("servers whose vectors were to be freed are gone: %s", error)
-                held.tables.leave_behind()
+                kept.tables.free_later()
 
-    def _let_go(self) -> _Held | None:
-        """Return what was held, and hold it no more."""
-        held, self._held = self._held, None
-        if held is not None:
-            held.signs.end()
-        return held
+    def _release(self) -> _KeptTables | None:
+        """Return the kept tables, and keep them no longer."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.keepalive.end()
+        return kept
 
 
 class ServerMatrix:
-    """A matrix that looks like NumPy's as far as can be without holding it: single rows and slices are fetched."""
+    """A matrix that behaves as NumPy's for single rows and slices, which it fetches from the servers."""
 
     def __init__(self, store: ServerStore, name: str) -> None:
         self.store = store
@@ -132,7 +132,7 @@ class ServerMatrix:
         self.refuse()
 
     def refuse(self) -> NoReturn:
-        """Raise the RuntimeError that says how to get at the vectors otherwise."""
+        """Raise the RuntimeError that says how else to read the vectors."""
         raise RuntimeError(
             "the model's vectors are on the parameter servers (vectors_on_servers=True) and are not copied here as a "
             "whole, as saving, copying and searching would have it; write them to a file with "

@@ -1,4 +1,4 @@
-"""What the coordinator asks of parameter servers: no wait without an end, and one error once their tables are lost."""
+"""The coordinator's calls of parameter servers: every wait has a limit, and a lost table raises one error for all."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ _Result = TypeVar("_Result")
 
 
 class Servers:
-    """The servers of one training, which has failed once one of them is lost."""
+    """The servers of one training, which fails if one of them is lost."""
 
     def __init__(self, connection: Connection, patience: float) -> None:
         self._tf = load_tensorflow()
         self._connection = connection
         self._patience = patience  # seconds that a server may be silent
-        self.vectors_are_elsewhere = True  # than on the servers alone, as they were after the last epoch
+        self.has_backup = True  # the model has the vectors of its last finished epoch
         self.failure: ClusterError | None = None
 
-    def ask(self, function: Callable[[], _Result]) -> _Result:
-        """Return what operations on servers return; raise ClusterError, and remember it, if a server is lost."""
+    def call(self, function: Callable[[], _Result]) -> _Result:
+        """Return what operations on servers return; if a server is lost, raise ClusterError now and in later calls."""
         if self.failure is not None:
             raise self.failure
         try:
             return wait_while_answering(function, self._connection.tasks("ps"), self._patience)
         except self._tf.errors.OpError as error:
-            raise self.lose(brief(error)) from error
+            raise self.declare_lost(brief(error)) from error
         except ClusterError as error:
-            raise self.lose(str(error)) from error
+            raise self.declare_lost(str(error)) from error
 
     def silent(self) -> list[str]:
         """Return which servers do not answer."""
         return silent_of(self._connection.tasks("ps"))
 
-    def lose(self, reason: str) -> ClusterError:
-        """Return the error that is to be raised from now on."""
+    def declare_lost(self, reason: str) -> ClusterError:
+        """Return the error that all later calls raise."""
         kept = (
             "the model keeps the vectors of its last finished epoch. Start the server again and call train() for the "
             "epochs left"
-            if self.vectors_are_elsewhere
+            if self.has_backup
             else "the model had them nowhere else (vectors_on_servers=True). Start the server again and train anew"
         )
         self.failure = ClusterError(

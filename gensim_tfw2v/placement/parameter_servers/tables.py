@@ -1,4 +1,4 @@
-"""A model's tables on the parameter servers: made there, filled and read a piece at a time, freed for certain."""
+"""A model's tables on the parameter servers: made there, filled and read piece by piece, and always freed."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ logger = logging.getLogger(__name__)
 
 _SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
 _PIECE_BYTES = 2**24  # that travel at a time
-_LEASE_SECONDS = 900.0  # without a sign of life, after which a coordinator's tables may be freed by another
-_run_numbers = itertools.count()
-_spare_numbers: list[int] = []  # a server keeps something for every name that it ever had, so they are used again
-_left_behind: set[str] = set()  # this process's runs that nothing uses any more, and that servers may still have
+_LEASE_SECONDS = 900.0  # after its last renewal, when others may free the tables of a lease
+_lease_numbers = itertools.count()
+_free_numbers: list[int] = []  # used again, because a server keeps some memory for every name that it has had
+_to_be_freed: set[str] = set()  # leases of this process that have ended, and whose tables servers may still have
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """Rows and columns of a table, and how many shards its rows take turns in."""
+    """Rows and columns of a table, and the number of shards over which its rows are spread."""
 
     rows: int
     columns: int
@@ -42,14 +42,14 @@ class TableShape:
         return max(0, -(-(self.rows - shard) // self.shards))
 
     def pieces(self, shard: int) -> Iterator[tuple[int, int]]:
-        """Yield (first, end) rows of a shard that are few enough to send."""
+        """Yield (first, end) of pieces of a shard that are small enough to send."""
         step = max(1, _PIECE_BYTES // (4 * self.columns))
         for first in range(0, self.rows_of(shard), step):
             yield first, min(first + step, self.rows_of(shard))
 
 
 def shards_for(rows: int, columns: int, servers: int) -> int:
-    """Return how many shards keep a table of this size sendable: as many on each server."""
+    """Return the number of shards, equally many on each server, with which each shard is small enough to send."""
     on_server = -(-rows // servers) * columns * 4
     return servers * max(1, -(-on_server // _SHARD_BYTES))
 
@@ -59,13 +59,13 @@ class ServerTables:
 
     def __init__(self, connection: Connection, shards: int) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps.graph import read_rows, write_rows
+        from gensim_tfw2v.steps.rows import read_rows, write_rows
 
-        # None of TensorFlow's operations on rows may be used on what workers read and add to by the package's own.
+        # Workers read and change the tables by the package's own operations, which TensorFlow's must not be mixed with.
         self._read, self._write = read_rows, write_rows
         self._connection = connection
         self.shards = shards
-        self._number = _spare_numbers.pop() if _spare_numbers else next(_run_numbers)
+        self._number = _free_numbers.pop() if _free_numbers else next(_lease_numbers)
         self.name = lease_name(self._number)
         self._shapes: dict[str, TableShape] = {}
         self._handles: dict[str, list[Any]] = {}
@@ -89,14 +89,14 @@ class ServerTables:
         """Make a table of zeros on the servers."""
         shape = self._shapes[name] = TableShape(rows, columns, self.shards)
         names = [f"{name}/{shard}" for shard in range(self.shards)]
-        self._announce(names)
+        self._record(names)
         self._handles[name] = [
             self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape.rows_of(shard), columns))
             for shard in range(self.shards)
         ]
 
     def fill_randomly(self, name: str, seed: int) -> None:
-        """Give a table the starting values that follow from `seed`; they are made on the servers."""
+        """Give a table the initial rows that follow from `seed`; the servers make them."""
         shape = self._shapes[name]
         pieces = [(shard, *piece) for shard in range(self.shards) for piece in shape.pieces(shard)]
         for shard, first, end in sorted(pieces, key=lambda piece: piece[1]):  # all servers work at the same time
@@ -107,9 +107,9 @@ class ServerTables:
                 self._write(self._handles[name][shard], numbers, initial_rows(seed, rows, shape.columns))
 
     def keep(self, name: str, value: Any) -> Any:
-        """Return the handle of a variable on the first server that holds `value` until it is kept anew."""
+        """Return the handle of a variable on the first server with this value; a later call replaces the value."""
         if name not in self._extra:
-            self._announce([name])
+            self._record([name])
         handle = self._extra[name] = self._variable(name, 0, lambda: remote_functions.local(value))
         return handle
 
@@ -121,7 +121,7 @@ class ServerTables:
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
                 piece = values[shard :: self.shards][first:end]
-                if is_new and not piece.any():  # as outputs are before the first training: servers have zeros already
+                if is_new and not piece.any():  # new tables are zeros, as outputs are before the first training
                     continue
                 rows = remote_functions.local(piece)
                 numbers = remote_functions.local(np.arange(first, end, dtype=np.int32))
@@ -129,7 +129,7 @@ class ServerTables:
                     self._write(handle, numbers, rows)
 
     def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
-        """Yield (shard, first row in it, rows) until the whole table has come by."""
+        """Yield (shard, first row in it, rows) for all pieces of a table."""
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
@@ -156,8 +156,8 @@ class ServerTables:
                 rows[offset :: self.shards] = found.numpy()
         return rows
 
-    def touch(self) -> None:
-        """Tell every server that the tables are still wanted."""
+    def renew_lease(self) -> None:
+        """Renew the lease on the tables on every server."""
         for server in range(self._connection.servers):
             _call(server, RENEW_LEASE, np.int32(key_of(self.name)), output=self._tf.float64)
 
@@ -168,24 +168,27 @@ class ServerTables:
                 with self._tf.device(self.device_of(shard)):
                     self._tf.raw_ops.VariableShape(input=handle).numpy()
 
-    def free(self, may_be_called_for: bool = False) -> None:
-        """Give the servers their memory back.
+    def free(self, may_be_used: bool = False) -> None:
+        """Free the servers' memory.
 
-        `may_be_called_for` tells that a worker which does not answer may yet look for these tables by their names.
+        Parameters
+        ----------
+        may_be_used : bool
+            Whether a worker that does not answer may still use these tables by their names.
         """
-        free_run(self._connection, self.name, self._names)
-        if not may_be_called_for:
-            _spare_numbers.append(self._number)
+        free_tables(self._connection, self.name, self._names)
+        if not may_be_used:
+            _free_numbers.append(self._number)
         self._handles.clear()
         self._extra.clear()
         self._names.clear()
 
-    def leave_behind(self) -> None:
-        """Have the tables freed when the next ones are made: now a server may be gone, or still be sent rows."""
-        _left_behind.add(self.name)
+    def free_later(self) -> None:
+        """Free the tables when the next ones are made: now a server may be lost, or still receive rows."""
+        _to_be_freed.add(self.name)
 
-    def _announce(self, names: list[str]) -> None:
-        """Tell every server of the tables before they are made, so that none is forgotten if this process dies."""
+    def _record(self, names: list[str]) -> None:
+        """Record the tables on every server before they are made, so that they can be freed if this process dies."""
         self._names += names
         for server in range(self._connection.servers):
             _call(server, OPEN_LEASE, self.name, json.dumps(self._names))
@@ -208,26 +211,27 @@ class ServerTables:
 
 
 def free_stale_tables(connection: Connection) -> None:
-    """Free what this process has left behind, and the tables of coordinators that have died.
+    """Free tables that this process no longer needs, and those of coordinators that have died.
 
-    These are known to be dead on this machine; elsewhere they have been silent for long.
+    Processes of this machine are known to have died. Others have not renewed their lease for `_LEASE_SECONDS`.
     """
     for server in range(connection.servers):
-        for run, found in connection.describe("ps", server)["runs"].items():
-            if run in _left_behind or owner_has_died(run) or (found["idle"] > _LEASE_SECONDS and not is_ours(run)):
-                logger.info("freeing the tables of %s, which is no longer there, on ps %i", run, server)
-                free_run(connection, run, found["tables"])
+        for lease, found in connection.describe("ps", server)["runs"].items():
+            has_expired = found["idle"] > _LEASE_SECONDS and not is_ours(lease)
+            if lease in _to_be_freed or owner_has_died(lease) or has_expired:
+                logger.info("freeing the tables of %s, which is no longer there, on ps %i", lease, server)
+                free_tables(connection, lease, found["tables"])
 
 
-def free_run(connection: Connection, run: str, names: list[str]) -> None:
-    """Free the tables of a run by the names that its coordinator announced."""
+def free_tables(connection: Connection, lease: str, names: list[str]) -> None:
+    """Free the tables of a lease by the names that its coordinator recorded, and end the lease."""
     tf = load_tensorflow()
     for server in range(connection.servers):
         with tf.device(device("ps", server)):
-            for name in names:  # on servers that have no part of a table there is nothing to destroy
-                handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=f"{run}/{name}")
+            for name in names:  # a server without a part of a table ignores it
+                handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=f"{lease}/{name}")
                 tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
-        _call(server, END_LEASE, run)
+        _call(server, END_LEASE, lease)
 
 
 def _call(server: int, function: str, *arguments: Any, output: Any = None) -> None:

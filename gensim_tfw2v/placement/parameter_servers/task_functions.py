@@ -1,4 +1,4 @@
-"""What a task does for a training when a graph calls it by name: it registers models and makes blocks."""
+"""Functions that graphs call on a worker by name: they register models and make blocks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task import Task, register_task, text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
 from gensim_tfw2v.corpus.shards import EncodedCorpusError
-from gensim_tfw2v.operations import operations
+from gensim_tfw2v.operations import load_operations, operations
+from gensim_tfw2v.placement.parameter_servers.codec import decode
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 REGISTER_MODEL = "gensim_tfw2v.register_model"
@@ -31,11 +31,19 @@ class BlockFactory:
         self._models: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
 
+    def details(self) -> dict[str, Any]:
+        """Return what this task adds to its description, after a test that the operations work here."""
+        try:
+            operations()  # not before a coordinator asks: by then this process's server has set up the devices
+        except ImportError as error:
+            raise TaskError(str(error)) from None
+        return {"blocks": self.blocks}
+
     def register_model(self, name: bytes, model: Any) -> np.bool_:
         """Keep a model, for which this task can make blocks from now on."""
-        from gensim_tfw2v.placement.parameter_servers.codec import WorkerModel
+        from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
 
-        known = WorkerModel.from_bytes(model.tobytes())
+        known = decode(WorkerModel, model.copy())  # which outlives TensorFlow's own bytes
         with self._lock:
             self._models[text_of(name)] = known
             self._models.move_to_end(text_of(name))
@@ -45,26 +53,24 @@ class BlockFactory:
 
     def make_block(self, name: bytes, assignment: Any) -> Any:
         """Return the arrays of the block that an assignment describes."""
-        from gensim_tfw2v.placement.parameter_servers import codec
+        from gensim_tfw2v.placement.parameter_servers.staging import Assignment, stage
 
         with self._lock:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        _, shards, concurrent_blocks, sharing, task = codec.Assignment.from_array(assignment)
         try:
-            prepared = prepare(known.maker, task)
+            staged = stage(known, decode(Assignment, assignment), own_metrics())
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
-        staged = codec.stage(known, prepared, shards, concurrent_blocks, sharing, own_metrics())
         self.blocks += 1
         return load_tensorflow().nest.flatten(staged)
 
 
 def register_functions() -> None:
     """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
-    operations()  # the graphs that come here consist of them
+    load_operations()  # the graphs that come here consist of them
     factory = BlockFactory()
-    register_task(Task(details=lambda: {"blocks": factory.blocks}))
+    register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
     register(MAKE_BLOCK, factory.make_block)

@@ -1,4 +1,4 @@
-"""A model → its board: what TensorBoard is told of a training that is about to begin."""
+"""Starts the log of a model's training."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tensorboard.event_file import check_logdir
+from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
-from gensim_tfw2v.tensorboard.training_board import Subject, TrainingBoard
 
 _HYPERPARAMETERS = (
     "sg", "hs", "negative", "vector_size", "window", "shrink_windows", "cbow_mean", "alpha", "min_alpha", "sample",
@@ -21,7 +21,7 @@ _HYPERPARAMETERS = (
 
 
 def check_log(options: TensorBoardLog | None) -> None:
-    """Raise OSError or ValueError that names a folder or file with which logging could not begin."""
+    """Raise an OSError or ValueError that names a folder or file that logging cannot use."""
     if options is None:
         return
     for path in options.pairs or ():
@@ -31,14 +31,28 @@ def check_log(options: TensorBoardLog | None) -> None:
     check_logdir(options.logdir)
 
 
-def start_board(
+def start_log(
     model: Any,
     options: TensorBoardLog,
     settings: StepSettings,
     tables: Callable[[], ModelTables],
     cluster: Addresses | None,
-) -> TrainingBoard:
-    """Return the board of a training of `model` on a cluster, if any, with all that is known beforehand logged."""
+) -> LogWriter:
+    """Return the writer of a training's log, with all that is known before training already written.
+
+    Parameters
+    ----------
+    model : TFWord2Vec
+        The model that is about to be trained.
+    options : TensorBoardLog
+        What to log, and where.
+    settings : StepSettings
+        Settings of the step whose graph is shown.
+    tables : callable
+        Returns a copy of the current tables, also during training.
+    cluster : mapping, optional
+        Addresses of the cluster that trains. Its workers are traced unless the options name others.
+    """
 
     def graph() -> bytes:
         from gensim_tfw2v.steps.arguments import graph_definition
@@ -50,11 +64,11 @@ def start_board(
     hyperparameters |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
-    return TrainingBoard(options, Subject(model.wv, hyperparameters, graph, tables))
+    return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables))
 
 
 def _plain(value: Any) -> Any:
-    """Return a setting as the HParams tab takes it: a number or a text."""
+    """Return a setting as the HParams tab accepts it: a number or a text."""
     if isinstance(value, bool):
-        return int(value)  # the tab cannot filter by truth values
+        return int(value)  # the tab cannot filter by booleans
     return value if isinstance(value, int | float | str) else str(value)

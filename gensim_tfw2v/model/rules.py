@@ -1,0 +1,114 @@
+"""What an argument has to be, and the error that says so."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Rule(Protocol):
+    """Checks one argument."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return the value as a plain Python object; raise ValueError or TypeError that names it if it is wrong."""
+        ...
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number, by default of at least `least`; subclasses narrow it down."""
+
+    least: float = -math.inf
+    note: str = ""  # what the error adds to what is wanted
+    converts: bool = False  # accept what gensim converts, such as a text
+    or_none: bool = False
+
+    def wanted(self) -> str:
+        """Return what the error asks for."""
+        bound = "" if self.least == -math.inf else f" of at least {self.least:g}"
+        return f"a finite number{bound}{self.note}"
+
+    def fits(self, number: Any) -> bool:
+        """Return whether a number is right."""
+        return math.isfinite(number) and number >= self.least
+
+    @property
+    def kind(self) -> Callable[[Any], Any]:
+        """What makes a plain number of a value."""
+        return float
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return `value` as Python's own int or float; raise ValueError, or TypeError for what is no number."""
+        if value is None and self.or_none:
+            return None
+        message = f"{name} must be {self.wanted()}, got {value!r}"
+        try:
+            number = self.kind(value) if self.converts else value
+        except (TypeError, ValueError) as error:
+            raise type(error)(message) from None
+        if not isinstance(number, numbers.Real):
+            raise TypeError(message)
+        if not self.fits(number) or (isinstance(value, numbers.Real) and number != value):
+            raise ValueError(message)
+        return self.kind(number)
+
+
+@dataclass(frozen=True)
+class PositiveNumber(Number):
+    """A finite number above 0."""
+
+    unit: str = ""
+
+    def wanted(self) -> str:
+        """Return what the error asks for."""
+        return f"a finite number{self.unit and f' of {self.unit}'} above 0"
+
+    def fits(self, number: Any) -> bool:
+        """Return whether a number is right."""
+        return math.isfinite(number) and number > 0
+
+
+@dataclass(frozen=True)
+class WholeNumber(Number):
+    """A whole number from `least` to `most`, of any type unless `is_int`."""
+
+    most: int | None = None
+    is_int: bool = False  # not of another type, such as a float that is whole
+
+    def wanted(self) -> str:
+        """Return what the error asks for."""
+        noun = "an int" if self.is_int else "a whole number"
+        return f"{noun} of at least {self.least}" if self.most is None else f"{noun} from {self.least} to {self.most}"
+
+    def fits(self, number: Any) -> bool:
+        """Return whether a number is right."""
+        is_whole = isinstance(number, numbers.Integral) if self.is_int else math.isfinite(number) and number % 1 == 0
+        return is_whole and self.least <= number and (self.most is None or number <= self.most)
+
+    @property
+    def kind(self) -> Callable[[Any], Any]:
+        """What makes a plain number of a value."""
+        return int
+
+
+@dataclass(frozen=True)
+class Bytes(WholeNumber):
+    """A number of bytes; a command line also takes sizes such as 512M."""
+
+    least: float = 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words, or None."""
+
+    words: tuple[str, ...]
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return `value`; raise ValueError if it is none of the words, nor None."""
+        if not (value is None or (isinstance(value, str) and value in self.words)):
+            raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
+        return value

@@ -1,0 +1,177 @@
+#include "checks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST_TEXT = 160 };
+
+/* Numbers of bytes and of entries stay within 64 bits, and numbers of sums within 32, if no axis but that of a table's
+   rows, and no batch of ids, is longer. */
+static const int64_t LONGEST = (int64_t)1 << 30;
+
+/* One entry along an axis, and all of them. */
+static const struct {
+    const char *one, *all;
+} AXIS_NAMES[AXES] = {
+    [BY_ROW] = {"row", "rows"},
+    [BY_NUMBER] = {"number", "numbers a vector"},
+    [BY_BATCH] = {"batch", "batches"},
+    [BY_RUN] = {"run", "runs"},
+    [BY_TOKEN] = {"token", "tokens a run"},
+    [BY_PLACE] = {"place", "places a run"},
+    [BY_CANDIDATE] = {"candidate", "candidates a run"},
+    [BY_NEGATIVE] = {"negative", "negatives a run"},
+    [BY_WINDOW_ROW] = {"row", "rows"},
+    [BY_STEP] = {"step", "steps"},
+    [BY_OFFSET] = {"offset", "offsets"},
+    [BY_FACTOR] = {"factor", "factors"},
+    [BY_ENTRY] = {"entry", "entries"},
+};
+
+static void add_text(char *text, const char *part) {
+    size_t used = strlen(text);
+    snprintf(text + used, LONGEST_TEXT - used, "%s%s", used ? ", " : "", part);
+}
+
+static int axes_of(const Input *input) {
+    int count = 0;
+    while (count < MOST_AXES && input->axes[count]) count++;
+    return count;
+}
+
+static bool fail_axes(Call *call, int input) {
+    const Input *described = &call->described[input];
+    int count = axes_of(described);
+    char names[LONGEST_TEXT] = "";
+    for (int axis = 0; axis < count; axis++) add_text(names, AXIS_NAMES[described->axes[axis]].all);
+    int found = TF_NumDims_(call->inputs[input]);
+    if (!count) return fail(call, "%s has %d axes; it must be a scalar", described->name, found);
+    return fail(call, "%s has %d axes; it must have %d (%s)", described->name, found, count, names);
+}
+
+bool check_shapes(Call *call) {
+    int by[AXES] = {0}; /* the input that the length of a kind of axis is from */
+    for (int kind = 0; kind < AXES; kind++) call->lengths[kind] = -1;
+    for (int input = 0; input < call->input_count; input++) {
+        const Input *described = &call->described[input];
+        int count = axes_of(described);
+        if (TF_NumDims_(call->inputs[input]) != count) return fail_axes(call, input);
+        for (int axis = 0; axis < count; axis++) {
+            Axis kind = described->axes[axis];
+            int64_t length = TF_Dim_(call->inputs[input], axis), *known = &call->lengths[kind];
+            if (*known < 0) *known = length, by[kind] = input;
+            if (length != *known)
+                return fail(
+                    call, "%s has %lld %s and %s has %lld", described->name, (long long)length, AXIS_NAMES[kind].all,
+                    call->described[by[kind]].name, (long long)*known
+                );
+            if (length > LONGEST && kind != BY_ROW)
+                return fail(
+                    call, "%s has %lld %s; at most %lld are supported", described->name, (long long)length,
+                    AXIS_NAMES[kind].all, (long long)LONGEST
+                );
+        }
+    }
+    return true;
+}
+
+bool check_number(Call *call, int input, int64_t least, int64_t most) {
+    int32_t value = *integers(call, input);
+    if (least <= value && value <= most) return true;
+    return fail(
+        call, "%s is %d; it must be from %lld to %lld", call->described[input].name, value, (long long)least,
+        (long long)most
+    );
+}
+
+bool check_batch(Call *call, int input) {
+    call->batch = *integers(call, input);
+    if (0 <= call->batch && call->batch < call->lengths[BY_BATCH]) return true;
+    return fail(
+        call, "%s is %lld; there are %lld batches, counted from 0", call->described[input].name,
+        (long long)call->batch, (long long)call->lengths[BY_BATCH]
+    );
+}
+
+bool check_any(Call *call, int input, Axis axis) {
+    return call->lengths[axis] > 0 || fail(call, "%s has 0 %s", call->described[input].name, AXIS_NAMES[axis].all);
+}
+
+/* "batch 1, run 0, place 3" of an entry that is counted from the input's first one. */
+static void locate(const Call *call, int input, int64_t entry, char *text) {
+    const Input *described = &call->described[input];
+    int count = axes_of(described);
+    int64_t at[MOST_AXES];
+    for (int axis = count; axis--;) {
+        at[axis] = entry % call->lengths[described->axes[axis]];
+        entry /= call->lengths[described->axes[axis]];
+    }
+    *text = 0;
+    for (int axis = 0; axis < count; axis++) {
+        char part[LONGEST_TEXT / MOST_AXES];
+        snprintf(part, sizeof part, "%s %lld", AXIS_NAMES[described->axes[axis]].one, (long long)at[axis]);
+        add_text(text, part);
+    }
+}
+
+bool fail_row(Call *call, int input, int64_t entry, int64_t rows, const char *table, const char *rows_name) {
+    char place[LONGEST_TEXT];
+    locate(call, input, entry, place);
+    return fail(
+        call, "%s holds %d at %s; %s has %lld %s", call->described[input].name, integers(call, input)[entry], place,
+        table, (long long)rows, rows_name
+    );
+}
+
+bool fail_count(Call *call, int input, int64_t entry, int64_t most) {
+    char place[LONGEST_TEXT];
+    locate(call, input, entry, place);
+    return fail(
+        call, "%s holds %d at %s; it must be from 0 to %lld", call->described[input].name,
+        integers(call, input)[entry], place, (long long)most
+    );
+}
+
+/* The first of the batch's entries that is not below the end, counted from the input's first entry; -1 if all are. */
+static int64_t find_outside(const Call *call, int input, int64_t end) {
+    Entries entries = entries_of(call, input);
+    const int32_t *values = integers(call, input);
+    if (!entries.count || largest_of(values + entries.first, entries.count) < end) return -1;
+    int64_t entry = entries.first;
+    while ((uint32_t)values[entry] < end) entry++;
+    return entry;
+}
+
+/* Bounds how many entries of an input a batch has. */
+static bool check_entry_count(Call *call, int input) {
+    int64_t count = entries_of(call, input).count;
+    if (count <= LONGEST) return true;
+    return fail(
+        call, "%s has %lld entries a batch; at most %lld are supported", call->described[input].name, (long long)count,
+        (long long)LONGEST
+    );
+}
+
+bool check_rows(Call *call, int input, int table) {
+    if (!check_entry_count(call, input)) return false;
+    Axis axis = call->described[table].axes[0];
+    int64_t rows = call->lengths[axis], entry = find_outside(call, input, rows);
+    return entry < 0 || fail_row(call, input, entry, rows, call->described[table].name, AXIS_NAMES[axis].all);
+}
+
+bool check_counts(Call *call, int input, int64_t most) {
+    if (!check_entry_count(call, input)) return false;
+    int64_t entry = find_outside(call, input, most + 1);
+    return entry < 0 || fail_count(call, input, entry, most);
+}
+
+bool check_windows(Call *call, int left, int right, int wide_input, int64_t places, int64_t *window) {
+    int64_t tokens = call->lengths[BY_TOKEN];
+    if (places < tokens || (places - tokens) % 2)
+        return fail(
+            call, "%s has %lld places a run and %s has %lld tokens; there must be as many places more on both sides",
+            call->described[wide_input].name, (long long)places, call->described[left].name, (long long)tokens
+        );
+    *window = (places - tokens) / 2;
+    return check_counts(call, left, *window) && check_counts(call, right, *window);
+}

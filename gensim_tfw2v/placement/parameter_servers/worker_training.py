@@ -1,0 +1,101 @@
+"""The steps of a block on a worker's own copy of its rows, part by part, as a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
+from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows
+from gensim_tfw2v.placement.parameter_servers.staging import StagedBlock
+from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
+from gensim_tfw2v.steps.signature import Tables
+
+
+class WorkerTraining:
+    """Adds the training of one block to a graph.
+
+    Parameters
+    ----------
+    train_block : callable
+        The steps of a span of batches, with a trace of its own.
+    start : tensor
+        The rows [U, D] that were pulled for the block.
+    """
+
+    def __init__(
+        self, shape: GraphShape, train_block: Any, handles: Handles, staged: StagedBlock, start: tf.Tensor
+    ) -> None:
+        self._shape, self._train_block, self._handles = shape, train_block, handles
+        self._staged, self._start = staged, start
+        self._updates = ConcurrentUpdates(staged.hot_rows, shape.objective, shape.sharing)
+        self._own = _private_variable(start)
+        # As they were when the part began: shared rows [T * H, D] and probe rows.
+        self._shared, self._probes = (
+            tf.gather(start, rows) for rows in (self._updates.shared_rows, self._updates.probe_rows)
+        )
+
+    def run(self) -> tuple[BatchMetrics, tf.Tensor]:
+        """Return the metrics of the block's batches, and the changes [U, D] that are still to be pushed after them."""
+        *others, last = range(self._shape.sharing.parts)
+        metrics = []
+        for part in others:
+            metrics.append(self._train_part(part))
+            self._exchange(metrics[-1])
+        metrics.append(self._train_part(last))
+        of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
+        return of_block, self._end_after(metrics[-1]) - self._start
+
+    def _train_part(self, part: int) -> BatchMetrics:
+        """Return the metrics of a part's batches."""
+        staged = self._staged
+        span = tf.stack(self._shape.sharing.span(part, tf.size(staged.pairs)))
+        tables = Tables(self._own, self._own, self._own)
+        with tf.control_dependencies([self._shared, self._probes]):
+            metrics: BatchMetrics = self._train_block(tables, staged.block, staged.rates, staged.lookups, span)
+        return metrics
+
+    def _exchange(self, trained: BatchMetrics) -> None:
+        """Push a part's changes of shared rows, and continue with the servers' sums."""
+        updates, order = self._updates, self._staged.shared_order
+        with tf.control_dependencies(list(trained)):
+            moved = read_rows(self._own, updates.shared_rows) - self._shared
+        kept = updates.of_part(moved, self._probes)
+        shared = exchange_shared_rows(self._shape, self._handles, tf.gather(kept, order))
+        with tf.control_dependencies([moved]):
+            written = write_rows(self._own, tf.gather(updates.shared_rows, order), shared)
+        with tf.control_dependencies([written]):
+            self._shared, self._probes = (
+                read_rows(self._own, rows) for rows in (updates.shared_rows, updates.probe_rows)
+            )
+
+    def _end_after(self, trained: BatchMetrics) -> tf.Tensor:
+        """Return the rows [U, D] with scaled changes after the last part, and free the worker's copy."""
+        updates = self._updates
+        with tf.control_dependencies(list(trained)):
+            shared = read_rows(self._own, updates.shared_rows) - self._shared
+            ends = [read_rows(self._own, rows) for rows in updates.rows]
+        starts = [tf.gather(self._start, rows) for rows in updates.rows]
+        moves = [after - before for after, before in zip(ends, starts, strict=True)]
+        kept = updates.of_block(moves, shared, self._probes)
+        written = [
+            write_rows(self._own, rows, before + may_move)
+            for rows, before, may_move in zip(updates.rows, starts, kept, strict=True)
+        ]
+        with tf.control_dependencies(written):
+            end = tf.raw_ops.ReadVariableOp(resource=self._own, dtype=tf.float32)
+        with tf.control_dependencies([end]):
+            freed = tf.raw_ops.DestroyResourceOp(resource=self._own)
+        with tf.control_dependencies([freed]):
+            return tf.identity(end)
+
+
+def _private_variable(value: tf.Tensor) -> tf.Tensor:
+    """Return the handle of a variable that nothing else knows, and that must be destroyed."""
+    from tensorflow.python.eager import context
+
+    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[None, None], shared_name=context.anonymous_name())
+    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=private_copy(value))]):
+        return tf.identity(handle)

@@ -1,0 +1,90 @@
+"""What the graph that trains a block takes: the objective that shapes it, and its tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import tensorflow as tf
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What decides the shape of the graph, and so needs a trace of its own."""
+
+    skip_gram: bool
+    negative_sampling: bool
+    hierarchical_softmax: bool
+    mean_context: bool  # CBOW averages its contexts, or sums them
+    lookup_weights: bool  # pair weights come from a table for (left, right, place) instead of being computed
+    mask_accidental_hits: bool  # negatives often equal their own target and must be masked
+    bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
+
+
+class HuffmanPaths(NamedTuple):
+    """The tensors of `gensim_tfw2v.blocks.huffman_paths.HuffmanPaths`."""
+
+    words: tf.Tensor
+    nodes: tf.Tensor
+    codes: tf.Tensor
+    offsets: tf.Tensor
+
+
+class BlockTensors(NamedTuple):
+    """The tensors of `gensim_tfw2v.blocks.batches.Block`; what an objective does not use is empty."""
+
+    left: tf.Tensor
+    right: tf.Tensor
+    inputs: tf.Tensor
+    candidates: tf.Tensor
+    targets: tf.Tensor
+    tree: HuffmanPaths
+    window: tf.Tensor
+
+
+class Tables(NamedTuple):
+    """Resource handles of float32 variables [rows, vector size]."""
+
+    inputs: tf.Tensor
+    outputs: tf.Tensor
+    nodes: tf.Tensor
+
+
+class Rates(NamedTuple):
+    """What scales the steps."""
+
+    learning_rates: tf.Tensor  # [S]
+    max_step: tf.Tensor  # longest step of a row in a batch
+    lock_factors: tf.Tensor  # gensim's vectors_lockf: input row r moves by factor[r % size]
+    negative: tf.Tensor  # negatives expected for each pair
+    shared_negatives: tf.Tensor  # K
+    measured: tf.Tensor  # [S] bool: batches whose loss is computed
+    radius_chance: tf.Tensor  # probability of each radius but the widest; 0 if the block has drawn a radius per token
+    hot_nodes: tf.Tensor  # how many nodes next to the root, the table's last ones, are trained on a private copy
+
+
+class Lookups(NamedTuple):
+    """Tables of pair weights, computed once; empty where the graph computes weights or needs none."""
+
+    masks: tf.Tensor  # CBOW [(W + 1)² * B, P], by (left, right, token of the run)
+    shares: tf.Tensor  # CBOW, likewise
+    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise
+
+
+def _int(rank: int) -> tf.TensorSpec:
+    return tf.TensorSpec([None] * rank, tf.int32)
+
+
+def _float(rank: int) -> tf.TensorSpec:
+    return tf.TensorSpec([None] * rank, tf.float32)
+
+
+HUFFMAN_PATHS = HuffmanPaths(_int(3), _int(1), _int(1), _int(1))
+_HANDLE = tf.TensorSpec([], tf.resource)
+SIGNATURE = (
+    Tables(_HANDLE, _HANDLE, _HANDLE),
+    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0)),
+    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
+    Lookups(_float(2), _float(2), _float(2)),
+    _int(1),
+)
