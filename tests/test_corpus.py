@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from plain_chunks import expected_chunks, plain, plain_epoch
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus import sources as corpus
 from gensim_tfw2v.corpus.sources import MAX_SENTENCE_WORDS, CacheBudget, IterableSource
 
 NO_CACHE = CacheBudget(0, 0, None)
