@@ -230,6 +230,7 @@ def test_small_jobs_says_how_far_models_agree_where_there_are_several(tmp_path: 
     assert all(0 < share < 1 for share in (*first["agreement"], *first["gensim_agreement"]))
 
 
+@pytest.mark.slow
 def test_lost_steps_tells_what_two_threads_keep(tmp_path: Path) -> None:
     small = ("--vector-size", 10, "--repeats", 1, "--modes", "cbow-neg", "sg-hs", "--output", tmp_path)
     done = run_command("lost_steps.py", corpus_in(tmp_path), *small)
@@ -239,6 +240,7 @@ def test_lost_steps_tells_what_two_threads_keep(tmp_path: Path) -> None:
     assert all(0.3 < kept < 1.1 for row in rows for kept in row["kept"][0])
 
 
+@pytest.mark.slow
 def test_logging_cost_reports_rounds_with_and_without_a_log(tmp_path: Path) -> None:
     small = ("--repeats", 1, "--epochs", 1, "--workers", 1, "--output", tmp_path)
     done = run_command("logging_cost.py", corpus_in(tmp_path), *small)

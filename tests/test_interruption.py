@@ -232,7 +232,9 @@ def test_an_interrupted_corpus_ends_at_its_next_sentence_in_its_own_thread(
     assert corpus.threads[0] == corpus.threads[1] != threading.get_ident()
 
 
-@pytest.mark.parametrize("corpus", ["dict(corpus_iterable=LINES)", "dict(corpus_file='corpus.txt')"])
+@pytest.mark.parametrize(
+    "corpus", [pytest.param("dict(corpus_iterable=LINES)", marks=pytest.mark.slow), "dict(corpus_file='corpus.txt')"]
+)
 def test_ctrl_c_in_the_midst_of_training_keeps_what_was_learnt(
     tfword2vec_class: type[Any], scratch: Path, lee_file: Path, corpus: str
 ) -> None:

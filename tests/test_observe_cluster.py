@@ -120,6 +120,7 @@ def test_the_workers_of_the_cluster_are_traced_on_request(
     assert "trace" not in caplog.text
 
 
+@pytest.mark.slow
 def test_an_interrupt_does_not_wait_for_the_end_of_a_trace(tmp_path: Path) -> None:
     class Interrupting(CallbackAny2Vec):  # type: ignore[misc]
         def on_epoch_end(self, model: Any) -> None:

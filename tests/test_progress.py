@@ -114,7 +114,7 @@ def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
         ("sys.stderr = None", None),
         pytest.param("sys.stderr = None", True, marks=pytest.mark.slow),
         pytest.param("sys.stderr = Writer()", None, marks=pytest.mark.slow),
-        ("sys.stderr.close()", None),
+        pytest.param("sys.stderr.close()", None, marks=pytest.mark.slow),
     ],
     ids=["none", "none, and bars wanted", "without isatty", "closed"],
 )

@@ -28,10 +28,9 @@ def test_planted_topics_are_told_apart(word2vec_class: type[Any], pure_mode: dic
 def test_neighbours_and_similarities_on_real_text_agree_with_gensims_of_before(
     tfword2vec_class: type[Any], lee: list[list[str]], mode_name: str
 ) -> None:
-    """The first two seeds of the comparison below, with gensim's models from a file."""
-    gensims = saved_likenesses(mode_name)
-    ours = our_likenesses(tfword2vec_class, lee, mode_name, seeds=SEEDS[: len(gensims)])
-    assert_agree(ours, gensims, GENSIMS_AGREEMENT[mode_name])
+    """The first seed of the comparison below, with two of gensim's models from a file."""
+    ours = our_likenesses(tfword2vec_class, lee, mode_name, seeds=SEEDS[:1])
+    assert_agree(ours, saved_likenesses(mode_name), GENSIMS_AGREEMENT[mode_name])
 
 
 @pytest.mark.slow

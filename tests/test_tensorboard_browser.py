@@ -126,17 +126,11 @@ def cluster_address(clustered: Clustered) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tasks"),
-    [
-        ("cpu_seconds", TASKS),
-        ("staleness", WORKERS),
-        *(
-            pytest.param(name, TASKS, marks=pytest.mark.slow)
-            for name in ("memory_bytes", "received_bytes", "sent_bytes", "blocks")
-        ),
-        pytest.param("waited_seconds", WORKERS, marks=pytest.mark.slow),
-    ],
+    [(name, TASKS) for name in ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes", "blocks")]
+    + [(name, WORKERS) for name in ("waited_seconds", "staleness")],
 )
 def test_every_task_of_a_cluster_has_its_curve_in_one_chart(
     page: browser.Page, cluster_address: str, clustered: Clustered, name: str, tasks: list[str], tmp_path: Path

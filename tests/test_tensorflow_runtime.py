@@ -217,6 +217,7 @@ print(refused(tf.function(train, autograph=False)), train().numpy())
     assert printed_by(program).split() == ["True", "True", "1"]
 
 
+@pytest.mark.slow
 def test_models_train_where_the_user_has_chosen_numpys_rules_for_types() -> None:
     program = """
 import tensorflow as tf
