@@ -252,7 +252,7 @@ def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path:
     done = run_command("profile_step.py", corpus_in(tmp_path), *small)
     assert done.returncode == 0, done.stderr
     profile = json.loads((tmp_path / "profile.json").read_text())["ns_per_token"]
-    assert "Tfw2vMeetCandidates" in profile["operations_by_type"]
+    assert "Tfw2vTrainSkipGram" in profile["operations_by_type"]
     assert profile["host_functions"]["batches.subsample"] > 0
 
 

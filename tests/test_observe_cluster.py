@@ -81,7 +81,7 @@ def test_neighbours_are_gensims(clustered: Clustered) -> None:
 def test_the_graph_is_that_of_the_step(clustered: Clustered) -> None:
     graph = events_of(clustered.folder).Graph()
     operations = {node.op for function in graph.library.function for node in function.node_def}
-    assert {"Tfw2vGatherRows", "Tfw2vMoveRows", "Tfw2vMeetCandidates"} <= operations
+    assert {"Tfw2vGatherRows", "Tfw2vMoveRows", "Tfw2vTrainSkipGram"} <= operations
 
 
 def test_hyperparameters_have_the_size_of_the_cluster(clustered: Clustered) -> None:
@@ -116,7 +116,7 @@ def test_the_workers_of_the_cluster_are_traced_on_request(
     for path in traces.values():
         planes = xplane_pb2.XSpace.FromString(path.read_bytes()).planes
         names = {metadata.name for plane in planes for metadata in plane.event_metadata.values()}
-        assert any("Tfw2vMeetCandidates" in name for name in names)
+        assert any("Tfw2vTrainSkipGram" in name for name in names)
     assert "trace" not in caplog.text
 
 
