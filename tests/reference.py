@@ -47,7 +47,6 @@ class ReferenceModel:
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     clipped_rows: int = 0  # of the last batch
     closest_call: float = np.inf  # smallest distance of a node's score from the limit
-    largest_score: float = 0.0  # largest absolute score of all batches
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
@@ -109,7 +108,6 @@ class ReferenceModel:
             steps = np.zeros_like(vector)
             for token in tokens:
                 score = float(vector @ self._hidden_vectors[token])
-                self.largest_score = max(self.largest_score, abs(score))
                 self._loss += np.logaddexp(0.0, score if code else -score)
                 gradient = (1 - code) - sigmoid(score)
                 if table == "nodes":
@@ -137,7 +135,6 @@ class ReferenceModel:
     def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
         vector = self.outputs[row]
         score = float(vector @ hidden)
-        self.largest_score = max(self.largest_score, abs(score))
         self._loss += weight * np.logaddexp(0.0, -score if label else score)
         gradient = weight * (label - sigmoid(score))
         self._add("outputs", row, gradient * hidden)

@@ -22,7 +22,6 @@ from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.steps.settings import StepSettings
 
 LEARNING_RATE = 0.05
-MOST_SCORE = 80.0  # operations count the loss of larger ones as of this one, whose exponential fits float32
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
 
 
@@ -221,7 +220,6 @@ def assert_moves_rows_as_plain_loops_do(
         clipped_rows.append(expected.clipped_rows)
     tolerance = TOLERANCES[compute_dtype]
     assume(expected.closest_call > 10 * tolerance)
-    assume(expected.largest_score < MOST_SCORE)
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
     if negative:
         np.testing.assert_allclose(trained.outputs, expected.outputs, atol=tolerance)
