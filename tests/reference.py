@@ -19,6 +19,7 @@ def sigmoid(value: float) -> float:
 
 
 MAX_NODE_SCORE = 6.0
+LARGEST_SCORE = 80.0  # of a node in a loss: float32 has no exponential of more than 88
 MOST_TOGETHER = 16  # tokens that predict a word with the same version of its rows
 
 
@@ -108,7 +109,8 @@ class ReferenceModel:
             steps = np.zeros_like(vector)
             for token in tokens:
                 score = float(vector @ self._hidden_vectors[token])
-                self._loss += np.logaddexp(0.0, score if code else -score)
+                counted = np.clip(score, -LARGEST_SCORE, LARGEST_SCORE) if table == "nodes" else score
+                self._loss += np.logaddexp(0.0, counted if code else -counted)
                 gradient = (1 - code) - sigmoid(score)
                 if table == "nodes":
                     beyond = abs(score) - MAX_NODE_SCORE
