@@ -41,7 +41,7 @@ def test_huffman_paths_are_those_of_the_words_asked_for_and_no_others(asked: lis
     paths = huffman_paths(np.array(asked, np.int32), HuffmanTree.of(model.wv))
     found = [path_of(paths, number) for number in range(len(paths.offsets) - 1)]
     assert found == [gensim_path_of(model, word) for word in sorted(set(asked))]
-    assert paths.offsets[-1] == len(paths.rows) == len(paths.codes)
+    assert paths.offsets[-1] == len(paths.nodes) == len(paths.codes)
 
 
 @given(asked=st.lists(st.integers(0, 11), min_size=12, max_size=12))
@@ -60,7 +60,7 @@ def test_the_same_word_has_the_same_number_everywhere_and_numbers_have_no_gaps(a
 def test_no_words_have_no_paths(shape: tuple[int, ...]) -> None:
     paths = huffman_paths(np.zeros(shape, np.int32), HuffmanTree.of(model_of(MIXED).wv))
     assert paths.words.shape == shape
-    assert (len(paths.rows), len(paths.codes), paths.offsets.tolist()) == (0, 0, [0])
+    assert (len(paths.nodes), len(paths.codes), paths.offsets.tolist()) == (0, 0, [0])
 
 
 def test_huffman_paths_consist_of_the_integers_that_operations_take() -> None:
@@ -72,7 +72,7 @@ def test_huffman_paths_consist_of_the_integers_that_operations_take() -> None:
 def test_the_only_word_of_a_vocabulary_has_an_empty_path() -> None:
     paths = huffman_paths(np.zeros((1, 2, 3), np.int32), HuffmanTree.of(model_of([7]).wv))
     assert not paths.words.any() and paths.words.shape == (1, 2, 3)
-    assert (len(paths.rows), paths.offsets.tolist()) == (0, [0, 0])
+    assert (len(paths.nodes), paths.offsets.tolist()) == (0, [0, 0])
 
 
 @pytest.mark.parametrize("asked", [[3], [3, 0], [1, 2, 3, 1, 0, 3]])
