@@ -24,7 +24,8 @@ def test_words_are_sorted_by_count(word2vec_class: type[Any]) -> None:
     model = word2vec_class(SENTENCES, **ARGUMENTS)
     counts = model.wv.expandos["count"]
     assert (np.diff(counts) <= 0).all()
-    assert (model.wv.index_to_key[:2], counts[0]) == (["system", "user"], 90)
+    # gensim 4.3 and 4.4 order words with equal counts differently.
+    assert (set(model.wv.index_to_key[:2]), counts[0]) == ({"system", "user"}, 90)
 
 
 def test_unsorted_words_stand_in_order_of_appearance(word2vec_class: type[Any], pure_mode: dict[str, int]) -> None:
