@@ -8,10 +8,10 @@ from contextlib import closing
 from queue import SimpleQueue
 
 import pytest
+from no_sentences import NO_SENTENCES
 
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.chunks import Chunk
-from gensim_tfw2v.corpus.sentences import NO_SENTENCES
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs

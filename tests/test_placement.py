@@ -14,11 +14,11 @@ import numpy as np
 import psutil
 import pytest
 from example_blocks import SETTINGS, WORDS, maker_from, random_tables, read, work_on
+from no_sentences import NO_SENTENCES
 from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, leases_on, on_cluster, shared_cluster
 
 from gensim_tfw2v.blocks.batches import Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.corpus.sentences import NO_SENTENCES
 from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Generator, Iterator
 
 import pytest
+from no_sentences import NO_SENTENCES
 
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
-from gensim_tfw2v.corpus.sentences import NO_SENTENCES
 from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource, Source
 
 LONGEST_WAIT = 20.0

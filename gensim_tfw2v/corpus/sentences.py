@@ -38,9 +38,6 @@ class Sentences:
         return self.select(self.ids >= 0)
 
 
-NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
-
-
 def piece_lengths(lengths: npt.NDArray[Any]) -> Int32Array:
     """Return the lengths of sentences cut into pieces of at most ``MAX_SENTENCE_WORDS`` words, without empty ones."""
     lengths = lengths[lengths > 0]
