@@ -1,0 +1,183 @@
+"""Ports of this process that answer one network interface alone.
+
+TensorFlow's servers listen on every interface, whatever their address says. A listening socket can be bound to one
+interface afterwards, by any user since Linux 5.7. Connections of before stay, so they are ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import socket
+import stat
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.interfaces import LOOPBACK, ip_address
+
+_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
+_OWN_FILES = Path("/proc/self/fd")
+# The kernel's numbers of the states of a socket.
+_OPEN, _HANDSHAKE, _ENDED_BY_PEER, _LISTENING = "01", "03", "08", "0A"
+_HANDSHAKE_SECONDS = 90.0  # Linux gives a handshake up after 63 s
+_SECONDS_BETWEEN_LOOKS = 0.01
+_NAME_BYTES = 16  # that the name of an interface has at most
+
+
+class _Connection(NamedTuple):
+    """One line of the kernel's tables of TCP sockets."""
+
+    port: int
+    peer: str
+    state: str
+    inode: int  # 0 if no process has the socket yet
+
+
+def restrict(ports: Collection[int], interface: str) -> bool:
+    """Make ports of this process answer one interface alone, and end the connections that came in before.
+
+    If the interface is loopback, connections that came in by it stay. Connections that TensorFlow has not accepted yet
+    are ended, wherever they come from.
+
+    Returns
+    -------
+    bool
+        Whether this process listens on one of the ports.
+
+    Raises
+    ------
+    ClusterError
+        If the system does not allow it, or a connection that began before does not end.
+    """
+    try:
+        with contextlib.ExitStack() as held:
+            listening = [held.enter_context(one) for one in _own_sockets(ports) if _is_listening(one)]
+            for one in listening:
+                _bind(one, interface)
+            if listening:
+                _end_earlier_connections(listening, ports, interface)
+            return bool(listening)
+    except OSError as error:
+        named = ", ".join(map(str, sorted(ports)))
+        raise ClusterError(f"port {named} cannot be bound to the interface {interface!r}: {error}") from error
+
+
+@functools.cache
+def why_not() -> str | None:
+    """Return why this system cannot bind a listening socket to an interface, None if it can."""
+    if not hasattr(socket, "SO_BINDTODEVICE"):
+        return "only Linux can bind a listening socket to an interface"
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as trial:
+            if restrict([trial.getsockname()[1]], LOOPBACK):
+                return None
+            return "the system does not list this process's sockets in /proc"
+    except (OSError, ClusterError) as error:
+        return f"{error} (any user can do that since Linux 5.7)"
+
+
+def _bind(listening: socket.socket, interface: str) -> None:
+    """Bind a socket to an interface, if it is not yet; raise OSError if it then is not."""
+    # Only root may bind a socket anew.
+    if _interface_of(listening) != interface:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+    if (found := _interface_of(listening)) != interface:
+        raise OSError(f"the system has bound it to {found!r}")
+
+
+def _end_earlier_connections(listening: list[socket.socket], ports: Collection[int], interface: str) -> None:
+    """End the connections that began before the sockets were bound, those in the midst of their handshake as well."""
+    begun = _handshakes(ports)
+    deadline = time.monotonic() + _HANDSHAKE_SECONDS
+    is_clean = False
+    while True:
+        unfinished = begun & _handshakes(ports)
+        ended = _end_waiting(listening, interface) + _end_strangers(ports, interface)
+        # Twice, because TensorFlow may have been accepting a connection at the first look.
+        if is_clean and not ended and not unfinished:
+            return
+        is_clean = not ended and not unfinished
+        if time.monotonic() > deadline:
+            raise OSError(f"connections that came in before do not end: {sorted(peer for _, peer in unfinished)}")
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+def _handshakes(ports: Collection[int]) -> set[tuple[int, str]]:
+    """Return port and peer of every connection whose handshake is not finished."""
+    return {(found.port, found.peer) for found in _connections(ports) if found.state == _HANDSHAKE}
+
+
+def _end_waiting(listening: list[socket.socket], interface: str) -> int:
+    """Close connections that wait to be accepted, and return how many came in before their port was bound."""
+    count = 0
+    for one in listening:
+        one.setblocking(False)  # as TensorFlow has it: a socket shares this with its duplicates
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                waiting, _ = one.accept()
+                with waiting:
+                    count += _interface_of(waiting) != interface
+    return count
+
+
+def _end_strangers(ports: Collection[int], interface: str) -> int:
+    """End accepted connections that came in before their port was bound, and return how many."""
+    count = 0
+    for one in _own_sockets(ports):
+        with one, contextlib.suppress(OSError):  # it may end meanwhile
+            # A connection is bound as the listening socket was when the connection began.
+            is_allowed = _interface_of(one) == interface or (interface == LOOPBACK and _is_from_loopback(one))
+            if is_allowed or _is_listening(one):
+                continue
+            one.shutdown(socket.SHUT_RDWR)
+            count += 1
+    return count
+
+
+def _own_sockets(ports: Collection[int]) -> Iterator[socket.socket]:
+    """Yield a duplicate of each TCP socket of this process at these ports that it has not ended."""
+    states = _OPEN, _ENDED_BY_PEER, _LISTENING
+    inodes = {found.inode for found in _connections(ports) if found.state in states}
+    for name in os.listdir(_OWN_FILES):
+        with contextlib.suppress(OSError):  # closed meanwhile
+            if os.stat(_OWN_FILES / name).st_ino not in inodes:
+                continue
+            duplicate = os.dup(int(name))
+            try:
+                found = os.fstat(duplicate)  # the number may have got another file meanwhile
+                if not stat.S_ISSOCK(found.st_mode) or found.st_ino not in inodes:
+                    raise OSError("another file")
+                one = socket.socket(fileno=duplicate)
+            except OSError:
+                os.close(duplicate)
+                raise
+            yield one
+
+
+def _connections(ports: Collection[int]) -> Iterator[_Connection]:
+    """Yield the lines of the kernel's tables that have these local ports."""
+    for table in _TABLES:
+        if not table.exists():  # a kernel without IPv6
+            continue
+        for line in table.read_text().splitlines()[1:]:
+            _, local, peer, state, _, _, _, _, _, inode = line.split()[:10]
+            port = int(local.rpartition(":")[2], 16)
+            if port in ports:
+                yield _Connection(port, peer, state, int(inode))
+
+
+def _is_listening(one: socket.socket) -> bool:
+    return bool(one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+
+
+def _interface_of(one: socket.socket) -> str:
+    """Return the interface that a socket is bound to, "" if to none."""
+    return one.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _NAME_BYTES).rstrip(b"\0").decode()
+
+
+def _is_from_loopback(one: socket.socket) -> bool:
+    return ip_address(one.getpeername()[0]).is_loopback
