@@ -51,7 +51,9 @@ class NodeCluster:
         file.write_text(json.dumps(self._cluster))
         for job, name in self._tasks():
             task = ["--job", job, "--task", name[len(job) :], "--cluster", str(file)]
-            self._begin(name, ["-m", "gensim_tfw2v", "server", *task, "--with-parent", str(os.getpid())])
+            self._begin(
+                name, ["-m", "gensim_tfw2v", "server", *task, "--with-parent", str(os.getpid()), "--allow-network"]
+            )
         deadline = time.monotonic() + _START_SECONDS
         for name, process in self._processes.items():
             while " is ready " not in self._log(name).read_text(errors="replace"):

@@ -28,7 +28,9 @@ def main() -> int:
     request = json.loads(sys.stdin.readline())
     cluster, job = request["cluster"], Job(**request["job"])
     own_block = {} if request["batch_words"] is None else {"batch_words": request["batch_words"]}
-    model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), **own_block, cluster=cluster)
+    model = TFWord2Vec(
+        **job.gensim_arguments(), **job.own_arguments(), **own_block, cluster=cluster, allow_network=True
+    )
     model.build_vocab(corpus_file=job.corpus)
     warm_up(model, job.corpus, len(cluster["worker"]))
     _say_and_wait("warm")
@@ -61,7 +63,7 @@ def warm_up(model: Any, corpus: str, workers: int) -> None:
     from gensim_tfw2v.model.training_plan import placement_for
 
     trial = copy.deepcopy(model)
-    trial.cluster = model.cluster
+    trial.cluster, trial.allow_network = model.cluster, model.allow_network
     choice = placement_for(trial, trial.cluster, model.corpus_total_words)
     # Blocks are as large as they are going to be, so that they have as many parts.
     wanted = _WARM_UP_BLOCKS * workers * choice.block_words

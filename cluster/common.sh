@@ -22,6 +22,19 @@ fi
 
 TFW2V=("${TFW2V_PYTHON:-python3}" -m gensim_tfw2v)
 
+# read_hosts HOSTFILE: set `hosts` to the addresses of all tasks, servers first, and `servers` to the number of servers.
+read_hosts() {
+    local workers
+    mapfile -t hosts < <(addresses_of ps "$1")
+    servers=${#hosts[@]}
+    mapfile -t workers < <(addresses_of worker "$1")
+    ((servers && ${#workers[@]})) || fail "$1 needs lines 'ps HOST:PORT' and 'worker HOST:PORT'"
+    hosts+=("${workers[@]}")
+}
+
+# addresses_of JOB HOSTFILE: print the addresses of a job in the list, which may have the line ends of Windows.
+addresses_of() { tr -d '\r' <"$2" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }
+
 # write_cluster FILE NUMBER_OF_PS ADDRESS...: write the addresses as JSON; parameter servers come first.
 write_cluster() {
     local file=$1 ps=$2
@@ -40,10 +53,10 @@ job_and_task() {
     if (($1 < $2)); then echo "ps $1"; else echo "worker $(($1 - $2))"; fi
 }
 
-# await_cluster FILE: wait until all tasks answer. `tasks` and `logs` have the process and the log of each task.
+# await_cluster FILE [FLAG...]: wait until all tasks answer. `tasks` and `logs` have each task's process and log.
 await_cluster() {
     local seconds=${TFW2V_WAIT:-120} began=$SECONDS complaint
-    until complaint=$("${TFW2V[@]}" cluster status --cluster "$1" 2>&1 >/dev/null); do
+    until complaint=$("${TFW2V[@]}" cluster status --cluster "$@" 2>&1 >/dev/null); do
         check_tasks
         if ((SECONDS - began >= seconds)); then
             say "$complaint"

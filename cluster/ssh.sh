@@ -4,7 +4,8 @@
 #   cluster/ssh.sh HOSTFILE [FOLDER]      default folder: ./tfw2v-cluster
 #
 # HOSTFILE has a line "ps HOST:PORT" or "worker HOST:PORT" for every task; # begins a comment. The hosts need the package,
-# logins without a password, and ports that nobody else can reach. TFW2V_REMOTE is the command there (default: tfw2v).
+# logins without a password, and a network of people you trust: nothing is encrypted there (tunnel.sh encrypts).
+# TFW2V_REMOTE is the command on the hosts (default: tfw2v).
 # FOLDER gets cluster.json, for --cluster, and a log for every task.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,15 +15,9 @@ hostfile=$1
 folder=${2:-tfw2v-cluster}
 remote=${TFW2V_REMOTE:-tfw2v}
 
-# addresses_of JOB: print the addresses of a job in the list, which may have the line ends of Windows.
-addresses_of() { tr -d '\r' <"$hostfile" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }
-
-mapfile -t servers < <(addresses_of ps)
-mapfile -t workers < <(addresses_of worker)
-[[ ${#servers[@]} -gt 0 && ${#workers[@]} -gt 0 ]] || fail "$hostfile needs lines 'ps HOST:PORT' and 'worker HOST:PORT'"
-hosts=("${servers[@]}" "${workers[@]}")
+read_hosts "$hostfile"
 mkdir -p "$folder"
-write_cluster "$folder/cluster.json" "${#servers[@]}" "${hosts[@]}"
+write_cluster "$folder/cluster.json" "$servers" "${hosts[@]}"
 config=$(tr -d '\n' <"$folder/cluster.json")
 
 tasks=()
@@ -37,14 +32,14 @@ trap stop EXIT
 trap 'exit 130' INT TERM
 
 for i in "${!hosts[@]}"; do
-    read -r job task < <(job_and_task "$i" "${#servers[@]}")
+    read -r job task < <(job_and_task "$i" "$servers")
     ssh -tt -o BatchMode=yes "${hosts[i]%:*}" \
-        "TF_CONFIG='$config' exec $remote server --job $job --task $task --cluster env" \
+        "TF_CONFIG='$config' exec $remote server --job $job --task $task --cluster env --allow-network" \
         >"$folder/$job-$task.log" 2>&1 </dev/null &
     tasks+=($!)
     logs+=("$folder/$job-$task.log")
 done
-await_cluster "$folder/cluster.json"
+await_cluster "$folder/cluster.json" --allow-network
 say "ready: --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops all tasks)"
 wait -n "${tasks[@]}" || true
 say "a task has ended; see the logs in $folder"

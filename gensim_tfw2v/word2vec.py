@@ -119,6 +119,7 @@ class TFWord2Vec(Word2Vec):
         cluster_timeout: float = default_of("cluster_timeout"),
         cluster_overlap: bool | None = None,
         cluster_dtype: str | None = None,
+        allow_network: bool = False,
         vectors_on_servers: bool = False,
     ) -> None:
         check_arguments(locals())
@@ -140,6 +141,7 @@ class TFWord2Vec(Word2Vec):
         self.cluster_timeout = cluster_timeout
         self.cluster_overlap = cluster_overlap
         self.cluster_dtype = cluster_dtype
+        self.allow_network = allow_network
         self.vectors_on_servers = vectors_on_servers
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []

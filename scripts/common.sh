@@ -71,12 +71,14 @@ install_package() {
 
 has_browser() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }
 
-can_install_browser() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
+has_stunnel() { command -v stunnel4 >/dev/null || command -v stunnel >/dev/null; }
+
+can_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
 # Makes sure that there is a browser for the tests that look at TensorBoard; without one they are skipped.
 ensure_browser() {
     has_browser && return
-    if can_install_browser; then
+    if can_install; then
         apt-get update -qq >/dev/null 2>&1 || true
         DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
             chromium chromium-driver >/dev/null 2>&1 || true
@@ -85,4 +87,13 @@ ensure_browser() {
         say "no chromium and chromedriver: the tests that look at TensorBoard will be skipped" \
             "(on Debian: apt-get install chromium chromium-driver)"
     fi
+}
+
+# Makes sure that there is stunnel for the tests of cluster/tunnel.sh; without it they are skipped.
+ensure_stunnel() {
+    if ! has_stunnel && can_install; then
+        apt-get update -qq >/dev/null 2>&1 || true
+        DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends stunnel4 >/dev/null 2>&1 || true
+    fi
+    has_stunnel || say "no stunnel: the tests of cluster/tunnel.sh will be skipped (on Debian: apt-get install stunnel4)"
 }

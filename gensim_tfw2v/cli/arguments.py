@@ -65,6 +65,16 @@ def byte_size(text: str) -> int:
     return int(value)
 
 
+def add_allow_network(parser: argparse.ArgumentParser) -> None:
+    """Declare --allow-network."""
+    parser.add_argument(
+        "--allow-network",
+        action="store_true",
+        help="tasks may be on a network, where nothing is encrypted and whoever reaches a port can run code "
+        "(default: this machine alone)",
+    )
+
+
 def reader_of(rule: Number) -> Callable[[str], float]:
     """Return what reads the text of an argument with this rule."""
     if isinstance(rule, Bytes):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.cli.arguments import add_allow_network
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = "Show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1."
@@ -23,20 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="env",
         help='JSON file of addresses, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG (default: env)',
     )
+    add_allow_network(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (default: a table)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the state of every task."""
     from gensim_tfw2v.cluster.errors import ClusterError
+    from gensim_tfw2v.cluster.exposure import check_allowed
     from gensim_tfw2v.cluster.health import answers
     from gensim_tfw2v.cluster.specification import read_environment, read_file
 
     try:
         addresses = read_environment() if arguments.cluster == "env" else read_file(Path(arguments.cluster))
-    except (ValueError, OSError) as error:
+        tasks = {f"{job} {task}": address for job, found in addresses.items() for task, address in enumerate(found)}
+        check_allowed(tasks, arguments.allow_network)
+    except (ValueError, OSError, ClusterError) as error:
         raise CommandError(str(error)) from error
-    tasks = {f"{job} {task}": address for job, found in addresses.items() for task, address in enumerate(found)}
     silent = {name for name, address in tasks.items() if not answers(address)}
     described: dict[str, Any] = {}
     failure = None
@@ -44,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         from gensim_tfw2v.cluster.connection import check_versions, connect
 
         try:
-            described = connect(addresses, any_version=True).describe_all()
+            described = connect(addresses, any_version=True, allow_network=arguments.allow_network).describe_all()
             check_versions(described)
         except ClusterError as error:
             failure = str(error)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.arguments import add_allow_network, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
-or a worker, which trains blocks of the corpus. The port is open on every network interface, and whoever
-reaches it can run code as this user: keep it closed to others."""
+or a worker, which trains blocks of the corpus. Whoever reaches its port can run code as this user. It answers
+this machine alone, or with --allow-network the network interface of its address."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number(1),
         help="end when the process PID, which started this one, ends (default: do not)",
     )
+    add_allow_network(parser)
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="open the port on every network interface where this system cannot keep it to one (default: refuse)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -45,6 +51,6 @@ def run(arguments: argparse.Namespace) -> None:
             job, task = own_task()
         job = arguments.job or job
         task = arguments.task if arguments.task is not None else task
-        serve(job, task, cluster, parent=arguments.with_parent)
+        serve(job, task, cluster, arguments.with_parent, arguments.allow_network, arguments.insecure)
     except (ValueError, OSError, ClusterError) as error:
         raise CommandError(str(error)) from error

@@ -17,6 +17,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.exposure import check_allowed, keep_to_this_machine
 from gensim_tfw2v.cluster.health import answers, hangs, silent_of
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
 from gensim_tfw2v.cluster.task import DESCRIBE
@@ -157,15 +158,16 @@ def device(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
 
 
-def connect(cluster: Any, any_version: bool = False) -> Connection:
+def connect(cluster: Any, any_version: bool = False, allow_network: bool = False) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
     A process has one connection at a time. Connecting to another cluster ends the earlier connection, or raises
     ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
-    than this process.
+    than this process; unless `allow_network`, if a task is on a network.
     """
     global _current
     addresses = addresses_of(cluster)
+    check_allowed(_by_name(addresses, JOBS), allow_network)
     with _lock:
         if _current is None or _current.addresses != addresses:
             load_tensorflow()  # takes seconds: tasks are checked after it
@@ -173,12 +175,7 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
                 found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
-            logger.info(
-                "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
-                "of every machine that takes part, this one included: keep its ports closed to others",
-                found.servers,
-                found.workers,
-            )
+            logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
                     check_versions(found.describe_all())
@@ -237,17 +234,32 @@ def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
 
 
 def _strategy(cluster: Any, addresses: Addresses) -> Any:
-    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks."""
+    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks.
+
+    TensorFlow listens for other tasks, but no task ever calls the coordinator, so its port is kept to this machine.
+    """
     tf = load_tensorflow()
     own_resolver = resolver_of(cluster)
-    if own_resolver is not None and _connected_addresses() == addresses:
-        return cluster
+    ports, strategy = _own_port(), cluster
     try:
-        return _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
+        if own_resolver is None or _connected_addresses() != addresses:
+            strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
     except tf.errors.OpError as error:
         raise ClusterError(
             f"cannot connect to {', '.join(_by_name(addresses, JOBS).values())}: {brief(error)}"
         ) from error
+    keep_to_this_machine(ports | _own_port())  # of two such, TensorFlow may listen at the former
+    return strategy
+
+
+def _own_port() -> set[int]:
+    """Return the port at which TensorFlow says that this process listens, if it does."""
+    from tensorflow.python.eager import context
+
+    definition = context.context()._server_def
+    jobs = () if definition is None else definition.cluster.job
+    own = [job.tasks[definition.task_index] for job in jobs if job.name == definition.job_name]
+    return {int(address.rpartition(":")[2]) for address in own}
 
 
 def _connected_addresses() -> Addresses:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.exposure import warn_if_open
 from gensim_tfw2v.cluster.health import answers, is_running
 from gensim_tfw2v.cluster.leases import machine_name
 from gensim_tfw2v.cluster.specification import Addresses
@@ -53,6 +54,8 @@ class LocalCluster:
         """Start a task's process, at first or after its end."""
         command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
         command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent", str(os.getpid())]
+        if warn_if_open():
+            command.append("--insecure")
         package_root = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join([package_root, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log(job, task).open("ab") as log:
@@ -103,7 +106,8 @@ class LocalCluster:
 def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
     """Run `ps` parameter servers and `workers` workers on loopback, and yield a value for ``cluster=``.
 
-    The processes end with the block, and also when this process is killed.
+    The processes end with the block, and also when this process is killed. They answer this machine alone; where the
+    system does not allow that, a warning says so.
     """
     if ps < 1 or workers < 1:
         raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")

@@ -206,6 +206,22 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         is_read_by_train=True,
     ),
     Argument(
+        "allow_network",
+        False,
+        "bool",
+        "The cluster's tasks may be on a network. Nothing is encrypted there, and whoever reaches a task's port can "
+        "run code on its machine: see [docs/security.md](docs/security.md). It is not saved with the model",
+        "only tasks on this machine are used",
+        flag=Flag(
+            _CLUSTER,
+            None,
+            "the tasks may be on a network, where nothing is encrypted and whoever reaches a port can run code",
+            default="this machine alone",
+            is_switch=True,
+        ),
+        is_saved=False,
+    ),
+    Argument(
         "vectors_on_servers",
         False,
         "bool",

@@ -89,7 +89,9 @@ def placement_for(model: Any, cluster: Any, total_words: int | None) -> Placemen
     """Return where to train a model: this process for `cluster` None, or the cluster, to which it connects."""
     chosen = None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words
     words = int(total_words or model.corpus_total_words or 0)
-    options = ClusterOptions(model.cluster_timeout, model.cluster_overlap, model.cluster_dtype)
+    options = ClusterOptions(
+        model.cluster_timeout, model.cluster_overlap, model.cluster_dtype, bool(model.allow_network)
+    )
     tree = bool(model.hs)
     share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)
     return choose_placement(cluster, model.workers, words, model.epochs, chosen, share_rows, tree, options)

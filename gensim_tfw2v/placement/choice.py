@@ -23,11 +23,12 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """The model's arguments `cluster_timeout`, `cluster_overlap` and `cluster_dtype`."""
+    """The model's arguments `cluster_timeout`, `cluster_overlap`, `cluster_dtype` and `allow_network`."""
 
     timeout: float
     overlap: bool | None
     dtype: str | None
+    allow_network: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _on_cluster(
     """Connect to the cluster, and return its placement; `one_by_one` means one block in flight."""
     from gensim_tfw2v.cluster.connection import connect
 
-    connection = connect(cluster)
+    connection = connect(cluster, allow_network=options.allow_network)
 
     def block_words_of(in_flight: int) -> int:
         return choose_block_words(total_words, in_flight, batch_words, in_flight, share_rows)

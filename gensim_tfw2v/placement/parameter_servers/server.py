@@ -9,13 +9,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # a task waits for others in some of them
 
 
-def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int | None = None) -> None:
+def serve(
+    job: str,
+    task: int,
+    cluster: Mapping[str, Sequence[str]],
+    parent: int | None = None,
+    allow_network: bool = False,
+    insecure: bool = False,
+) -> None:
     """Run a task of the cluster until SIGTERM or SIGINT.
 
     Parameters
@@ -26,6 +34,10 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
         Addresses ("host:port") by job.
     parent
         The process that started this one. The task ends as soon as that process has ended.
+    allow_network
+        Whether the task's address may be on a network. The port then answers the interface of that address alone.
+    insecure
+        Whether the port answers every interface where this system cannot keep it to one.
     """
     if _is_orphan(parent):
         return
@@ -33,6 +45,7 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())
     address = _address(job, task, cluster)
+    exposure = exposure_of(f"{job} {task}", address, allow_network, insecure)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
     # A task trains one step at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
     # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
@@ -43,16 +56,15 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
 
     register_functions()
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
+    own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf)}
     try:
-        server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=_configuration(tf))
+        server = tf.distribute.Server(spec, **own, start=False)  # listens, and answers no call yet
     except tf.errors.OpError as error:
         raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
+    exposure.apply()
+    server.start()
     operations()  # tests them on the devices as the server has set them up
-    print(
-        f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). It listens on every network "
-        "interface, and whoever reaches its port can run code here: keep the port closed to others",
-        flush=True,
-    )
+    print(f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
     while not stop.wait(_SECONDS_BETWEEN_CHECKS):
         if _is_orphan(parent):
             break
