@@ -48,6 +48,12 @@ def addresses_on(host: str) -> dict[str, list[str]]:
     return {"ps": [f"{host}:{PS_PORT}"], "worker": [f"{host}:{WORKER_PORT}"]}
 
 
+def as_coordinator(addresses: dict[str, list[str]], host: str) -> str:
+    """Return the TF_CONFIG of the coordinator of a cluster, at its port of a host."""
+    cluster = addresses | {"chief": [f"{host}:{COORDINATOR_PORT}"]}
+    return json.dumps({"cluster": cluster, "task": {"type": "chief", "index": 0}})
+
+
 @contextlib.contextmanager
 def tasks(file: Path, *flags: str) -> Iterator[Path]:
     """Run a server and a worker on the serving machine; yield the folder of their logs, `ps` and `worker`."""
@@ -75,7 +81,6 @@ def wait_until_ready(logs: Path) -> None:
 def test_tasks_and_coordinator_are_closed_to_who_hammers_them_from_before_their_start(tmp_path: Path) -> None:
     addresses = addresses_on("127.0.0.1")
     file = cluster_file(tmp_path, addresses)
-    own = {"cluster": addresses | {"chief": [f"127.0.0.1:{COORDINATOR_PORT}"]}, "task": {"type": "chief", "index": 0}}
     hammered = [f"{address(SERVING, link)}:{port}" for link in (NEAR, FAR) for port in PORTS]
     with Program(OTHER, "hammer", *hammered) as hammer, tasks(file) as logs:
         wait_until_ready(logs)
@@ -83,7 +88,7 @@ def test_tasks_and_coordinator_are_closed_to_who_hammers_them_from_before_their_
         assert hammer.ask("count")["held"] == 0
         assert wait_for_rounds(hammer) == 0
         assert "Open to this machine alone" in (logs / "ps").read_text()
-        with Program(SERVING, "coordinator", "env", TF_CONFIG=json.dumps(own)) as coordinator:
+        with Program(SERVING, "coordinator", "env", TF_CONFIG=as_coordinator(addresses, "127.0.0.1")) as coordinator:
             found = coordinator.ask("train")
             assert found["difference"] < ROUNDING
             assert set(found["interfaces"]) == {"lo"}
@@ -108,7 +113,9 @@ def test_a_local_cluster_is_closed_to_who_hammers_every_port_that_it_may_choose(
 @pytest.mark.slow
 @pytest.mark.usefixtures("machines")
 def test_tasks_on_a_network_answer_its_interface_alone_and_train(tmp_path: Path) -> None:
-    file = cluster_file(tmp_path, addresses_on(address(SERVING, NEAR)))
+    addresses = addresses_on(address(SERVING, NEAR))
+    file = cluster_file(tmp_path, addresses)
+    own = as_coordinator(addresses, address(OTHER, NEAR))  # no task calls it there
     far = [f"{address(SERVING, FAR)}:{port}" for port in (PS_PORT, WORKER_PORT)]
     with (
         Program(OTHER, "hammer", *far) as by_far,
@@ -117,7 +124,7 @@ def test_tasks_on_a_network_answer_its_interface_alone_and_train(tmp_path: Path)
     ):
         wait_until_ready(logs)
         assert f"Open to network interface {NEAR}" in (logs / "worker").read_text()
-        with Program(OTHER, "coordinator", file) as coordinator:
+        with Program(OTHER, "coordinator", "env", TF_CONFIG=own) as coordinator:
             assert "allow_network=True" in coordinator.ask("train")["error"]
             found = coordinator.ask("train", "allow_network")
         assert found["difference"] < ROUNDING
