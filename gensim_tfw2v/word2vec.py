@@ -15,7 +15,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
-from gensim_tfw2v.cluster.specification import addresses_of
+from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.corpus.shards import header_of, is_encoded
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.arguments import (
@@ -126,7 +126,7 @@ class TFWord2Vec(Word2Vec):
         check_log(log_options(logdir))
         check_server_vectors(vectors_on_servers, cluster, logdir)
         if cluster is not None:
-            addresses_of(cluster)  # raises an error if it is none
+            check_cluster(cluster, allow_network)
         self.progress = progress
         self.cache_memory = cache_memory
         self.cache_disk = cache_disk

@@ -30,6 +30,7 @@ LONG_FILES = [
     "test_quality.py",
     "test_tensorboard_browser.py",
     "test_lost_tasks.py",
+    "test_ports.py",
     "test_tensorflow_runtime.py",
     "test_placement.py",
     "test_progress.py",

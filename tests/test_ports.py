@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from child_process import environment, run_script, wait_until
-from command_line import error_of, run
+from command_line import error_of, run, write_corpus
 from contract import SENTENCES, SMALL
 from namespaces import FAR, NEAR, OTHER, SERVING, Program, address, inside, limit_ports, two_machines, wait_for_rounds
 from placements import shared_cluster
@@ -190,10 +190,15 @@ def test_a_task_on_a_network_is_refused_unless_that_is_allowed(
 def test_a_coordinator_uses_no_network_unless_that_is_allowed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ClusterError, match=r"ps 0 at 10\.77\.0\.9:23450 is on a network.*allow_network=True"):
-        TFWord2Vec(SENTENCES, **SMALL, cluster=ON_NETWORK)
-    assert run("cluster", "status", "--cluster", cluster_file(tmp_path, ON_NETWORK)) == 2
-    assert "--allow-network" in error_of(capsys)
+    refused = r"ps 0 at 10\.77\.0\.9:23450 is on a network.*allow_network=True"
+    with pytest.raises(ClusterError, match=refused):
+        TFWord2Vec(cluster=ON_NETWORK)
+    with pytest.raises(ClusterError, match=refused):
+        TFWord2Vec(SENTENCES, **SMALL).train(SENTENCES, total_examples=len(SENTENCES), epochs=1, cluster=ON_NETWORK)
+    file = cluster_file(tmp_path, ON_NETWORK)
+    for command in (["cluster", "status"], ["train", write_corpus(tmp_path), "--output", tmp_path / "model"]):
+        assert run(*command, "--cluster", file) == 2
+        assert "--allow-network" in error_of(capsys)
 
 
 def test_a_name_that_means_loopback_here_is_refused_on_a_network(monkeypatch: pytest.MonkeyPatch) -> None:

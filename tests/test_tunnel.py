@@ -49,11 +49,19 @@ def running(machine: str, folder: Path, python: str = sys.executable) -> Iterato
         process.wait()
 
 
-def is_greeted(host: str, folder: str | Path) -> bool:
+def is_greeted(host: str, folder: str | Path, port: int = PORT) -> bool:
     """Return whether the tunnel's end at a host answers the other machine, which has the certificate in a folder."""
-    program = [sys.executable, str(PROGRAMS / "tls_client.py"), host, str(PORT), str(folder)]
+    program = [sys.executable, str(PROGRAMS / "tls_client.py"), host, str(port), str(folder)]
     done = subprocess.run([*inside(OTHER), *program], capture_output=True, text=True, timeout=60, check=True)
     return bool(json.loads(done.stdout))
+
+
+def settings_server(folder: Path) -> str:
+    """Return a program that stands for Python, and its servers for TensorFlow's."""
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {PROGRAMS}/settings_server.py "$@"\n')
+    program.chmod(0o755)
+    return str(program)
 
 
 def test_every_machine_gets_a_certificate_and_the_same_addresses(tmp_path: Path) -> None:
@@ -107,14 +115,26 @@ def test_certificates_are_not_overwritten(tmp_path: Path) -> None:
 def test_the_tunnel_answers_who_has_a_certificate_and_nobody_else(tmp_path: Path) -> None:
     make(tmp_path)
     make(tmp_path / "forged")
-    program = tmp_path / "python"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {PROGRAMS}/settings_server.py "$@"\n')
-    program.chmod(0o755)
-    with two_machines(), running(SERVING, tmp_path / "tunnel" / HERE, str(program)):
+    with two_machines(), running(SERVING, tmp_path / "tunnel" / HERE, settings_server(tmp_path)):
         wait_until(lambda: is_greeted(HERE, tmp_path / "tunnel" / THERE))
         assert not is_greeted(HERE, "none")
         assert not is_greeted(HERE, "plain")
         assert not is_greeted(HERE, tmp_path / "forged" / "tunnel" / THERE)
+
+
+@needs_stunnel
+def test_a_machine_that_stands_in_for_another_one_is_not_believed(tmp_path: Path) -> None:
+    make(tmp_path, f"ps {HERE}:{PORT}\nworker {THERE}:{PORT}\nworker nowhere.invalid:{PORT}\n")
+    here, there, third = (tmp_path / "tunnel" / machine for machine in (HERE, THERE, "nowhere.invalid"))
+    program = settings_server(tmp_path)
+    with two_machines(), running(OTHER, there, program):
+        with running(SERVING, here, program):
+            wait_until(lambda: is_greeted("127.77.0.1", "plain", 24450))
+        for name in ("cert.pem", "key.pem"):
+            shutil.copy(third / name, here / name)
+        with running(SERVING, here, program):
+            wait_until(lambda: is_greeted(HERE, there))
+            assert not is_greeted("127.77.0.1", "plain", 24450)
 
 
 @needs_stunnel

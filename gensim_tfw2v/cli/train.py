@@ -16,6 +16,8 @@ from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, tex
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
 from gensim_tfw2v.cli.train_arguments import settings_of
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable, write_model
 from gensim_tfw2v.tensorboard.event_file import check_logdir
@@ -45,7 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force)
     check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
-    log = settings_of(arguments)["logdir"]
+    settings = settings_of(arguments)
+    log = settings["logdir"]
     try:
         if log is not None:
             check_logdir(log.logdir)
@@ -54,6 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
     file_format = arguments.format or format_of(arguments.output)
     if arguments.vectors_on_servers:
         _check_server_vectors(arguments, file_format)
+    if arguments.cluster is not None:
+        _check_cluster(settings["cluster"], arguments.allow_network)
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
         trained = _train(arguments)
         write_model(trained.model, arguments.output, file_format)
@@ -73,6 +78,14 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
             f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "
             "name a .kv, .bin or .txt file, or give --format"
         )
+
+
+def _check_cluster(cluster: Any, allow_network: bool) -> None:
+    """Raise an error if this is no cluster, or is on a network and none is allowed."""
+    try:
+        check_cluster(cluster, allow_network)
+    except (ValueError, ClusterError) as error:
+        raise CommandError(str(error)) from error
 
 
 def _check_probes(words: list[str] | None, vectors: Any) -> None:

@@ -6,10 +6,12 @@ import functools
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK, host_of, interface_of, is_loopback, is_name
 from gensim_tfw2v.cluster.listening import restrict, why_not
+from gensim_tfw2v.cluster.specification import addresses_of
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +74,13 @@ def exposure_of(task: str, address: str, allow_network: bool, insecure: bool) ->
             "every network interface, where whoever reaches it can run code as this user"
         )
     return Exposure(address, None)
+
+
+def check_cluster(cluster: Any, allow_network: bool) -> None:
+    """Raise TypeError or ValueError if this is no cluster, ClusterError if it is on a network and none is allowed."""
+    by_job = addresses_of(cluster)
+    tasks = {f"{job} {task}": address for job, addresses in by_job.items() for task, address in enumerate(addresses)}
+    check_allowed(tasks, allow_network)
 
 
 def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:
