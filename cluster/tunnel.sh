@@ -73,7 +73,7 @@ settings_of() {
     done
 }
 
-make() {
+make_folders() {
     local hostfile=$1
     folder=${2:-tfw2v-tunnel} first_port=${TFW2V_PORT:-24450} days=${TFW2V_DAYS:-365}
     new_key=(-newkey ec -pkeyopt "ec_paramgen_curve:prime256v1" -nodes)
@@ -101,11 +101,12 @@ make() {
         "then run there: cluster/tunnel.sh run FOLDER/MACHINE"
 }
 
-run() {
+run_machine() {
     local folder=$1 program job task
     [[ -f $folder/stunnel.conf ]] || fail "$folder is no folder of a machine, as \`cluster/tunnel.sh make\` writes them"
     program=$(command -v stunnel4 || command -v stunnel) || fail "there is no program stunnel here; install it"
     tasks=()
+    names=(stunnel)
     logs=("$folder/stunnel.log")
     trap stop EXIT
     trap 'exit 130' INT TERM
@@ -115,6 +116,7 @@ run() {
         "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ \
             >"$folder/$job-$task.log" 2>&1 </dev/null &
         tasks+=($!)
+        names+=("$job $task")
         logs+=("$folder/$job-$task.log")
     done <"$folder/tasks"
     if [[ -s $folder/tasks ]]; then # the other machines may be started later
@@ -123,9 +125,10 @@ run() {
         await_cluster "$folder/cluster.json"
         say "ready: --cluster $folder/cluster.json (log in $folder; Ctrl-C stops this end of the tunnel)"
     fi
-    wait -n "${tasks[@]}" || true
-    say "a task or the tunnel has ended; see the logs in $folder"
-    exit 1
+    while true; do
+        check_tasks
+        sleep 1
+    done
 }
 
 stop() {
@@ -137,7 +140,7 @@ stop() {
 
 [[ $# -ge 2 ]] || misused
 case $1 in
-    make) make "${@:2}" ;;
-    run) run "$2" ;;
+    make) make_folders "${@:2}" ;;
+    run) run_machine "$2" ;;
     *) misused ;;
 esac

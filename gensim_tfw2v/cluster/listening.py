@@ -1,7 +1,7 @@
 """Ports of this process that answer one network interface alone.
 
 TensorFlow's servers listen on every interface, whatever their address says. A listening socket can be bound to one
-interface afterwards, by any user since Linux 5.7. Connections of before stay, so they are ended.
+interface afterwards, by any user since Linux 5.7. Earlier connections would stay open, so they are ended.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _end_waiting(listening: list[socket.socket], interface: str) -> int:
     count = 0
     for one in listening:
         one.setblocking(False)  # as TensorFlow has it: a socket shares this with its duplicates
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError, ConnectionAbortedError):
             while True:
                 waiting, _ = one.accept()
                 with waiting:
