@@ -71,9 +71,8 @@ def files(scratch: Path) -> Path:
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
     make_damaged_corpora(scratch)
-    for suffix, opener in ((".gz", gzip.open), (".bz2", bz2.open)):
-        with opener(scratch / f"corpus.txt{suffix}", "wb") as file:
-            file.write(b"human user\n" * 20)
+    for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress)):
+        (scratch / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
     return scratch
 
 
