@@ -126,8 +126,22 @@ def test_evaluate_prints_a_table_of_the_bundled_sets(
     gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("evaluate", save_as(gensim_model, tmp_path / "saved", "model")) == 0
-    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:-1]]
     assert rows == ["set", "wordsim353", "simlex999", "questions-words", "mean"]
+
+
+def test_evaluate_names_the_sets_of_which_little_could_be_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["cat", "dog", "tiger", "lion"]
+    model = Word2Vec([words] * 9, min_count=1, vector_size=8, epochs=1)
+    (tmp_path / "known.tsv").write_text("cat\tdog\t9\nlion\ttiger\t8\ncat\tcar\t1\n")
+    (tmp_path / "unknown.tsv").write_text("cat\tdog\t9\nlion\ttiger\t8\n" + "bus\tcar\t1\n" * 3)
+    path = save_as(model, tmp_path / "model", "model")
+    assert run("evaluate", path, "--pairs", tmp_path / "known.tsv", "--pairs", tmp_path / "unknown.tsv") == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("More than half of unknown")
+    assert "known.tsv" not in last
 
 
 def test_evaluate_shows_sections_on_demand(
