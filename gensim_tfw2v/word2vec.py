@@ -300,7 +300,8 @@ class TFWord2Vec(Word2Vec):
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
             start = default_timer() - 0.00001
-            choice = placement_for(self, cluster, total_words)
+            with shown_while("connecting to the cluster", wants_bar(self.progress) and cluster is not None):
+                choice = placement_for(self, cluster, total_words)
             # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
             end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
             fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)

@@ -75,8 +75,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def note_on(scores: Scores) -> str | None:
     """Return what a reader has to know of the scores: that few questions were asked, in which sets; else None."""
-    sets = (*scores.pairs, *scores.analogies)
-    little_known = [score.name for score in sets if score.unknown_share > _MOST_UNKNOWN]
+    shares = {score.name: score.unknown_share for score in scores.pairs}
+    shares |= {score.name: score.unknown_share for score in scores.analogies}
+    little_known = [name for name, share in shares.items() if share > _MOST_UNKNOWN]
     if not little_known:
         return None
     return (
