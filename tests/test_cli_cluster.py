@@ -31,7 +31,8 @@ def test_a_server_whose_port_is_in_use_names_its_address(tmp_path: Path) -> None
     command = ["server", "--job", "ps", "--task", "0", "--cluster", str(cluster_file(tmp_path, addresses))]
     done = run_script(f"import sys; from gensim_tfw2v.cli.main import main; sys.exit(main({command!r}))")
     assert done.returncode == 2
-    assert f"cannot serve at {addresses['ps'][0]}" in done.stderr
+    port = addresses["ps"][0].rpartition(":")[2]
+    assert f"cannot serve at {addresses['ps'][0]}: port {port} is taken by another process\n" in done.stderr
 
 
 def test_a_server_without_any_cluster_is_refused(

@@ -99,3 +99,8 @@ def own_task() -> tuple[str, int]:
         return str(task["type"]), int(task["index"])
     except (ValueError, KeyError, TypeError):
         raise ClusterError("TF_CONFIG names no task of this process; give --job and --task") from None
+def port_of(address: str) -> int:
+    """Return the port of an address of the form host:port."""
+    return int(address.rpartition(":")[2])
+
+
