@@ -18,7 +18,8 @@ from typing import Any
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, hangs, silent_of
-from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
+from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
+from gensim_tfw2v.cluster.strategy import strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.worker_locks import WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -172,7 +173,7 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
-                found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
+                found = Connection(next(_numbers), addresses, strategy_for(cluster, addresses))
             logger.info(
                 "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
                 "of every machine that takes part, this one included: keep its ports closed to others",
@@ -234,41 +235,6 @@ def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
                 f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
             )
         time.sleep(0.2)
-
-
-def _strategy(cluster: Any, addresses: Addresses) -> Any:
-    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks."""
-    tf = load_tensorflow()
-    own_resolver = resolver_of(cluster)
-    if own_resolver is not None and _connected_addresses() == addresses:
-        return cluster
-    try:
-        return _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
-    except tf.errors.OpError as error:
-        raise ClusterError(
-            f"cannot connect to {', '.join(_by_name(addresses, JOBS).values())}: {brief(error)}"
-        ) from error
-
-
-def _connected_addresses() -> Addresses:
-    """Return the tasks that TensorFlow is connected to, by job."""
-    from tensorflow.python.eager import context
-
-    definition = context.context()._server_def
-    jobs = () if definition is None else definition.cluster.job
-    return {job.name: [job.tasks[task] for task in sorted(job.tasks)] for job in jobs if job.name in JOBS}
-
-
-def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
-    tf = load_tensorflow()
-    resolver = cluster
-    if cluster == "env":
-        resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
-    elif not hasattr(cluster, "task_type"):
-        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-            tf.train.ClusterSpec(addresses), rpc_layer="grpc"
-        )
-    return tf.distribute.experimental.ParameterServerStrategy(resolver)
 
 
 def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
