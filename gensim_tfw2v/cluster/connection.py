@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import copy
 import gc
@@ -139,16 +140,19 @@ class Connection:
                 )
             yield
 
-    def leave(self) -> None:
-        """Disconnect TensorFlow from the tasks, if they answer: else it calls them when it deletes a function."""
+    def leave(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
+        """Disconnect TensorFlow from the tasks, unless a task hangs, or a call does not end within `seconds`.
+
+        Otherwise it calls the tasks when it deletes a function, and prints errors for each one that was lost.
+        """
         from tensorflow.python.eager import context
 
-        if silent_of(self.tasks(*JOBS)):
+        if any(hangs(address) for address in self.tasks(*JOBS).values()):  # TensorFlow would wait for it
             return
         alone_here = copy.deepcopy(context.context()._server_def)
         for job in [job for job in alone_here.cluster.job if job.name in JOBS]:
             alone_here.cluster.job.remove(job)
-        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
+        with self.worker_locks.hold_all(seconds) as alone:
             if alone:
                 context.context().update_server_def(alone_here)
 
@@ -217,10 +221,24 @@ def disconnect(addresses: Addresses) -> None:
     with _lock:
         if _current is not None and _current.addresses == addresses:
             left, _current = _current, None
+            left.leave()
             for release in _releases:
                 release()
             gc.collect()  # graphs are part of reference cycles
-            left.leave()
+
+
+@atexit.register
+def _leave_lost_tasks() -> None:
+    """Disconnect from a cluster of which a task was lost, before Python deletes its graphs."""
+    if _current is None:
+        return
+    is_lost = False
+    for address in _current.tasks(*JOBS).values():
+        if hangs(address):
+            return
+        is_lost = is_lost or not answers(address)
+    if is_lost:
+        _current.leave(seconds=0.0)
 
 
 def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
