@@ -66,8 +66,9 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=[row.code for row in ROWS])
 
 
 @pytest.fixture
-def files(scratch: Path) -> Path:
-    """Make the files that the table names in the working directory; return it."""
+def files(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the files that the table names in the working directory, and no variable that names a cluster; return it."""
+    monkeypatch.delenv("TF_CONFIG", raising=False)
     (scratch / "corpus.txt").write_text("human user\n" * 20)
     (scratch / "empty.txt").write_text("")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)

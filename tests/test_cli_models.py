@@ -49,14 +49,38 @@ def test_words_may_stand_behind_flags(
     assert [line for line in out.splitlines() if line and line[0] != " "] == ["cat", "dog"]
 
 
-def test_an_unknown_word_is_named_with_the_spelling_that_is_known(
+def test_each_unknown_word_gets_a_line_with_near_spellings_and_the_others_are_answered(
     gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = save_as(gensim_model, tmp_path / "saved", "model")
-    assert run("neighbours", path, "dog", "Cat") == 2
-    error = error_of(capsys)
-    assert "word 'Cat'" in error
-    assert "'cat'" in error
+    assert run("neighbours", path, "Cat", "dog", "xylophone", "Cat", "--topn", "1") == 1
+    output = capsys.readouterr()
+    assert output.out.split()[:2] == ["dog", gensim_model.wv.most_similar("dog", topn=1)[0][0]]
+    cat, xylophone = output.err.splitlines()
+    assert cat.startswith(f"tfw2v: error: word 'Cat' is not in model {str(path)!r}; near spellings: 'cat', ")
+    assert xylophone == f"tfw2v: error: word 'xylophone' is not in model {str(path)!r}"
+
+
+def test_an_unknown_word_of_a_sum_leaves_the_sum_without_an_answer(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "--positive", "cat", "--negative", "dgo") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == f"tfw2v: error: word 'dgo' is not in model {str(path)!r}; near spellings: 'dog'\n"
+
+
+def test_json_holds_the_known_words_alone(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "cat", "unicorn", "--json") == 1
+    output = capsys.readouterr()
+    assert list(json.loads(output.out)) == ["cat"]
+    assert output.err.count("\n") == 1
+    assert run("neighbours", path, "unicorn", "--json") == 1
+    assert json.loads(capsys.readouterr().out) == {}
 
 
 def test_no_word_at_all_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.health import is_taken
+from gensim_tfw2v.cluster.specification import port_of
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
@@ -46,7 +48,9 @@ def serve(job: str, task: int, cluster: Mapping[str, Sequence[str]], parent: int
     try:
         server = tf.distribute.Server(spec, job_name=job, task_index=task, protocol="grpc", config=_configuration(tf))
     except tf.errors.OpError as error:
-        raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
+        port = port_of(address)
+        reason = f"port {port} is taken by another process" if is_taken(port) else brief(error)
+        raise ClusterError(f"cannot serve at {address}: {reason}") from error
     operations()  # tests them on the devices as the server has set them up
     print(
         f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). It listens on every network "

@@ -1,0 +1,59 @@
+"""The user's description of a cluster → TensorFlow's strategy, which connects this process to the tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.health import is_taken
+from gensim_tfw2v.cluster.specification import (
+    COORDINATOR,
+    JOBS,
+    Addresses,
+    coordinator_address,
+    port_of,
+    resolver_of,
+)
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+
+def strategy_for(cluster: Any, addresses: Addresses) -> Any:
+    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks."""
+    tf = load_tensorflow()
+    own_resolver = resolver_of(cluster)
+    if own_resolver is not None and _connected_addresses() == addresses:
+        return cluster
+    try:
+        return _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
+    except tf.errors.OpError as error:
+        tasks = [address for job in JOBS for address in addresses[job]]
+        raise ClusterError(f"cannot connect to {', '.join(tasks)}: {brief(error)}") from error
+
+
+def _connected_addresses() -> Addresses:
+    """Return the tasks that TensorFlow is connected to, by job."""
+    from tensorflow.python.eager import context
+
+    definition = context.context()._server_def
+    jobs = () if definition is None else definition.cluster.job
+    return {job.name: [job.tasks[task] for task in sorted(job.tasks)] for job in jobs if job.name in JOBS}
+
+
+def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
+    """Return a strategy with a resolver of its own.
+
+    TensorFlow's resolver of TF_CONFIG refuses a task of job "chief" without an address in the cluster. That task says
+    nothing new: whoever connects is the coordinator.
+    """
+    tf = load_tensorflow()
+    own_address = coordinator_address(cluster)
+    if own_address is not None and is_taken(port_of(own_address)):  # in the next attempt TensorFlow would crash
+        raise ClusterError(
+            f"the coordinator cannot listen at {own_address}, the address of job {COORDINATOR!r}: another process has "
+            f"the port, or an earlier connection of this one; leave job {COORDINATOR!r} out for a free port"
+        )
+    jobs = addresses if own_address is None else addresses | {COORDINATOR: [own_address]}
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(jobs), rpc_layer=getattr(cluster, "rpc_layer", None) or "grpc"
+    )
+    return tf.distribute.experimental.ParameterServerStrategy(resolver)
