@@ -14,6 +14,7 @@ from checkout import HERE, revision_from
 # Mode → gensim's `sg` and `hs`; `negative` is 0 where hs is 1.
 MODES: dict[str, tuple[int, int]] = {"sg-neg": (1, 0), "cbow-neg": (0, 0), "sg-hs": (1, 1), "cbow-hs": (0, 1)}
 INPUTS = ("corpus_file", "iterable")
+SCHEDULES = ("linear",)
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Job:
     update_bound: float | None = None
     cluster_dtype: str | None = None  # number format of the rows that a cluster sends
     compute_dtype: str | None = None  # number format of matrix products
+    schedule: str | None = None  # how our learning rate falls
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
     revision: str = HERE  # of our package
@@ -81,7 +83,7 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
-_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype")
+_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule")
 
 
 @dataclass
@@ -136,6 +138,7 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
+    add("--schedule", choices=SCHEDULES, help="how our learning rate falls (default: as gensim's does)")
     add_model_arguments(parser)
 
 

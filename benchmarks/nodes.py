@@ -30,6 +30,7 @@ _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "c
 _NOTES = (
     "train s: the coordinator's call of `train()`, which includes sending tables and fetching vectors. The tasks train "
     "a few blocks before, so that it does not include imports and the making of graphs.",
+    'The learning rate falls evenly (`schedule="linear"`), whatever the number of workers.',
     "speed-up and efficiency: against the fewest workers in the table. Published: an attempt with MPI, whose accuracy "
     "was .757 on one node and .523 on sixteen.",
     "loss: mean loss per pair of the last epoch. Scores: percent, mean ± standard deviation over runs.",
@@ -52,7 +53,8 @@ def main(argv: list[str] | None = None) -> int:
         cut_corpus(Path(arguments.corpus), arguments.words, Path(corpus))
         for turn in range(arguments.repeats):
             for workers in arguments.workers[:: -1 if turn % 2 else 1]:
-                job = job_from(arguments, system="tfw2v", corpus=corpus, workers=workers, seed=1 + turn)
+                job = job_from(arguments, system="tfw2v", corpus=corpus, workers=workers, seed=1 + turn,
+                               schedule="linear")  # fmt: skip
                 table.keep({"workers": workers, "round": turn, **machines.run(job, folder)})
         table.draw()
         print(table.save())

@@ -1,4 +1,4 @@
-"""Draws pictures: bars of speed, scores over training time, and speed-up by the number of workers."""
+"""Draws pictures: bars of speed, scores over training time, speed-up by the number of workers, learning rates."""
 
 from __future__ import annotations
 
@@ -86,6 +86,23 @@ def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
     speed.set_title("Speed-up")
     quality.set_ylabel(f"times the score of {workers[0]}")
     quality.set_title("Mean score (published: accuracy)")
+    _finish(figure, path)
+
+
+def draw_schedules(lines: Mapping[int, Mapping[str, tuple[Any, Any]]], path: Path) -> None:
+    """Draw learning rates over time: number of epochs → label → times in epochs, and rates."""
+    figure, axes = _figure(len(lines), columns=2, width=6.0)
+    styles = [(colour, dashes) for (colour, _, _), dashes in zip(_STYLES.values(), ("-", "--", ":"), strict=False)]
+    for axis, (epochs, labelled) in zip(axes, lines.items(), strict=True):
+        for (label, (times, rates)), (colour, dashes) in zip(labelled.items(), styles, strict=True):
+            axis.plot(times, rates, color=colour, linestyle=dashes, label=label)
+        axis.set_title("One epoch" if epochs == 1 else f"{epochs} epochs")
+        axis.set_xlabel("epochs")
+        axis.set_ylabel("learning rate")
+        axis.set_xlim(0, epochs)
+        axis.set_ylim(bottom=0)
+        axis.grid(alpha=0.3)
+    axes[-1].legend(fontsize=8)
     _finish(figure, path)
 
 

@@ -39,13 +39,14 @@ addresses_of() { tr -d '\r' <"$2" | sed 's/#.*//' | awk -v job="$1" '$1 == job {
 write_cluster() {
     local file=$1 ps=$2
     shift 2
-    printf '{"ps": [%s], "worker": [%s]}\n' "$(quoted "${@:1:ps}")" "$(quoted "${@:ps+1}")" >"$file"
+    printf '{"ps": [%s], "worker": [%s]}\n' "$(joined '"%s"' "${@:1:ps}")" "$(joined '"%s"' "${@:ps+1}")" >"$file"
 }
 
-quoted() {
-    local joined
-    printf -v joined '"%s", ' "$@"
-    printf '%s' "${joined%, }"
+# joined FORMAT WORD...: print the words, each by this format of printf, with commas between them.
+joined() {
+    local line
+    printf -v line "$1, " "${@:2}"
+    printf '%s' "${line%, }"
 }
 
 # job_and_task POSITION NUMBER_OF_PS: print the job and number of the task at this position of the list.
@@ -53,7 +54,8 @@ job_and_task() {
     if (($1 < $2)); then echo "ps $1"; else echo "worker $(($1 - $2))"; fi
 }
 
-# await_cluster FILE [FLAG...]: wait until all tasks answer. `tasks` and `logs` have each task's process and log.
+# await_cluster FILE [FLAG...]: wait until all tasks answer. `tasks`, `names` and `logs` have the process, the name
+# ("ps 0") and the log of each task.
 await_cluster() {
     local seconds=${TFW2V_WAIT:-120} began=$SECONDS complaint
     until complaint=$("${TFW2V[@]}" cluster status --cluster "$@" 2>&1 >/dev/null); do
@@ -66,9 +68,45 @@ await_cluster() {
     done
 }
 
-check_tasks() {
-    local i
-    for i in "${!tasks[@]}"; do
-        kill -0 "${tasks[i]}" 2>/dev/null || fail "a task has ended; see ${logs[i]}"
+# run FILE [FLAG...]: let the tasks of the cluster in this file run until Ctrl-C; fail if one of them ends by itself.
+run() {
+    say "ready: --cluster $* (logs in $(dirname "$1"); Ctrl-C stops all tasks)"
+    while true; do
+        check_tasks
+        sleep 1
     done
+}
+
+# check_tasks: fail if tasks have ended, and show how.
+check_tasks() {
+    local i ended=()
+    for i in "${!tasks[@]}"; do
+        if ! kill -0 "${tasks[i]}" 2>/dev/null; then
+            show_end "$i"
+            ended+=("${names[i]}")
+        fi
+    done
+    ((${#ended[@]} == 0)) || fail "$(joined %s "${ended[@]}") ended; see above"
+}
+
+# show_end POSITION: show with which exit status the task at this position ended, and what it wrote last.
+show_end() {
+    local status=0 log=${logs[$1]}
+    wait "${tasks[$1]}" || status=$?
+    say "${names[$1]} has ended with exit status $status$(meaning_of "$status")"
+    if [[ ! -s $log ]]; then
+        say "$log is empty"
+        return
+    fi
+    say "The last lines of $log:"
+    tail -n 10 "$log" | tr -d '\r' | sed 's/^/    /' >&2
+}
+
+# meaning_of STATUS: print what an exit status says beyond its number.
+meaning_of() { signal_of "$1"; }
+
+# signal_of STATUS: print which signal ended a program with this exit status, if one did.
+signal_of() {
+    local signal=$(($1 - 128))
+    if ((signal > 0)) && kill -l "$signal" >/dev/null 2>&1; then printf ' (signal %s)' "$(kill -l "$signal")"; fi
 }

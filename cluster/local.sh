@@ -3,7 +3,12 @@
 #
 #   cluster/local.sh [PS [WORKERS [FOLDER]]]      defaults: 1 2 ./tfw2v-cluster
 #
-# FOLDER gets cluster.json, for --cluster, and a log for every task. TFW2V_PORT is the first port (default 23450).
+# FOLDER gets cluster.json, for --cluster, and a log for every task. If a task ends, the script shows the end of its log
+# and stops the others. Environment variables:
+#
+#   TFW2V_PORT     the first port; every task has one more (default 23450)
+#   TFW2V_PYTHON   the Python that has the package (default python3)
+#   TFW2V_WAIT     seconds that the tasks may take to answer (default 120)
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -11,14 +16,22 @@ ps=${1:-1}
 workers=${2:-2}
 folder=${3:-tfw2v-cluster}
 port=${TFW2V_PORT:-23450}
-[[ $ps =~ ^[1-9][0-9]*$ && $workers =~ ^[1-9][0-9]*$ ]] || misused
+[[ $ps =~ ^[1-9][0-9]*$ && $workers =~ ^[1-9][0-9]*$ && $port =~ ^[1-9][0-9]*$ ]] || misused
+last=$((port + ps + workers - 1))
 
+# Before anything is written: the folder may be that of a cluster which runs already.
+for ((i = port; i <= last; i++)); do
+    if (: >"/dev/tcp/127.0.0.1/$i") 2>/dev/null; then
+        fail "port $i is taken; TFW2V_PORT names the first of the ports, which are $port to $last now"
+    fi
+done
 mkdir -p "$folder"
 hosts=()
-for ((i = 0; i < ps + workers; i++)); do hosts+=("127.0.0.1:$((port + i))"); done
+for ((i = port; i <= last; i++)); do hosts+=("127.0.0.1:$i"); done
 write_cluster "$folder/cluster.json" "$ps" "${hosts[@]}"
 
 tasks=()
+names=()
 logs=()
 stop() {
     trap - EXIT INT TERM
@@ -34,10 +47,8 @@ for ((i = 0; i < ps + workers; i++)); do
     "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ \
         >"$folder/$job-$task.log" 2>&1 &
     tasks+=($!)
+    names+=("$job $task")
     logs+=("$folder/$job-$task.log")
 done
 await_cluster "$folder/cluster.json"
-say "ready: --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops all tasks)"
-wait -n "${tasks[@]}" || true
-say "a task has ended; see the logs in $folder"
-exit 1
+run "$folder/cluster.json"

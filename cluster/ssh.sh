@@ -4,9 +4,14 @@
 #   cluster/ssh.sh HOSTFILE [FOLDER]      default folder: ./tfw2v-cluster
 #
 # HOSTFILE has a line "ps HOST:PORT" or "worker HOST:PORT" for every task; # begins a comment. The hosts need the package,
-# logins without a password, and a network of people you trust: nothing is encrypted there (tunnel.sh encrypts).
-# TFW2V_REMOTE is the command on the hosts (default: tfw2v).
-# FOLDER gets cluster.json, for --cluster, and a log for every task.
+# logins without a password, and a network of people you trust, since nothing is encrypted there (tunnel.sh encrypts).
+# FOLDER gets cluster.json, for --cluster, and a log for every task. If a task ends, the script shows the end of its log
+# and stops the others. Environment variables:
+#
+#   TFW2V_REMOTE   the command on the hosts, with arguments if need be (default tfw2v), for example
+#                  TFW2V_REMOTE=/opt/tfw2v/bin/tfw2v or TFW2V_REMOTE="python3 -m gensim_tfw2v"
+#   TFW2V_PYTHON   the Python that has the package here (default python3)
+#   TFW2V_WAIT     seconds that the tasks may take to answer (default 120)
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -21,6 +26,7 @@ write_cluster "$folder/cluster.json" "$servers" "${hosts[@]}"
 config=$(tr -d '\n' <"$folder/cluster.json")
 
 tasks=()
+names=()
 logs=()
 stop() {
     trap - EXIT INT TERM
@@ -31,16 +37,22 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
+meaning_of() {
+    case $1 in
+        127) printf ' (the host has no command %s; TFW2V_REMOTE names another)' "${remote%% *}" ;;
+        255) printf ' (ssh failed)' ;;
+        *) signal_of "$1" ;;
+    esac
+}
+
 for i in "${!hosts[@]}"; do
     read -r job task < <(job_and_task "$i" "$servers")
     ssh -tt -o BatchMode=yes "${hosts[i]%:*}" \
         "TF_CONFIG='$config' exec $remote server --job $job --task $task --cluster env --allow-network" \
         >"$folder/$job-$task.log" 2>&1 </dev/null &
     tasks+=($!)
+    names+=("$job $task")
     logs+=("$folder/$job-$task.log")
 done
 await_cluster "$folder/cluster.json" --allow-network
-say "ready: --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops all tasks)"
-wait -n "${tasks[@]}" || true
-say "a task has ended; see the logs in $folder"
-exit 1
+run "$folder/cluster.json" --allow-network

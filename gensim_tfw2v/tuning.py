@@ -8,6 +8,8 @@ from __future__ import annotations
 # -- corpora and evaluation (docs/decisions.md, "Reading corpora") -----------------------------------------------------
 
 FILE_PART_BYTES = 2 << 20  # of a text file, that reading processes tokenise by turns
+USUAL_COMPRESSION = 3  # bytes of text for each byte of a compressed file
+MOST_DECOMPRESSING_READERS = 4  # each decompresses the whole file, so that further ones gain little
 SMALL_FILE_PARTS = 4  # a file of so few parts is read before a second process has started
 TOKENIZER_PIECE_BYTES = 1 << 16  # of a part: the arrays made of a piece fit the processor's cache
 TOKENIZER_TABLE_BITS = 18  # a tokenizer looks words up in a table of 2^18 places

@@ -16,6 +16,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.exposure import check_cluster
+from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.shards import header_of, is_encoded
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.arguments import (
@@ -37,10 +38,17 @@ from gensim_tfw2v.model.server_vectors import (
 )
 from gensim_tfw2v.model.table_sync import check_tables
 from gensim_tfw2v.model.training_loop import TrainingLoop
-from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainingPlan, entropy_of, placement_for
-from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
+from gensim_tfw2v.model.training_plan import (
+    UNSET_BATCH_WORDS,
+    TrainingPlan,
+    entropy_of,
+    fall_within_epoch,
+    placement_for,
+)
+from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import LogDir, log_options
+from gensim_tfw2v.training.display import shown_while, wants_bar
 from gensim_tfw2v.training.progress import EpochCounts
 
 _Model = TypeVar("_Model", bound="TFWord2Vec")
@@ -75,6 +83,8 @@ class TFWord2Vec(Word2Vec):
         >>> model = TFWord2Vec(sentences, min_count=1)
     """
 
+    _is_constructed = True  # so it is for models that were loaded
+
     def __init__(
         self,
         sentences: Iterable[Sequence[Any]] | None = None,
@@ -106,6 +116,7 @@ class TFWord2Vec(Word2Vec):
         shrink_windows: bool = True,
         *,
         progress: bool | None = None,
+        schedule: str | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
@@ -128,6 +139,7 @@ class TFWord2Vec(Word2Vec):
         if cluster is not None:
             check_cluster(cluster, allow_network)
         self.progress = progress
+        self.schedule = schedule
         self.cache_memory = cache_memory
         self.cache_disk = cache_disk
         self.cache_dir = cache_dir
@@ -146,6 +158,7 @@ class TFWord2Vec(Word2Vec):
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._reader = CorpusReader()
+        self._is_constructed = False  # until gensim's constructor, which may train, has ended
         super().__init__(
             sentences=sentences,
             corpus_file=corpus_file,
@@ -175,6 +188,7 @@ class TFWord2Vec(Word2Vec):
             max_final_vocab=max_final_vocab,
             shrink_windows=shrink_windows,
         )
+        self._is_constructed = True
 
     # -- vocabulary ------------------------------------------------------------------------------------------------
 
@@ -288,8 +302,12 @@ class TFWord2Vec(Word2Vec):
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
             start = default_timer() - 0.00001
-            choice = placement_for(self, cluster, total_words)
-            plan = TrainingPlan(self, choice, total_examples, total_words)
+            with shown_while("connecting to the cluster", wants_bar(self.progress) and cluster is not None):
+                choice = placement_for(self, cluster, total_words)
+            # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
+            end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
+            fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)
+            plan = TrainingPlan(self, choice, total_examples, total_words, fall)
             source = self._reader.source(
                 Corpus(corpus_iterable, corpus_file),
                 self.wv.key_to_index,
@@ -315,7 +333,8 @@ class TFWord2Vec(Word2Vec):
         if corpus_file is not None and not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
         check_tables(self)
-        check_runs_at_once()
+        with shown_while("loading TensorFlow", wants_bar(self.progress) and not is_tensorflow_loaded()):
+            check_runs_at_once()
 
     def _begin_training(self, compute_loss: bool, callbacks: Sequence[Any]) -> None:
         """Record that training begins, reset losses, and tell the callbacks."""
@@ -365,6 +384,8 @@ class TFWord2Vec(Word2Vec):
         """Raise TypeError if there is no corpus, or one that cannot be used."""
         if corpus_file is not None and is_encoded(corpus_file):
             corpus_file = header_of(corpus_file)  # gensim wants a file
+        elif corpus_file is not None and is_compressed(corpus_file) and os.path.isfile(corpus_file):
+            corpus_file = __file__  # gensim wants one whose name is not that of a compressed file
         super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
 
     # -- vectors and files -------------------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES, assert_equal_models
+from former_corpus import write_former
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TensorBoardLog, encode_corpus
+from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 
 TABLE = Path(__file__).parents[1] / "docs" / "errors.md"
 ERRORS = {error.__name__: error for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError)}
@@ -64,16 +66,16 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=[row.code for row in ROWS])
 
 
 @pytest.fixture
-def files(scratch: Path) -> Path:
-    """Make the files that the table names in the working directory; return it."""
+def files(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the files that the table names in the working directory, and no variable that names a cluster; return it."""
+    monkeypatch.delenv("TF_CONFIG", raising=False)
     (scratch / "corpus.txt").write_text("human user\n" * 20)
     (scratch / "empty.txt").write_text("")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
     make_damaged_corpora(scratch)
-    for suffix, opener in ((".gz", gzip.open), (".bz2", bz2.open)):
-        with opener(scratch / f"corpus.txt{suffix}", "wb") as file:
-            file.write(b"human user\n" * 20)
+    for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress)):
+        (scratch / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
     return scratch
 
 
@@ -81,12 +83,19 @@ def make_damaged_corpora(folder: Path) -> None:
     """Make an encoded corpus and damaged copies of it."""
     whole = folder / "encoded"
     encode_corpus(folder / "corpus.txt", whole)
-    for name in ("cut short", "two vocabularies", "no header", "a part lost"):
+    for name in ("cut short", "two vocabularies", "no header", "header lost", "a part lost", "a bit flipped"):
         shutil.copytree(whole, folder / name)
     os.truncate(folder / "cut short" / "shard-00000.ids", 100)
     (folder / "two vocabularies" / "vocabulary.txt").write_text("other 40\n")
     (folder / "no header" / "corpus.json").write_text("")
+    (folder / "header lost" / "corpus.json").unlink()
     (folder / "a part lost" / "shard-00000.ids").unlink()
+    shard = folder / "a bit flipped" / "shard-00000.ids"
+    data = bytearray(shard.read_bytes())
+    data[HEADER_BYTES] ^= 1  # of an id
+    shard.write_bytes(data)
+    path = write_former(whole, folder / "a wrong length") / "shard-00000.ids"
+    path.write_bytes(path.read_bytes()[:-4] + b"\xff\xff\xff\xff")  # the length of the last sentence
 
 
 def built_model(model_class: type[Any]) -> Any:

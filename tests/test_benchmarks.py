@@ -278,6 +278,12 @@ def test_allocators_does_not_wait_for_ever_for_the_other_core(monkeypatch: pytes
         allocators.handover_nanoseconds()
 
 
+def test_read_shards_tells_what_checksums_take(tmp_path: Path) -> None:
+    done = run_command("read_shards.py", corpus_in(tmp_path), "--rounds", 1, "--modes", "sg-neg", "cbow-hs")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("of reading and making blocks") == 2
+
+
 def test_operations_compares_what_the_step_does_with_other_ways() -> None:
     done = run_command("operations.py", "--rounds", 1, "--vector-size", 20)
     assert done.returncode == 0, done.stderr

@@ -61,7 +61,7 @@ def test_the_package_runs_as_a_module(gensim_model: Word2Vec, tmp_path: Path) ->
     path = save_as(gensim_model, tmp_path / "saved", "model")
     command = [sys.executable, "-m", "gensim_tfw2v", "neighbours", str(path), "unicorn"]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("tfw2v: error: word 'unicorn'")
 
 

@@ -31,7 +31,8 @@ def test_a_server_whose_port_is_in_use_names_its_address(tmp_path: Path) -> None
     command = ["server", "--job", "ps", "--task", "0", "--cluster", str(cluster_file(tmp_path, addresses))]
     done = run_script(f"import sys; from gensim_tfw2v.cli.main import main; sys.exit(main({command!r}))")
     assert done.returncode == 2
-    assert f"cannot serve at {addresses['ps'][0]}" in done.stderr
+    port = addresses["ps"][0].rpartition(":")[2]
+    assert f"cannot serve at {addresses['ps'][0]}: port {port} is taken by another process\n" in done.stderr
 
 
 def test_a_server_without_any_cluster_is_refused(
@@ -39,7 +40,45 @@ def test_a_server_without_any_cluster_is_refused(
 ) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     assert run("server", "--job", "ps", "--task", 0) == 2
-    assert "TF_CONFIG" in error_of(capsys)
+    assert "give --cluster FILE, --job and --task" in error_of(capsys)
+
+
+def test_the_status_of_no_cluster_says_how_to_name_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert run("cluster", "status") == 2
+    error = error_of(capsys)
+    assert "no cluster is named: give --cluster FILE" in error
+    assert "or set the environment variable TF_CONFIG" in error
+
+
+def test_status_reads_the_environment_where_it_names_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": SILENT, "task": {"type": "chief"}}))
+    for arguments in ([], ["--cluster", "env"]):
+        assert run("cluster", "status", *arguments) == 1
+        assert "no answer from ps 0, worker 0" in capsys.readouterr().err
+
+
+def test_an_environment_that_is_asked_for_and_names_no_cluster_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert run("cluster", "status", "--cluster", "env") == 2
+    assert "the environment variable TF_CONFIG is not set" in error_of(capsys)
+
+
+@pytest.mark.parametrize("task", [{"type": "chief"}, {"type": "chief", "index": 0}], ids=str)
+def test_a_server_where_the_environment_makes_it_the_coordinator_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], task: object
+) -> None:
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": SILENT, "task": task}))
+    assert run("server") == 2
+    error = error_of(capsys)
+    assert "the coordinator and not a server" in error
+    assert "tfw2v train --cluster env" in error
 
 
 @pytest.mark.parametrize("content", [[], {"ps": ["a:1"]}, {"ps": ["a:1"], "worker": ["a"]}], ids=str)

@@ -54,3 +54,20 @@ def test_a_missing_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run("encode", tmp_path / "missing", tmp_path / "encoded") == 2
     assert "missing" in error_of(capsys)
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["corpus.json", "vocabulary.txt", "shard-00000.ids"])
+@pytest.mark.parametrize("content", [None, b"", b"\xff\n\n"], ids=["missing", "empty", "other"])
+def test_a_damaged_file_of_an_encoded_corpus_is_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | None
+) -> None:
+    encoded = tmp_path / "encoded"
+    assert run("encode", write_corpus(tmp_path), encoded, "--quiet") == 0
+    (encoded / name).unlink()
+    if content is not None:
+        (encoded / name).write_bytes(content)
+    assert train(encoded, tmp_path / "vectors.txt", "--quiet") == 1
+    message = error_of(capsys)
+    assert str(encoded / name) in message
+    assert "encode the corpus anew" in message
+    assert not (tmp_path / "vectors.txt").exists()

@@ -49,14 +49,38 @@ def test_words_may_stand_behind_flags(
     assert [line for line in out.splitlines() if line and line[0] != " "] == ["cat", "dog"]
 
 
-def test_an_unknown_word_is_named_with_the_spelling_that_is_known(
+def test_each_unknown_word_gets_a_line_with_near_spellings_and_the_others_are_answered(
     gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = save_as(gensim_model, tmp_path / "saved", "model")
-    assert run("neighbours", path, "dog", "Cat") == 2
-    error = error_of(capsys)
-    assert "word 'Cat'" in error
-    assert "'cat'" in error
+    assert run("neighbours", path, "Cat", "dog", "xylophone", "Cat", "--topn", "1") == 1
+    output = capsys.readouterr()
+    assert output.out.split()[:2] == ["dog", gensim_model.wv.most_similar("dog", topn=1)[0][0]]
+    cat, xylophone = output.err.splitlines()
+    assert cat.startswith(f"tfw2v: error: word 'Cat' is not in model {str(path)!r}; near spellings: 'cat', ")
+    assert xylophone == f"tfw2v: error: word 'xylophone' is not in model {str(path)!r}"
+
+
+def test_an_unknown_word_of_a_sum_leaves_the_sum_without_an_answer(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "--positive", "cat", "--negative", "dgo") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == f"tfw2v: error: word 'dgo' is not in model {str(path)!r}; near spellings: 'dog'\n"
+
+
+def test_json_holds_the_known_words_alone(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save_as(gensim_model, tmp_path / "saved", "model")
+    assert run("neighbours", path, "cat", "unicorn", "--json") == 1
+    output = capsys.readouterr()
+    assert list(json.loads(output.out)) == ["cat"]
+    assert output.err.count("\n") == 1
+    assert run("neighbours", path, "unicorn", "--json") == 1
+    assert json.loads(capsys.readouterr().out) == {}
 
 
 def test_no_word_at_all_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,8 +150,22 @@ def test_evaluate_prints_a_table_of_the_bundled_sets(
     gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("evaluate", save_as(gensim_model, tmp_path / "saved", "model")) == 0
-    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:-1]]
     assert rows == ["set", "wordsim353", "simlex999", "questions-words", "mean"]
+
+
+def test_evaluate_names_the_sets_of_which_little_could_be_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["cat", "dog", "tiger", "lion"]
+    model = Word2Vec([words] * 9, min_count=1, vector_size=8, epochs=1)
+    (tmp_path / "known.tsv").write_text("cat\tdog\t9\nlion\ttiger\t8\ncat\tcar\t1\n")
+    (tmp_path / "unknown.tsv").write_text("cat\tdog\t9\nlion\ttiger\t8\n" + "bus\tcar\t1\n" * 3)
+    path = save_as(model, tmp_path / "model", "model")
+    assert run("evaluate", path, "--pairs", tmp_path / "known.tsv", "--pairs", tmp_path / "unknown.tsv") == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("More than half of unknown")
+    assert "known.tsv" not in last
 
 
 def test_evaluate_shows_sections_on_demand(

@@ -30,6 +30,16 @@ def test_an_existing_output_is_refused_and_left_alone(
     assert (tmp_path / "model").read_text() == "precious"
 
 
+@pytest.mark.parametrize("name", ["vectors.txt", "vectors.kv", "model"])
+def test_the_log_names_the_file_that_the_user_named(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert train(corpus, tmp_path / name) == 0
+    log = capsys.readouterr().err
+    assert str(tmp_path / name) in log
+    assert ".tfw2v-" not in log
+
+
 @pytest.mark.parametrize("suffix", [".wv.vectors.npy", ".syn1neg.npy", ".vectors.npy"])
 def test_an_existing_array_of_the_same_model_name_is_refused(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str

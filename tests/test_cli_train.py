@@ -92,7 +92,7 @@ def test_a_corpus_without_usable_text_is_one_line(
 def test_a_truncated_gzip_corpus_is_one_line(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(corpus.read_bytes())[:-20])
     assert train(tmp_path / "cut.gz", tmp_path / "model", "--quiet") == 1
-    assert "cut.gz' is damaged" in error_of(capsys)
+    assert "cut.gz: the file is damaged: " in error_of(capsys)
 
 
 @pytest.mark.parametrize(

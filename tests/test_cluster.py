@@ -20,7 +20,7 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.placement import choice
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_placement
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
-from gensim_tfw2v.training.progress import TrainingLog
+from gensim_tfw2v.training.display import TrainingLog
 
 USUALLY_OVERLAPPING = {
     "skipgram-negative": True, "skipgram-hierarchical": False, "cbow-negative": False, "cbow-hierarchical": True,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 from child_process import environment, run_script
 from contract import SENTENCES, SMALL
@@ -23,12 +24,85 @@ from gensim_tfw2v.cluster.specification import addresses_of
 from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.task_functions import register_functions
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
 def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = {"cluster": shared_cluster().addresses, "task": {"type": "chief", "index": 0}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
     assert addresses_of("env") == shared_cluster().addresses
+
+
+COORDINATORS = {
+    "no task": {},
+    "a chief without an address": {"task": {"type": "chief", "index": 0}},
+    "a chief without an index": {"task": {"type": "chief"}},
+    "another task": {"task": {"type": "worker", "index": 7}},
+}
+
+
+@pytest.mark.parametrize("own_address", [False, True], ids=["no address", "own address"])
+@pytest.mark.parametrize("task", COORDINATORS.values(), ids=COORDINATORS.keys())
+def test_a_coordinator_trains_whatever_the_environment_says_of_it(
+    monkeypatch: pytest.MonkeyPatch, task: dict[str, Any], own_address: bool
+) -> None:
+    addresses = shared_cluster().addresses
+    (own,) = free_addresses(1)
+    cluster = addresses | ({"chief": [own]} if own_address else {})
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster} | task))
+    disconnect(addresses)
+    model = TFWord2Vec(SENTENCES, **SMALL, workers=1, cluster="env")
+    assert answers(own) == own_address
+    local = TFWord2Vec(SENTENCES, **SMALL, workers=1)
+    np.testing.assert_allclose(model.wv.vectors, local.wv.vectors, atol=1e-6)
+
+
+def test_a_port_of_the_coordinator_that_is_taken_is_named_and_harms_nothing() -> None:
+    script = f"""
+import json, os, socket
+from gensim_tfw2v import ClusterError, TFWord2Vec
+addresses = {shared_cluster().addresses!r}
+with socket.create_server(("127.0.0.1", 0)) as taken:
+    own = f"127.0.0.1:{{taken.getsockname()[1]}}"
+    os.environ["TF_CONFIG"] = json.dumps({{"cluster": addresses | {{"chief": [own]}}}})
+    try:
+        TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster="env")
+    except ClusterError as error:
+        print(str(error).startswith(f"the coordinator cannot listen at {{own}}, the address of job 'chief'"))
+TFWord2Vec([["a", "b"]] * 50, min_count=1, cluster="env")
+print("trained")
+"""
+    done = run_script(script)
+    assert done.stdout == "True\ntrained\n", done.stderr
+
+
+def test_a_resolver_may_say_that_this_process_is_a_chief_without_an_address() -> None:
+    tf = load_tensorflow()
+    addresses = shared_cluster().addresses
+    disconnect(addresses)
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(addresses), task_type="chief", task_id=0
+    )
+    assert connect(resolver).describe_all()
+
+
+@pytest.mark.parametrize(
+    ("chief", "message"),
+    [
+        (["host:1", "host:2"], "job 'chief' is the coordinator, one host:port in a list"),
+        ("host:1", "job 'chief' is the coordinator, one host:port in a list"),
+        (["host"], "'host' is not an address of the form host:port"),
+        (["server:1"], "'server:1' cannot be the address of two tasks"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_the_address_of_a_coordinator_is_named(
+    monkeypatch: pytest.MonkeyPatch, chief: Any, message: str
+) -> None:
+    cluster = {"ps": ["server:1"], "worker": ["host:3"], "chief": chief}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster}))
+    with pytest.raises(ValueError, match=message):
+        TFWord2Vec(cluster="env")
 
 
 def test_tasks_by_number_are_in_the_order_of_their_numbers() -> None:

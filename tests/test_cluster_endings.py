@@ -126,6 +126,46 @@ print([process.poll() is not None for process in cluster.processes.values()])
     assert done.stdout == "[True, True]\n", done.stderr
 
 
+LOSE_A_SERVER = """
+from contextlib import ExitStack
+from gensim.models.callbacks import CallbackAny2Vec
+from contract import two_topics
+from gensim_tfw2v import ClusterError, TFWord2Vec, local_cluster
+
+class Killing(CallbackAny2Vec):
+    def on_epoch_end(self, model):
+        cluster.processes["ps", 0].kill()
+        cluster.processes["ps", 0].wait()
+
+block = ExitStack()
+cluster = block.enter_context(local_cluster(ps=1, workers=1))
+try:
+    TFWord2Vec(two_topics(), min_count=1, cluster=cluster, callbacks=[Killing()])
+except ClusterError as error:
+    print("ClusterError:", error)
+"""
+
+
+@pytest.mark.parametrize("end", ["block.close()", "block.pop_all()"], ids=["end of the block", "end of the process"])
+def test_a_process_that_has_lost_a_server_ends_without_ignored_exceptions(end: str) -> None:
+    """Nor with an error for each graph."""
+    done = run_script(LOSE_A_SERVER + end)
+    assert done.stdout.startswith("ClusterError: a parameter server was lost"), done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert "Failed to remove function" not in done.stderr
+
+
+def test_the_error_of_a_lost_server_is_left_in_no_executor() -> None:
+    script = """
+from tensorflow.python.eager import context
+context.context().executor.wait()
+print("none")
+block.close()
+"""
+    done = run_script(LOSE_A_SERVER + script)
+    assert done.stdout.endswith("none\n"), done.stderr
+
+
 @pytest.mark.slow
 def test_a_local_cluster_with_a_task_that_hangs_while_the_coordinator_disconnects_ends_with_its_block() -> None:
     script = """

@@ -66,7 +66,7 @@ FULL_MAKER = BlockMaker(
     negatives=NegativeSampler(np.arange(1, WORDS + 1, dtype=np.uint32)),
     tree=HuffmanTree.of(model_of(list(range(WORDS, 0, -1))).wv),
     negative_pool=9000,
-    reader=ShardReader("/the/folder", "fingerprint", np.arange(WORDS, dtype=np.int32)[::-1]),
+    reader=ShardReader("/the/folder", "fingerprint", True, np.arange(WORDS, dtype=np.int32)[::-1]),
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract import SENTENCE_WORDS, SENTENCES, assert_finite
+from contract import SENTENCE_WORDS, SENTENCES, assert_equal_models, assert_finite
 from gensim.models import Word2Vec
 from gensim.models.word2vec import LineSentence, PathLineSentences
 
@@ -244,6 +244,19 @@ def test_compressed_files_train_through_line_sentence(
     with opener(path, "wt", encoding="utf-8") as file:
         file.writelines(" ".join(sentence) + "\n" for sentence in SENTENCES)
     assert build_and_train(word2vec_class, LineSentence(str(path)))[1] == COUNTS
+
+
+@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open)], ids=["gzip", "bzip2"])
+@pytest.mark.parametrize("limits", [{}, {"max_vocab_size": 100}], ids=["counted by us", "counted by gensim"])
+def test_a_compressed_corpus_file_trains_as_the_plain_one(
+    tfword2vec_class: type[Any], tmp_path: Path, suffix: str, opener: Any, limits: dict[str, Any]
+) -> None:
+    plain = write_lines(SENTENCES, tmp_path / "corpus.txt")
+    compressed = str(tmp_path / f"corpus.txt{suffix}")
+    with opener(compressed, "wt", encoding="utf-8") as file:
+        file.writelines(" ".join(sentence) + "\n" for sentence in SENTENCES)
+    models = [tfword2vec_class(corpus_file=path, **ARGUMENTS | limits) for path in (plain, compressed)]
+    assert_equal_models(*models)
 
 
 def test_a_folder_of_plain_and_compressed_files_trains(word2vec_class: type[Any], tmp_path: Path) -> None:

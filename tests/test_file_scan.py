@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import os
 import signal
 import subprocess
@@ -154,16 +155,52 @@ def test_a_vocabulary_that_misses_everything_still_counts_words(corpus: Callable
     assert plain_epoch(FileSource(path, {}, 10, IN_MEMORY, 1)) == [(0, [], [], 3, 2)]
 
 
-@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
 def test_a_compressed_file_is_read_decompressed(
-    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], workers: int
 ) -> None:
     path = tmp_path / f"corpus.txt{suffix}"
     path.write_bytes(compress(ugly_text(50).encode()))
-    scan = scan_file(path, 2, NO_CACHE, part_bytes=1_000)
+    scan = scan_file(path, workers, NO_CACHE, part_bytes=100)
     assert_scan_equals_gensim(scan, path)
     ids = {word: number for number, word in enumerate(scan.words)}
-    assert plain_epoch(FileSource(path, ids, 500, NO_CACHE, 2)) == gensim_chunks(path, ids, 500)
+    source = FileSource(path, ids, 500, NO_CACHE, workers, part_bytes=100)
+    assert plain_epoch(source) == gensim_chunks(path, ids, 500)
+
+
+def test_several_processes_read_a_compressed_file(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt.gz"
+    path.write_bytes(gzip.compress(b"a b\nc\n" * 50_000))
+    before = children()
+    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=50).epoch()
+    next(epoch)
+    assert len(children() - before) == 2
+    epoch.close()
+    assert not children() - before
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+@pytest.mark.parametrize("damage", ["cut off", "not compressed", "overwritten"])
+def test_a_damaged_compressed_file_is_named(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], damage: str, workers: int
+) -> None:
+    path = tmp_path / f"corpus.txt{suffix}"
+    whole = compress(ugly_text(50).encode())
+    middle = len(whole) // 2
+    damaged = {
+        "cut off": whole[:-10],
+        "not compressed": b"the quick brown fox\n" * 99,
+        "overwritten": whole[:middle] + bytes(20) + whole[middle + 20 :],
+    }
+    path.write_bytes(damaged[damage])
+    with pytest.raises(ValueError, match=rf"corpus\.txt\{suffix}: the file is damaged: "):
+        scan_file(path, workers, NO_CACHE, part_bytes=100)
 
 
 def test_the_corpus_is_not_read_again_while_the_scan_keeps_it(
@@ -255,11 +292,12 @@ def test_bytes_that_are_not_utf8_are_located(tmp_path: Path, workers: int) -> No
         scan_file(path, workers, NO_CACHE, part_bytes=100)
 
 
-def test_bytes_that_are_not_utf8_are_located_in_a_compressed_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bytes_that_are_not_utf8_are_located_in_a_compressed_file(tmp_path: Path, workers: int) -> None:
     path = tmp_path / "latin1.txt.gz"
     path.write_bytes(gzip.compress(b"good line\n" * 200 + "caf\xe9".encode("latin-1")))
     with pytest.raises(ValueError, match=r"latin1\.txt\.gz: not UTF-8 text at byte 2003 \(0xe9"):
-        scan_file(path, 1, NO_CACHE, part_bytes=64)
+        scan_file(path, workers, NO_CACHE, part_bytes=8)
 
 
 def children() -> set[int]:

@@ -19,9 +19,10 @@ from placements import shared_cluster
 
 import gensim_tfw2v
 from gensim_tfw2v import ClusterError, TFWord2Vec
-from gensim_tfw2v.cluster import connection, exposure, listening
+from gensim_tfw2v.cluster import exposure, listening
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.strategy import own_port
 
 PORTS = PS_PORT, WORKER_PORT, COORDINATOR_PORT = 23450, 23451, 23452
 ON_NETWORK = {"ps": ["10.77.0.9:23450"], "worker": ["127.0.0.1:23451"]}
@@ -152,7 +153,7 @@ def test_a_strangers_call_from_before_the_start_is_never_carried_out(tmp_path: P
 
 def test_the_coordinators_port_answers_this_machine_alone() -> None:
     connect(shared_cluster())
-    sockets = list(listening._own_sockets(connection._own_port()))
+    sockets = list(listening._own_sockets(own_port()))
     interfaces = [listening._interface_of(one) for one in sockets if listening._is_listening(one)]
     assert interfaces
     assert set(interfaces) == {"lo"}
@@ -162,12 +163,13 @@ def test_a_strategy_of_the_users_own_is_kept_to_this_machine() -> None:
     script = f"""
 import tensorflow as tf
 from gensim_tfw2v.cluster import connection, listening
+from gensim_tfw2v.cluster.strategy import own_port
 spec = tf.train.ClusterSpec({shared_cluster(1, 1).addresses!r})
 resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(spec, rpc_layer="grpc")
 strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
 
 def interfaces():
-    sockets = listening._own_sockets(connection._own_port())
+    sockets = listening._own_sockets(own_port())
     return [listening._interface_of(one) for one in sockets if listening._is_listening(one)]
 
 print(set(interfaces()))

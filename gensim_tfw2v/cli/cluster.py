@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.cli.arguments import add_allow_network
+from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_from
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = "Show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1."
@@ -18,12 +18,7 @@ _COLUMNS = ("task", "address", "state", "process", "tensorflow", "package", "mem
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v cluster`."""
     parser.add_argument("action", choices=("status",), help="what to do")
-    parser.add_argument(
-        "--cluster",
-        metavar="FILE",
-        default="env",
-        help='JSON file of addresses, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG (default: env)',
-    )
+    add_cluster_argument(parser)
     add_allow_network(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (default: a table)")
 
@@ -33,13 +28,12 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.exposure import check_allowed
     from gensim_tfw2v.cluster.health import answers
-    from gensim_tfw2v.cluster.specification import read_environment, read_file
 
+    addresses = addresses_from(arguments)
+    tasks = {f"{job} {task}": address for job, found in addresses.items() for task, address in enumerate(found)}
     try:
-        addresses = read_environment() if arguments.cluster == "env" else read_file(Path(arguments.cluster))
-        tasks = {f"{job} {task}": address for job, found in addresses.items() for task, address in enumerate(found)}
         check_allowed(tasks, arguments.allow_network)
-    except (ValueError, OSError, ClusterError) as error:
+    except ClusterError as error:
         raise CommandError(str(error)) from error
     silent = {name for name, address in tasks.items() if not answers(address)}
     described: dict[str, Any] = {}

@@ -51,19 +51,12 @@ def check_apart(corpus: Path, output: Path) -> None:
 def open_corpus(corpus: Path) -> dict[str, Any]:
     """Return the corpus as an argument of build_vocab and train.
 
-    That is a path for a plain file or an encoded corpus, and an iterable of sentences otherwise.
+    That is a path for a file or an encoded corpus, and an iterable of sentences for a folder of files.
     """
-    from gensim.models.word2vec import LineSentence
-    from smart_open.compression import get_supported_extensions
-
     from gensim_tfw2v.corpus.shards import is_encoded
 
-    if is_encoded(corpus):
-        return {"corpus_file": str(corpus)}
-    if corpus.is_dir():
+    if corpus.is_dir() and not is_encoded(corpus):
         return {"corpus_iterable": _SentencesOfFiles(sorted(corpus.iterdir()))}
-    if corpus.suffix.lower() in get_supported_extensions():
-        return {"corpus_iterable": LineSentence(str(corpus))}
     return {"corpus_file": str(corpus)}
 
 

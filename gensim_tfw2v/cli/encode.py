@@ -16,7 +16,7 @@ of the text. If all workers of a cluster see the folder, they read it themselves
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v encode`."""
     parser.add_argument(
-        "corpus", metavar="CORPUS", type=Path, help="text file, .gz or .bz2 file, or folder of such files"
+        "corpus", metavar="CORPUS", type=Path, help="text file, plain or .gz, .bz2 or .xz, or folder of such files"
     )
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="folder to write, which must not exist yet")
     parser.add_argument(
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.cli.corpora import check_corpus
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.corpus.shards import is_encoded
-    from gensim_tfw2v.training.progress import ScanBar, wants_bar
+    from gensim_tfw2v.training.display import ScanBar, wants_bar
 
     if is_encoded(arguments.corpus):
         raise CommandError(f"corpus {str(arguments.corpus)!r} is encoded already")

@@ -1,11 +1,14 @@
-"""The error that a command reports in one line."""
+"""The error that a command reports, one line for each message."""
 
 from __future__ import annotations
 
 
 class CommandError(Exception):
-    """An error whose message is one line that names the wrong value, with the exit code of the command."""
+    """An error whose messages are one line each and name the wrong value, with the exit code of the command."""
 
-    def __init__(self, message: str, exit_code: int = 2) -> None:
-        super().__init__(message)
+    def __init__(self, *messages: str, exit_code: int = 2) -> None:
+        super().__init__(*messages)
         self.exit_code = exit_code
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))

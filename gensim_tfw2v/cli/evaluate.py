@@ -15,6 +15,8 @@ from gensim_tfw2v.files.models import read_vectors
 if TYPE_CHECKING:  # help needs no NumPy, which this package imports
     from gensim_tfw2v.evaluation.scores import Scores
 
+_MOST_UNKNOWN = 0.5  # share of a set above which its score says little
+
 DESCRIPTION = """Score a model's vectors on human judgements of word similarity and on analogies (a is to b as
 c is to d). Without --pairs and --analogies, the sets that come with gensim are used: wordsim353, simlex999 and
 questions-words."""
@@ -67,6 +69,21 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         print(f"{arguments.model}: {len(vectors):,} words, {vectors.vector_size} dimensions")
         print(as_table(scores, arguments.sections))
+        if note := note_on(scores):
+            print(note)
+
+
+def note_on(scores: Scores) -> str | None:
+    """Return what a reader has to know of the scores: that few questions were asked, in which sets; else None."""
+    shares = {score.name: score.unknown_share for score in scores.pairs}
+    shares |= {score.name: score.unknown_share for score in scores.analogies}
+    little_known = [name for name, share in shares.items() if share > _MOST_UNKNOWN]
+    if not little_known:
+        return None
+    return (
+        f"More than half of {', '.join(little_known)} have a word without a vector, and the scores of the rest say "
+        "little: train on more text, or score on --pairs and --analogies of your own."
+    )
 
 
 def as_table(scores: Scores, sections: bool = False) -> str:

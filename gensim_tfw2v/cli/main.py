@@ -1,4 +1,4 @@
-"""The command line `tfw2v`: runs its commands and reports every error in one line on stderr."""
+"""The command line `tfw2v`: runs its commands and reports every error on stderr, in one line each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise an error that says what is wrong with the arguments."""
-        raise CommandError(f"{message} (see {self.prog} --help)", USAGE)
+        raise CommandError(f"{message} (see {self.prog} --help)", exit_code=USAGE)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        return _report(_one_line(error), _exit_code(error))
+        return _report(_lines(error), _exit_code(error))
     return 0
 
 
@@ -104,14 +104,21 @@ def _exit_code(error: Exception) -> int:
     return USAGE if isinstance(error, ModelFileError) else FAILURE
 
 
+def _lines(error: Exception) -> list[str]:
+    """Return the messages of an error, each in one line, with the type of an unexpected error."""
+    if isinstance(error, CommandError) and error.args:
+        return [" ".join(str(message).split()) for message in error.args]
+    return [_one_line(error)]
+
+
 def _one_line(error: Exception) -> str:
-    """Return the message of an error in one line, with the type of an unexpected error."""
     message = " ".join(str(error).split())
-    if isinstance(error, CommandError | ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
+    if isinstance(error, ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
         return message
     return f"{type(error).__name__}: {message} (--debug shows where)"
 
 
-def _report(message: str, exit_code: int) -> int:
-    print(f"tfw2v: error: {message}", file=sys.stderr)
+def _report(messages: Sequence[str], exit_code: int) -> int:
+    for message in messages:
+        print(f"tfw2v: error: {message}", file=sys.stderr)
     return exit_code

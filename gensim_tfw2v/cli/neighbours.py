@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cli.near_spellings import near_spellings
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.files.models import read_vectors
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
-print the words nearest to a sum of words minus others, as in: --positive king woman --negative man."""
+print the words nearest to a sum of words minus others, as in: --positive king woman --negative man.
+An unknown word gets a line on standard error, with near spellings, and the exit code is 1; the others are answered."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,20 +43,24 @@ def run(arguments: argparse.Namespace) -> None:
     if not queries:
         raise CommandError("no WORD given, and no --positive or --negative")
     vectors = read_vectors(arguments.model, arguments.format)
-    for word in (word for positive, negative in queries for word in positive + negative):
-        if word not in vectors.key_to_index:
-            raise CommandError(f"word {word!r} is not in model {str(arguments.model)!r}{_hint(vectors, word)}")
+    known = vectors.key_to_index
     answers = {
         _title(positive, negative): vectors.most_similar(positive, negative, topn=arguments.topn)
         for positive, negative in queries
+        if all(word in known for word in positive + negative)
     }
-    print(_as_json(answers) if arguments.json else _as_text(answers))
+    if answers or arguments.json:
+        print(_as_json(answers) if arguments.json else _as_text(answers), flush=True)  # before the lines of errors
+    asked = dict.fromkeys(word for positive, negative in queries for word in positive + negative)
+    if unknown := [word for word in asked if word not in known]:
+        complaints = (_complaint(word, arguments.model, vectors.index_to_key) for word in unknown)
+        raise CommandError(*complaints, exit_code=1)
 
 
-def _hint(vectors: Any, word: str) -> str:
-    """Return a hint at another spelling of the word that the model has, or nothing."""
-    known = next((form for form in (word.lower(), word.title(), word.upper()) if form in vectors.key_to_index), None)
-    return f"; it has {known!r}" if known else ""
+def _complaint(word: str, model: Path, vocabulary: Sequence[object]) -> str:
+    """Return the line about a word that the model does not have."""
+    near = ", ".join(map(repr, near_spellings(word, vocabulary)))
+    return f"word {word!r} is not in model {str(model)!r}" + (f"; near spellings: {near}" if near else "")
 
 
 def _title(positive: list[str], negative: list[str]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from gensim_tfw2v.cli.arguments import add_allow_network, whole_number
+from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_from
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
@@ -19,12 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="I", type=whole_number(0), help="number of the task, from 0 (default: as TF_CONFIG says)"
     )
-    parser.add_argument(
-        "--cluster",
-        metavar="FILE",
-        default="env",
-        help='JSON file of addresses, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG (default: env)',
-    )
+    add_cluster_argument(parser)
     parser.add_argument(
         "--with-parent",
         metavar="PID",
@@ -42,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the task."""
     from gensim_tfw2v.cluster.errors import ClusterError
-    from gensim_tfw2v.cluster.specification import own_task, read_environment, read_file
+    from gensim_tfw2v.cluster.specification import own_task
     from gensim_tfw2v.placement.parameter_servers.server import serve
 
+    cluster = addresses_from(arguments, others=", --job and --task")
     try:
-        cluster = read_environment() if arguments.cluster == "env" else read_file(Path(arguments.cluster))
         if arguments.job is None or arguments.task is None:
             job, task = own_task()
         job = arguments.job or job

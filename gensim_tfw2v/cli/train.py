@@ -21,7 +21,7 @@ from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable, write_model
 from gensim_tfw2v.tensorboard.event_file import check_logdir
-from gensim_tfw2v.training.progress import is_terminal
+from gensim_tfw2v.training.display import is_terminal
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
@@ -112,8 +112,6 @@ def _train(arguments: argparse.Namespace) -> Trained:
             total_examples=model.corpus_count,
             total_words=model.corpus_total_words,
             epochs=model.epochs,
-            start_alpha=model.alpha,
-            end_alpha=model.min_alpha,
             compute_loss=model.compute_loss,
         )
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted

@@ -14,7 +14,7 @@ from gensim_tfw2v.cli.arguments import reader_of, real_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.model.arguments import FLAG_GROUPS, OWN_ARGUMENTS, Argument, Flag, rule_of
+from gensim_tfw2v.model.arguments import FLAG_GROUPS, LEARNING_FLAGS, OWN_ARGUMENTS, Argument, Flag, rule_of
 from gensim_tfw2v.model.rules import Choice, Number
 from gensim_tfw2v.tensorboard.options import PROJECTOR_CHOICES, TensorBoardLog
 
@@ -27,7 +27,7 @@ _LOG_OPTIONS = {
     "log_trace": "trace_seconds",
 }
 DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file of one sentence a
-line with words separated by spaces, plain or .gz/.bz2, or a folder of such files. Settings mean what they do
+line with words separated by spaces, plain or .gz, .bz2 or .xz, or a folder of such files. Settings mean what they do
 in gensim."""
 
 
@@ -71,7 +71,7 @@ def _log_of(arguments: argparse.Namespace) -> TensorBoardLog | None:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, .gz or .bz2 file, or folder of files")
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, or a folder")
     add = parser.add_argument
     add(
         "--output",
@@ -175,7 +175,8 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_learning(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("learning").add_argument
+    group = parser.add_argument_group(LEARNING_FLAGS)
+    add = group.add_argument
     add(
         "--epochs",
         metavar="N",
@@ -197,6 +198,7 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
         default=0.0001,
         help="last learning rate (default: %(default)s)",
     )
+    _add_own_flags(group)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -243,13 +245,18 @@ def _add_progress(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_own(parser: argparse.ArgumentParser) -> None:
-    """Declare a flag for each argument of the class that the table of arguments gives one."""
+    """Declare the groups of flags that the class's own arguments alone have."""
     groups = {name: parser.add_argument_group(name) for name in FLAG_GROUPS}
-    for argument in OWN_ARGUMENTS:
-        if argument.flag is not None:
-            name = f"--{argument.name.replace('_', '-')}"
-            groups[argument.flag.group].add_argument(name, **_options_of(argument, argument.flag))
+    for group in groups.values():
+        _add_own_flags(group)
     _add_log(groups["TensorBoard"])
+
+
+def _add_own_flags(group: argparse._ArgumentGroup) -> None:
+    """Declare the flags of the class's own arguments that belong to this group."""
+    for argument in OWN_ARGUMENTS:
+        if argument.flag is not None and argument.flag.group == group.title:
+            group.add_argument(f"--{argument.name.replace('_', '-')}", **_options_of(argument, argument.flag))
 
 
 def _options_of(argument: Argument, flag: Flag) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import copy
 import gc
@@ -17,9 +18,10 @@ from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.exposure import check_allowed, keep_to_this_machine
+from gensim_tfw2v.cluster.exposure import check_allowed
 from gensim_tfw2v.cluster.health import answers, hangs, silent_of
-from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, resolver_of
+from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
+from gensim_tfw2v.cluster.strategy import strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.worker_locks import WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -139,16 +141,19 @@ class Connection:
                 )
             yield
 
-    def leave(self) -> None:
-        """Disconnect TensorFlow from the tasks, if they answer: else it calls them when it deletes a function."""
+    def leave(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
+        """Disconnect TensorFlow from the tasks, unless a task hangs, or a call does not end within `seconds`.
+
+        Otherwise it calls the tasks when it deletes a function, and prints errors for each one that was lost.
+        """
         from tensorflow.python.eager import context
 
-        if silent_of(self.tasks(*JOBS)):
+        if any(hangs(address) for address in self.tasks(*JOBS).values()):  # TensorFlow would wait for it
             return
         alone_here = copy.deepcopy(context.context()._server_def)
         for job in [job for job in alone_here.cluster.job if job.name in JOBS]:
             alone_here.cluster.job.remove(job)
-        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
+        with self.worker_locks.hold_all(seconds) as alone:
             if alone:
                 context.context().update_server_def(alone_here)
 
@@ -174,7 +179,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
-                found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
+                found = Connection(next(_numbers), addresses, strategy_for(cluster, addresses))
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
@@ -213,10 +218,24 @@ def disconnect(addresses: Addresses) -> None:
     with _lock:
         if _current is not None and _current.addresses == addresses:
             left, _current = _current, None
+            left.leave()
             for release in _releases:
                 release()
             gc.collect()  # graphs are part of reference cycles
-            left.leave()
+
+
+@atexit.register
+def _leave_lost_tasks() -> None:
+    """Disconnect from a cluster of which a task was lost, before Python deletes its graphs."""
+    if _current is None:
+        return
+    is_lost = False
+    for address in _current.tasks(*JOBS).values():
+        if hangs(address):
+            return
+        is_lost = is_lost or not answers(address)
+    if is_lost:
+        _current.leave(seconds=0.0)
 
 
 def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
@@ -231,56 +250,6 @@ def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
                 f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
             )
         time.sleep(0.2)
-
-
-def _strategy(cluster: Any, addresses: Addresses) -> Any:
-    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks.
-
-    TensorFlow listens for other tasks, but no task ever calls the coordinator, so its port is kept to this machine.
-    """
-    tf = load_tensorflow()
-    own_resolver = resolver_of(cluster)
-    ports, strategy = _own_port(), cluster
-    try:
-        if own_resolver is None or _connected_addresses() != addresses:
-            strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
-    except tf.errors.OpError as error:
-        raise ClusterError(
-            f"cannot connect to {', '.join(_by_name(addresses, JOBS).values())}: {brief(error)}"
-        ) from error
-    keep_to_this_machine(ports | _own_port())  # of two such, TensorFlow may listen at the former
-    return strategy
-
-
-def _own_port() -> set[int]:
-    """Return the port at which TensorFlow says that this process listens, if it does."""
-    from tensorflow.python.eager import context
-
-    definition = context.context()._server_def
-    jobs = () if definition is None else definition.cluster.job
-    own = [job.tasks[definition.task_index] for job in jobs if job.name == definition.job_name]
-    return {int(address.rpartition(":")[2]) for address in own}
-
-
-def _connected_addresses() -> Addresses:
-    """Return the tasks that TensorFlow is connected to, by job."""
-    from tensorflow.python.eager import context
-
-    definition = context.context()._server_def
-    jobs = () if definition is None else definition.cluster.job
-    return {job.name: [job.tasks[task] for task in sorted(job.tasks)] for job in jobs if job.name in JOBS}
-
-
-def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
-    tf = load_tensorflow()
-    resolver = cluster
-    if cluster == "env":
-        resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
-    elif not hasattr(cluster, "task_type"):
-        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-            tf.train.ClusterSpec(addresses), rpc_layer="grpc"
-        )
-    return tf.distribute.experimental.ParameterServerStrategy(resolver)
 
 
 def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK, host_of, interface_of, is_loopback, is_name
 from gensim_tfw2v.cluster.listening import restrict, why_not
-from gensim_tfw2v.cluster.specification import addresses_of
+from gensim_tfw2v.cluster.specification import addresses_of, port_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Exposure:
 
     def apply(self) -> None:
         """Make this process's port answer the interface alone; raise ClusterError if that cannot be."""
-        if self.interface is not None and not restrict([int(self.address.rpartition(":")[2])], self.interface):
+        if self.interface is not None and not restrict([port_of(self.address)], self.interface):
             raise ClusterError(f"this process does not listen at {self.address}")
 
     def __str__(self) -> str:

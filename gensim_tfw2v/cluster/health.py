@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import threading
@@ -53,6 +54,18 @@ def _is_greeted(address: str, seconds: float) -> bool:
         while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
             head += more
     return len(head) == _FRAME_HEAD_BYTES and head[_TYPE_BYTE] == _SETTINGS
+
+
+def is_taken(port: int) -> bool:
+    """Return whether a process of this machine listens at a port, on any network interface."""
+    with socket.socket(socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET) as one:
+        # As a server does, which may use the port of one that has just ended.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("", port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False
 
 
 def silent_of(tasks: Mapping[str, str]) -> list[str]:

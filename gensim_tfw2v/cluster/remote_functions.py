@@ -42,6 +42,18 @@ def local(value: Any) -> Any:
         return tf.constant(value)
 
 
+def clear_error() -> None:
+    """Clear the error of this thread's last operation on another task, once it has been handled.
+
+    TensorFlow keeps it in the thread's executor, which threads without one of their own share. Python shows it, as an
+    exception that was ignored, whenever an object of that executor is deleted.
+    """
+    load_tensorflow()
+    from tensorflow.python.eager import context
+
+    context.context().executor.clear_error()
+
+
 def is_missing_function(error: Exception) -> bool:
     """Return whether a call failed because its task has no function of that name."""
     return "Could not find callback" in str(error)

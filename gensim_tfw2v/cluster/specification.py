@@ -12,22 +12,33 @@ from gensim_tfw2v.cluster.errors import ClusterError
 
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
+COORDINATOR = "chief"  # as TensorFlow calls the coordinator's job
 _MOST_PORT = 2**16 - 1
 _FORMS = "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy or 'env'"
 
 
 def addresses_of(cluster: Any) -> Addresses:
     """Return the addresses by job; raise TypeError or ValueError if this is not a cluster of both jobs."""
-    if cluster == "env":
-        return read_environment()
-    resolver = resolver_of(cluster) or cluster
-    if hasattr(resolver, "cluster_spec"):
-        resolver = resolver.cluster_spec()
-    if hasattr(resolver, "as_dict"):
-        resolver = resolver.as_dict()
-    if not isinstance(resolver, Mapping):
-        raise TypeError(f"cluster must be {_FORMS}, got {cluster!r}")
-    return _checked({str(job): resolver[job] for job in resolver}, cluster)
+    addresses = _checked(_jobs_of(cluster), cluster)
+    coordinator_address(cluster)  # raises an error if it is wrong
+    return addresses
+
+
+def coordinator_address(cluster: Any) -> str | None:
+    """Return the address of job "chief" in TF_CONFIG or a cluster resolver, where the coordinator has to listen.
+
+    It is None if there is no such job. Other descriptions do not say where the coordinator listens.
+    """
+    if cluster != "env" and not hasattr(resolver_of(cluster) or cluster, "task_type"):
+        return None
+    jobs = _jobs_of(cluster)
+    found = _tasks_of(jobs, COORDINATOR)
+    if not found:
+        return None
+    if isinstance(found, str) or len(found) != 1:
+        raise ValueError(f"cluster: job {COORDINATOR!r} is the coordinator, one host:port in a list, got {found!r}")
+    _check_addresses([*found, *(address for job in JOBS for address in _tasks_of(jobs, job))])
+    return str(found[0])
 
 
 def resolver_of(cluster: Any) -> Any:
@@ -38,18 +49,36 @@ def resolver_of(cluster: Any) -> Any:
 
 def read_environment() -> Addresses:
     """Return the addresses in the environment variable TF_CONFIG."""
-    text = os.environ.get("TF_CONFIG")
-    if not text:
-        raise ValueError("cluster is 'env', and the environment variable TF_CONFIG is not set")
-    return _from_json(text, "TF_CONFIG")
+    return _checked(_jobs_in_environment(), "TF_CONFIG")
 
 
 def read_file(path: Path) -> Addresses:
     """Return the addresses in a JSON file: {"ps": [...], "worker": [...]}, or the form of TF_CONFIG."""
-    return _from_json(path.read_text(encoding="utf-8"), str(path))
+    return _checked(_jobs_in(path.read_text(encoding="utf-8"), str(path)), str(path))
 
 
-def _from_json(text: str, origin: str) -> Addresses:
+def _jobs_of(cluster: Any) -> Mapping[str, Any]:
+    """Return what a description of a cluster says of each job, unchecked."""
+    if cluster == "env":
+        return _jobs_in_environment()
+    found = resolver_of(cluster) or cluster
+    if hasattr(found, "cluster_spec"):
+        found = found.cluster_spec()
+    if hasattr(found, "as_dict"):
+        found = found.as_dict()
+    if not isinstance(found, Mapping):
+        raise TypeError(f"cluster must be {_FORMS}, got {cluster!r}")
+    return {str(job): found[job] for job in found}
+
+
+def _jobs_in_environment() -> Mapping[str, Any]:
+    text = os.environ.get("TF_CONFIG")
+    if not text:
+        raise ValueError("cluster is 'env', and the environment variable TF_CONFIG is not set")
+    return _jobs_in(text, "TF_CONFIG")
+
+
+def _jobs_in(text: str, origin: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as error:
@@ -57,31 +86,46 @@ def _from_json(text: str, origin: str) -> Addresses:
     cluster = found.get("cluster", found) if isinstance(found, dict) else found
     if not isinstance(cluster, dict):
         raise ValueError(f"cluster: {origin} holds no cluster but {found!r}")
-    return _checked(cluster, origin)
+    return cluster
 
 
 def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
     addresses: Addresses = {}
     for job in JOBS:
-        tasks = jobs.get(job)
-        if isinstance(tasks, Mapping):  # TensorFlow's sparse form: {0: address, ...}
-            tasks = [tasks[number] for number in sorted(tasks, key=_task_number)]
+        tasks = _tasks_of(jobs, job)
         if isinstance(tasks, str) or not isinstance(tasks, Sequence) or not tasks:
             raise ValueError(f"cluster must have addresses of job {job!r}, got {origin!r}")
-        for address in tasks:
-            if not isinstance(address, str) or not _is_address(address):
-                raise ValueError(f"cluster: {address!r} is not an address of the form host:port")
         addresses[job] = list(tasks)
-    every = [address for job in JOBS for address in addresses[job]]
-    twice = next((address for address in every if every.count(address) > 1), None)
+    _check_addresses([address for job in JOBS for address in addresses[job]])
+    return addresses
+
+
+def _tasks_of(jobs: Mapping[str, Any], job: str) -> Any:
+    """Return what there is of a job: a list in the order of its tasks, if it is right."""
+    tasks = jobs.get(job)
+    if isinstance(tasks, Mapping):  # TensorFlow's sparse form: {0: address, ...}
+        tasks = [tasks[number] for number in sorted(tasks, key=_task_number)]
+    return tasks
+
+
+def _check_addresses(addresses: Sequence[Any]) -> None:
+    """Raise ValueError if one of the addresses is none, or there twice."""
+    for address in addresses:
+        if not isinstance(address, str) or not _is_address(address):
+            raise ValueError(f"cluster: {address!r} is not an address of the form host:port")
+    twice = next((address for address in addresses if addresses.count(address) > 1), None)
     if twice is not None:
         raise ValueError(f"cluster: {twice!r} cannot be the address of two tasks")
-    return addresses
 
 
 def _is_address(text: str) -> bool:
     host, _, port = text.rpartition(":")
     return bool(host) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
+
+
+def port_of(address: str) -> int:
+    """Return the port of an address of the form host:port."""
+    return int(address.rpartition(":")[2])
 
 
 def _task_number(key: Any) -> int:
@@ -93,9 +137,16 @@ def _task_number(key: Any) -> int:
 
 
 def own_task() -> tuple[str, int]:
-    """Return the job and number that TF_CONFIG gives to this process."""
+    """Return the job and number that TF_CONFIG gives to this process; raise ClusterError if it is no server."""
     try:
         task = json.loads(os.environ.get("TF_CONFIG", ""))["task"]
-        return str(task["type"]), int(task["index"])
+        job = str(task["type"])
+        number = 0 if job == COORDINATOR else int(task["index"])
     except (ValueError, KeyError, TypeError):
         raise ClusterError("TF_CONFIG names no task of this process; give --job and --task") from None
+    if job == COORDINATOR:
+        raise ClusterError(
+            f"TF_CONFIG makes this process the {COORDINATOR}, which is the coordinator and not a server: train in it "
+            "with `tfw2v train --cluster env` or cluster='env'"
+        )
+    return job, number

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
-from contextlib import closing
 from pathlib import Path
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_file
-from gensim_tfw2v.corpus.shards import EncodedCorpus, ShardWriter
+from gensim_tfw2v.corpus.shard_writer import ShardWriter
+from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 
@@ -25,7 +26,7 @@ def encode_corpus(
     """Write a corpus of text as ids to a new folder, which `TFWord2Vec` accepts as ``corpus_file``.
 
     All words are kept, including rare ones, because each model chooses its own vocabulary. The folder appears when it
-    is complete.
+    is complete and on the disk.
 
     Parameters
     ----------
@@ -48,7 +49,9 @@ def encode_corpus(
     try:
         _encode(files, unfinished, workers or usable_cores(), shard_words, progress)
         unfinished.chmod(0o777 & ~_umask())  # the usual permissions: workers may run as other users
+        _bring_to_disk(unfinished)
         unfinished.rename(target)
+        _bring_to_disk(target.parent)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -57,7 +60,7 @@ def encode_corpus(
 
 def _encode(files: list[Path], folder: Path, workers: int, shard_words: int, progress: ScanProgress | None) -> None:
     vocabulary = RawVocabulary()
-    with closing(ShardWriter(folder, shard_words)) as writer:
+    with contextlib.closing(ShardWriter(folder, shard_words)) as writer:
         for path in files:
             count_file(path, workers, vocabulary, writer.append, progress)
         words, counts = vocabulary.words_and_counts()
@@ -83,6 +86,16 @@ def _files_of(corpus: Path) -> list[Path]:
         if not file.is_file():
             raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
     return files
+
+
+def _bring_to_disk(folder: Path) -> None:
+    """Have the names in a folder survive a crash of the machine, where the file system can."""
+    with contextlib.suppress(OSError):  # some file systems, such as those of networks, have no such call for folders
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def _umask() -> int:

@@ -11,17 +11,16 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import ExitStack
+from itertools import cycle
 from pathlib import Path
 from types import TracebackType
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus.reading_process import read_parts, read_stream
+from gensim_tfw2v.corpus.decompression import is_compressed
+from gensim_tfw2v.corpus.reading_process import read_parts
 from gensim_tfw2v.corpus.tokenizer import Part
-
-# Suffixes of the files that gensim, through smart_open, decompresses.
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 _PROGRAM = "import sys; sys.path[:] = {}; from gensim_tfw2v.corpus.reading_process import main; main(sys.argv[1:])"
 
@@ -29,29 +28,25 @@ _PROGRAM = "import sys; sys.path[:] = {}; from gensim_tfw2v.corpus.reading_proce
 def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int, Part], None, None]:
     """Yield the parts of a file in order, each with its reader. Parts of one reader use the same word numbers."""
     size = os.path.getsize(path)
-    count = -(-size // part_bytes)
-    if path.lower().endswith(COMPRESSED_SUFFIXES):
-        yield from _decompressed_parts(path, part_bytes)
-    elif workers <= 1 or count <= tuning.SMALL_FILE_PARTS or not sys.executable:
+    parts = -(-size // part_bytes)
+    if is_compressed(path):
+        parts *= tuning.USUAL_COMPRESSION
+        workers = min(workers, tuning.MOST_DECOMPRESSING_READERS)
+    if workers <= 1 or parts <= tuning.SMALL_FILE_PARTS or not sys.executable:
         for part in read_parts(path, size, part_bytes, 0, 1):
             yield 0, part
     else:
-        workers = min(workers, count)
+        workers = min(workers, parts)
         with ExitStack() as stack:
             readers = [
                 stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers)) for first in range(workers)
             ]
-            for number in range(count):
+            for number, reader in cycle(enumerate(readers)):
                 # A process that is ahead waits until its pipe is emptied, which bounds memory.
-                yield number % workers, readers[number % workers].next_part()
-
-
-def _decompressed_parts(path: str, part_bytes: int) -> Iterator[tuple[int, Part]]:
-    from smart_open import open as smart_open
-
-    with smart_open(path, "rb") as stream:
-        for part in read_stream(stream, path, part_bytes):
-            yield 0, part
+                found = reader.next_part()
+                if found is None:
+                    return
+                yield number, found
 
 
 class _ReadingProcess:
@@ -83,8 +78,8 @@ class _ReadingProcess:
         self._process.wait()
         self._errors.close()
 
-    def next_part(self) -> Part:
-        """Return the process's next part, or raise the error that ended the process."""
+    def next_part(self) -> Part | None:
+        """Return the process's next part, or None after its last; raise the error that ended the process."""
         assert self._process.stdout is not None
         try:
             message = pickle.load(self._process.stdout)
@@ -92,7 +87,7 @@ class _ReadingProcess:
             raise self._death() from None
         if isinstance(message, Exception):
             raise message
-        assert isinstance(message, Part)
+        assert message is None or isinstance(message, Part)
         return message
 
     def _death(self) -> RuntimeError:

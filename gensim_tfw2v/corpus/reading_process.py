@@ -1,7 +1,8 @@
-"""Parts of a text file → numbers of words: the program of the reading processes, which imports only NumPy.
+"""Parts of a text file → numbers of words: the program of the reading processes, which imports little but NumPy.
 
 A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every ``step``-th part. It
-numbers words by itself, and sends the text of each word once.
+numbers words by itself, and sends the text of each word once. A compressed file has no places to begin at: each reader
+decompresses the whole of it, which takes a fraction of the time of tokenising.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import pickle
 import signal
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import IO
 
+from gensim_tfw2v.corpus.decompression import decompressed, is_compressed
 from gensim_tfw2v.corpus.tokenizer import WHITE_SPACE, Part, Tokenizer
 
 
@@ -25,7 +28,15 @@ def not_utf8(path: str, offset: int, error: UnicodeDecodeError) -> ValueError:
 
 
 def read_parts(path: str, size: int, part_bytes: int, first: int, step: int) -> Iterator[Part]:
-    """Yield parts ``first``, ``first + step``, ... of the first ``size`` bytes of a file."""
+    """Yield parts ``first``, ``first + step``, ... of the first ``size`` bytes of a file, or of a compressed file."""
+    if is_compressed(path):
+        with decompressed(path) as stream:
+            yield from _read_stream(stream, path, part_bytes, first, step)
+    else:
+        yield from _read_plain(path, size, part_bytes, first, step)
+
+
+def _read_plain(path: str, size: int, part_bytes: int, first: int, step: int) -> Iterator[Part]:
     tokenizer = Tokenizer()
     with open(path, "rb") as file:
         for start in range(first * part_bytes, size, step * part_bytes):
@@ -38,25 +49,31 @@ def read_parts(path: str, size: int, part_bytes: int, first: int, step: int) -> 
                 raise not_utf8(path, begin, error) from None
 
 
-def read_stream(stream: IO[bytes], name: str, part_bytes: int) -> Iterator[Part]:
-    """Yield the parts of a stream that is read from its beginning only, such as a compressed file."""
+def _read_stream(stream: IO[bytes], name: str, part_bytes: int, first: int, step: int) -> Iterator[Part]:
     tokenizer = Tokenizer()
-    offset, rest = 0, b""
-    while True:
-        data = stream.read(part_bytes)
-        gap = _last_gap(data) if data else 0
-        part = rest + data[:gap]
-        try:
-            if gap or not data:
+    offset = 0
+    for number, part in enumerate(_parts_of_stream(stream, part_bytes)):
+        if number % step == first:
+            try:
                 yield tokenizer.part(part)
-        except UnicodeDecodeError as error:
-            raise not_utf8(name, offset, error) from None
-        if not data:
-            return
+            except UnicodeDecodeError as error:
+                while stream.read(part_bytes):  # at its end, a damaged file is known by its checksum
+                    pass
+                raise not_utf8(name, offset, error) from None
+        offset += len(part)
+
+
+def _parts_of_stream(stream: IO[bytes], part_bytes: int) -> Iterator[bytes]:
+    """Yield a stream in parts that end after white space, and what is left at its end."""
+    rest = b""
+    while data := stream.read(part_bytes):
+        gap = _last_gap(data)
         if gap:
-            offset, rest = offset + len(part), data[gap:]
+            yield rest + data[:gap]
+            rest = data[gap:]
         else:
             rest += data
+    yield rest
 
 
 def _last_gap(data: bytes) -> int:
@@ -81,13 +98,13 @@ def _cut(file: IO[bytes], position: int, size: int) -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the parts that `read_parts` yields for these arguments to standard output, pickled."""
+    """Write the parts that `read_parts` yields for these arguments, and None, to standard output, pickled."""
     # Ctrl-C reaches the whole process group, but the parent ends its reading processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     path, numbers = arguments[0], [int(argument) for argument in arguments[1:]]
     out = sys.stdout.buffer
     try:
-        for part in read_parts(path, *numbers):
+        for part in chain(read_parts(path, *numbers), [None]):
             pickle.dump(part, out, protocol=5)
             out.flush()
     except BrokenPipeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ COMPRESSED = (".gz", ".bz2")
 # gensim writes large arrays to files beside MODEL: MODEL.ARRAY.npy, MODEL.wv.ARRAY.npy (npz if compressed).
 # Only its own array names match, because MODEL.labels.npy may belong to something else.
 _SIDE_FILE = re.compile(r"\.((wv\.)?(vectors|norms|vectors_lockf)|syn1|syn1neg|cum_table)\.np[yz]")
+
+_SAVING_LOGGERS = "gensim.utils", "gensim.models.keyedvectors"  # they name the files that they write
 
 
 class ModelFileError(ValueError):
@@ -51,10 +54,29 @@ def written_whole(path: Path) -> Iterator[Path]:
     """
     folder = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=path.parent))
     try:
-        yield folder / path.name
+        with _final_name_in_log(folder / path.name, path):
+            yield folder / path.name
         _replace(path, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _final_name_in_log(unfinished: Path, path: Path) -> Iterator[None]:
+    """Give gensim's log lines the name that a file will have."""
+
+    def rename(record: logging.LogRecord) -> bool:
+        record.msg, record.args = record.getMessage().replace(str(unfinished), str(path)), ()
+        return True
+
+    loggers = [logging.getLogger(name) for name in _SAVING_LOGGERS]
+    for logger in loggers:
+        logger.addFilter(rename)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(rename)
 
 
 def _replace(path: Path, folder: Path) -> None:

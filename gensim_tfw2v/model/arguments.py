@@ -13,6 +13,7 @@ from typing import Any
 from gensim_tfw2v.model.rules import Bytes, Choice, Number, PositiveNumber, Rule, WholeNumber
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
+SCHEDULES = ("linear",)
 MOST_WINDOW = 2**31 - 1  # an int32
 MOST_SEED = 2**32 - 1  # that NumPy takes
 
@@ -45,7 +46,8 @@ class Argument:
     is_saved: bool = True
 
 
-# Groups of flags, in the order of `tfw2v train --help`.
+# Groups of flags, in the order of `tfw2v train --help`. The first also has flags of gensim's arguments.
+LEARNING_FLAGS = "learning"
 FLAG_GROUPS = "memory", "cluster", "TensorBoard", "tuning, best left alone"
 _MEMORY, _CLUSTER, _TENSORBOARD, _TUNING = FLAG_GROUPS
 
@@ -54,8 +56,27 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "progress",
         None,
         "bool, optional",
-        "Draw progress bars on standard error",
-        "only if it is a terminal; log lines otherwise",
+        "Draw progress bars, on standard error or in the notebook",
+        "only on a terminal and in a notebook; log lines otherwise",
+    ),
+    Argument(
+        "schedule",
+        None,
+        '{"linear"}, optional',
+        'How the learning rate falls from `alpha` to `min_alpha`. `"linear"`: evenly over all epochs, as gensim '
+        "documents it",
+        "as in gensim's class: evenly for iterables; for a `corpus_file` by 1/`workers` of that within an epoch, with "
+        "a drop between epochs ([picture](docs/differences.md#the-learning-rate)). An `end_alpha` given to `train()` "
+        "is always reached",
+        rule=Choice(SCHEDULES),
+        flag=Flag(
+            LEARNING_FLAGS,
+            None,
+            "let the learning rate fall evenly to --min-alpha",
+            default="as in gensim, which with n --workers takes 1/n of the fall within an epoch of a file",
+        ),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
     ),
     Argument(
         "cache_memory",
@@ -64,9 +85,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Bytes of memory that the encoded corpus, 4 a word, may take. A corpus that fits is read once, not once an "
         "epoch. 0 reads it every epoch, as iterables need that yield other sentences each time",
         rule=Bytes(),
-        flag=Flag(
-            _MEMORY, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"
-        ),
+        flag=Flag(_MEMORY, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"),
         is_read_by_train=True,
     ),
     Argument(
@@ -200,9 +219,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         'Number format of rows and their changes on the network: `"bfloat16"`, or `"float32"` in twice the bytes',
         "bfloat16; with `workers=1` float32, which gives the vectors of local training",
         rule=Choice(DTYPES),
-        flag=Flag(
-            _CLUSTER, None, "number format of rows on the network", default="bfloat16, with --workers 1 float32"
-        ),
+        flag=Flag(_CLUSTER, None, "number format of rows on the network", default="bfloat16, with --workers 1 float32"),
         is_read_by_train=True,
     ),
     Argument(

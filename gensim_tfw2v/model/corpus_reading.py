@@ -14,7 +14,7 @@ from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
 from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source, checked_sentences
 from gensim_tfw2v.runtime.tensorflow import usable_cores
-from gensim_tfw2v.training.progress import ScanBar, ScanLog, counted_sentences, wants_bar
+from gensim_tfw2v.training.display import ScanBar, ScanLog, counted_sentences, wants_bar
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from gensim.models.word2vec import Word2Vec
 from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, own_defaults
 
 # What belongs to this process alone.
-_NEVER_SAVED = {"_reader", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
+_NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
 
 
 def saved_state(model: Any) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.tensorboard.model_log import start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
+from gensim_tfw2v.training.display import TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
-from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, TrainingBar, TrainingLog, wants_bar
+from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver
 
 logger = logging.getLogger(__name__)
 

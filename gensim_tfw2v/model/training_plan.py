@@ -39,13 +39,16 @@ class TrainingPlan:
         Where to train, as `placement_for` returns it.
     total_examples, total_words : int, optional
         Sentences or raw words of an epoch.
+    fall : float
+        What `fall_within_epoch` returns.
     """
 
     def __init__(
-        self, model: Any, choice: PlacementChoice, total_examples: int | None, total_words: int | None
+        self, model: Any, choice: PlacementChoice, total_examples: int | None, total_words: int | None, fall: float
     ) -> None:
         self._model = model
         self._total_examples, self._total_words = total_examples, total_words
+        self._fall = fall
         self._in_use = {name: getattr(model, name) for name in FIXED_IN_TRAINING}
         self.choice = choice
         self.settings, self.maker = _steps_and_blocks(model, choice)
@@ -62,7 +65,7 @@ class TrainingPlan:
             epoch=number,
             epochs=model.epochs,
             seed=(*entropy_of(model), model.train_count, number),
-            learning_rate_at=lambda fraction: float(model._get_next_alpha(fraction, number)),
+            learning_rate_at=lambda fraction: float(model._get_next_alpha(self._fall * fraction, number)),
             total_examples=self._total_examples,
             total_words=self._total_words,
             exact_loss=model.compute_loss,
@@ -83,6 +86,15 @@ class TrainingPlan:
 def entropy_of(model: Any) -> tuple[int, ...]:
     """Return numbers that follow from a model's seed, or fresh ones if it has none."""
     return tuple(np.random.SeedSequence(model.seed).generate_state(4).tolist())
+
+
+def fall_within_epoch(model: Any, from_file: bool, end_is_chosen: bool) -> float:
+    """Return by what share of an even fall to `min_alpha` the learning rate falls within an epoch.
+
+    Each thread of gensim's that trains from a file counts its own words, and takes them for those of all threads.
+    """
+    falls_evenly = model.schedule == "linear" or end_is_chosen or not from_file
+    return 1.0 if falls_evenly else 1.0 / model.workers
 
 
 def placement_for(model: Any, cluster: Any, total_words: int | None) -> PlacementChoice:

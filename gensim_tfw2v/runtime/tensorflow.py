@@ -27,12 +27,18 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def is_tensorflow_loaded() -> bool:
+    """Return whether TensorFlow has been imported, by this package or by the program."""
+    return "tensorflow" in sys.modules
+
+
 def load_tensorflow() -> Any:
     """Return the tensorflow module; the first call imports it and sets its thread pools."""
     refuse_forked_process()
-    if "tensorflow" in sys.modules:
+    if is_tensorflow_loaded():
         import tensorflow as tf
     else:
+        logger.info("loading TensorFlow")
         _choose_allocator()
         _choose_products()
         with _quiet_start():

@@ -84,35 +84,20 @@ def _radius_chance(settings: StepSettings) -> float:
 @functools.lru_cache(maxsize=16)
 def lookups_for(settings: StepSettings) -> Lookups:
     """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
-    return pair_lookups(
-        objective_of(settings),
-        tf.constant(settings.window, tf.int32),
-        tf.constant(settings.run_tokens, tf.int32),
-        tf.constant(settings.shared_negatives, tf.int32),
-        tf.constant(settings.negative, tf.float32),
-        tf.constant(_radius_chance(settings), tf.float32),
-    )
-
-
-def pair_lookups(
-    objective: Objective,
-    window: tf.Tensor,
-    run_tokens: tf.Tensor,
-    shared: tf.Tensor,
-    negative: tf.Tensor,
-    radius_chance: tf.Tensor,
-) -> Lookups:
-    """Return the look-up tables that the objective's graph uses."""
+    objective = objective_of(settings)
     masks = shares = weights = tf.zeros([0, 0])
     is_used = objective.negative_sampling or not objective.skip_gram
     if objective.lookup_weights and is_used:
+        window = tf.constant(settings.window, tf.int32)
+        radius_chance = tf.constant(_radius_chance(settings), tf.float32)
         reach = tf.range(window + 1)
         # [(W + 1)², B]: every (left, right), repeated for every place in a run
         grids = tf.meshgrid(reach, reach, indexing="ij")
-        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), run_tokens, axis=1) for grid in grids)
+        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), settings.run_tokens, axis=1) for grid in grids)
         masks = as_rows(maths.window_mask(left, right, window, radius_chance))
         if objective.skip_gram:
-            weights = maths.skip_gram_weights(masks, shared, negative)
+            shared = tf.constant(settings.shared_negatives, tf.int32)
+            weights = maths.skip_gram_weights(masks, shared, tf.constant(settings.negative, tf.float32))
         else:
             shares = as_rows(maths.window_shares(left, right, window, radius_chance))
     return Lookups(masks, shares, weights)

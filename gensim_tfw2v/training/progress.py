@@ -1,20 +1,10 @@
-"""Progress as the user sees it: a bar on a terminal, log lines otherwise."""
+"""What an epoch has trained so far, and the interface of what observes it."""
 
 from __future__ import annotations
 
-import logging
-import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
-
-from tqdm import tqdm
-
-logger = logging.getLogger(__name__)
-
-_Item = TypeVar("_Item")
-_LOG_EVERY_SECONDS = 1.0
+from typing import Protocol
 
 
 @dataclass
@@ -76,125 +66,3 @@ class ProgressObserver(Protocol):
 
     def end_epoch(self, progress: EpochProgress) -> None:
         """Receive the progress of a finished epoch."""
-
-
-def wants_bar(progress: bool | None) -> bool:
-    """Return whether to draw bars: `progress` if it is set, else whether standard error is a terminal."""
-    return is_terminal(sys.stderr) if progress is None else progress and sys.stderr is not None
-
-
-def is_terminal(stream: Any) -> bool:
-    """Return whether a stream is a terminal: False for None, a closed file and an object without `isatty`."""
-    isatty = getattr(stream, "isatty", None)
-    try:
-        return isatty is not None and bool(isatty())
-    except ValueError:  # the file is closed
-        return False
-
-
-class TrainingBar:
-    """Draws a bar for each epoch, with words per second, loss, learning rate and the time left."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def advance(self, progress: EpochProgress) -> None:
-        if self._bar is None:
-            self._bar = _bar(f"epoch {progress.epoch + 1}/{progress.epochs}", total=1.0, unit="epoch")
-        self._bar.n = min(progress.fraction, 1.0)
-        self._bar.set_postfix_str(
-            f"{progress.counts.words_per_second:,.0f} words/s, loss {progress.counts.mean_loss:.4f}, "
-            f"alpha {progress.learning_rate:.5f}"
-        )
-
-    def end_epoch(self, progress: EpochProgress) -> None:
-        self.advance(progress)
-        self._bar.n = 1.0
-        self._bar.refresh()
-        self.close()
-
-    def close(self) -> None:
-        """End the line of the current bar."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-
-class TrainingLog:
-    """Writes log lines as gensim does, at most one every `report_delay` seconds."""
-
-    def __init__(self, report_delay: float = _LOG_EVERY_SECONDS) -> None:
-        self._delay = report_delay
-        self._next_report = self._delay
-
-    def advance(self, progress: EpochProgress) -> None:
-        if progress.counts.seconds >= self._next_report:
-            self._next_report = progress.counts.seconds + self._delay
-            logger.info(
-                "EPOCH %i - PROGRESS: at %.2f%%, %.0f words/s, loss %.4f, alpha %.5f",
-                progress.epoch,
-                100.0 * progress.fraction,
-                progress.counts.words_per_second,
-                progress.counts.mean_loss,
-                progress.learning_rate,
-            )
-
-    def end_epoch(self, progress: EpochProgress) -> None:
-        self._next_report = self._delay
-        logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.counts.mean_loss)
-
-    def close(self) -> None:
-        """Do nothing: there is no unfinished line."""
-
-
-class ScanBar:
-    """Draws how many words the vocabulary scan has read. The size of the corpus is not known yet."""
-
-    def __init__(self) -> None:
-        self._bar = _bar("vocabulary", total=None, unit="words")
-
-    def __call__(self, words: int, distinct: int, sentences: int) -> None:
-        self._bar.n = words
-        self._bar.set_postfix_str(f"{distinct:,} distinct, {sentences:,} sentences")
-
-    def close(self) -> None:
-        """End the bar's line."""
-        self._bar.close()
-
-
-class ScanLog:
-    """Logs how many words the vocabulary scan has read, once a second."""
-
-    def __init__(self) -> None:
-        self._next_report = time.monotonic() + _LOG_EVERY_SECONDS
-
-    def __call__(self, words: int, distinct: int, sentences: int) -> None:
-        if time.monotonic() >= self._next_report:
-            self._next_report = time.monotonic() + _LOG_EVERY_SECONDS
-            logger.info(
-                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct
-            )
-
-    def close(self) -> None:
-        """Do nothing: there is no unfinished line."""
-
-
-def counted_sentences(sentences: Iterable[_Item]) -> Iterator[_Item]:
-    """Yield `sentences`, and draw how many have been read."""
-    with _bar("vocabulary", total=_length(sentences), unit="sentences") as bar:
-        for number, sentence in enumerate(sentences, start=1):
-            if number % 1000 == 0:
-                bar.update(1000)
-            yield sentence
-
-
-def _length(sentences: Any) -> int | None:
-    return len(sentences) if hasattr(sentences, "__len__") else None
-
-
-def _bar(label: str, total: float | None, unit: str) -> Any:
-    percentage = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}"
-    count = "{desc} {n:,.0f} {unit} [{elapsed}, {postfix}]"
-    count_of_total = "{desc} {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}]"
-    layout = count if total is None else percentage if unit == "epoch" else count_of_total
-    return tqdm(desc=label, total=total, unit=unit, bar_format=layout, leave=True, dynamic_ncols=True, file=sys.stderr)

@@ -17,7 +17,7 @@ import numpy as np
 from contract import SENTENCES, SMALL
 
 from gensim_tfw2v import ClusterError, TFWord2Vec, local_cluster
-from gensim_tfw2v.cluster import connection, listening
+from gensim_tfw2v.cluster import listening, strategy
 from gensim_tfw2v.cluster.specification import addresses_of, read_file
 
 
@@ -32,7 +32,7 @@ def answer(cluster: Any, allow_network: bool) -> dict[str, Any]:
         model = trained(cluster=cluster, allow_network=allow_network)
     except ClusterError as error:
         return {"error": str(error)}
-    ports = connection._own_port()
+    ports = strategy.own_port()
     interfaces = [listening._interface_of(one) for one in listening._own_sockets(ports) if listening._is_listening(one)]
     tasks = [address for job in addresses_of(cluster).values() for address in job]
     return {

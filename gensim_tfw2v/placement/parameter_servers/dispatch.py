@@ -138,8 +138,10 @@ class Dispatcher:
 
         # As in TensorFlow's ClusterCoordinator. An error stays in an executor until its next operation reports it.
         own = executor.new_executor(enable_async=False)
-        with context.executor_scope(own):
-            self._serve_jobs(worker)
+        # Until this thread ends. TensorFlow's `executor_scope` would keep an object of the other threads' executor, and
+        # Python shows that executor's error, which may be left of a lost server, when it deletes such an object.
+        context.context().executor = own
+        self._serve_jobs(worker)
         with contextlib.suppress(self._tf.errors.OpError):
             own.wait()  # for the last error, which concerns nobody any more
         own.clear_error()

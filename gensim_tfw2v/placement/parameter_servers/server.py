@@ -10,6 +10,8 @@ from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
+from gensim_tfw2v.cluster.health import is_taken
+from gensim_tfw2v.cluster.specification import port_of
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
@@ -60,7 +62,9 @@ def serve(
     try:
         server = tf.distribute.Server(spec, **own, start=False)  # listens, and answers no call yet
     except tf.errors.OpError as error:
-        raise ClusterError(f"cannot serve at {address}, whose port may be in use: {brief(error)}") from error
+        port = port_of(address)
+        reason = f"port {port} is taken by another process" if is_taken(port) else brief(error)
+        raise ClusterError(f"cannot serve at {address}: {reason}") from error
     exposure.apply()
     server.start()
     operations()  # tests them on the devices as the server has set them up

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import silent_of, wait_while_answering
@@ -30,6 +31,7 @@ class Servers:
         try:
             return wait_while_answering(function, self._connection.tasks("ps"), self._patience)
         except self._tf.errors.OpError as error:
+            remote_functions.clear_error()
             raise self.declare_lost(brief(error)) from error
         except ClusterError as error:
             raise self.declare_lost(str(error)) from error

@@ -12,7 +12,7 @@ from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task import Task, register_task, text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
-from gensim_tfw2v.corpus.shards import EncodedCorpusError
+from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
 from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.placement.parameter_servers.codec import decode
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow

@@ -1,0 +1,268 @@
+"""The file of one shard: ids and sentence lengths, in pages that have a checksum each.
+
+File:  a header of 72 bytes: mark, fingerprint of the corpus, words, sentences, number of the shard, checksum
+       the ids of all words, then the lengths of all sentences, as little-endian int32
+       the checksum of each page, as two little-endian uint64
+
+A page is 1,024 of these ids and lengths; the last page has the rest, and zeros. A span is checked without reading the
+rest of the file. In the former format the header has 64 bytes, without number and checksum, and there are no pages.
+
+The checksum is Fletcher's: the sum of the page's 512 words of 64 bits, and the sum of these words multiplied by 1, 2, 3
+and so on, both modulo 2^64 and inverted. A change of one word changes the first sum, and an exchange of two the second.
+The header has a CRC-32.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.arrays import Int32Array
+
+NUMBER = np.dtype("<i4")
+PAGE_BYTES = 4096
+HEADER_BYTES = 72
+WHAT_TO_DO = "fetch the file again, or encode the corpus anew"
+
+# Marks, which differ in many bits from those of the former format.
+_MARK, _FORMER_MARK = b"\x8bids tfw2v 2\r\n\0\xff", b"tfw2v shard 1\0\0\0"
+_HEADER = struct.Struct("<16s32sQQI")
+_HEADER_CHECKSUM = struct.Struct("<I")
+_WORD = np.dtype("<u8")
+_PAGE_CHECKSUM_BYTES = 2 * _WORD.itemsize
+_FORMER_HEADER = struct.Struct("<16s32sQQ")
+
+
+class EncodedCorpusError(ValueError):
+    """A folder or file that is not an encoded corpus, or is damaged."""
+
+
+@dataclass(frozen=True)
+class ShardSize:
+    """Words and sentences of a shard. Each piece of an overlong sentence counts as a sentence."""
+
+    words: int
+    sentences: int
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of all ids and lengths."""
+        return NUMBER.itemsize * (self.words + self.sentences)
+
+
+@dataclass(frozen=True)
+class ShardName:
+    """Which file a shard is, and what its header must say."""
+
+    folder: Path
+    shard: int
+    fingerprint: str  # of the corpus, in hexadecimal
+    has_checksums: bool  # False in the former format
+
+    @property
+    def path(self) -> Path:
+        """The shard's file."""
+        return shard_path(self.folder, self.shard)
+
+
+def shard_path(folder: Path, shard: int) -> Path:
+    """Return the file of a shard."""
+    return folder / f"shard-{shard:05d}.ids"
+
+
+def header_of_shard(size: ShardSize, shard: int, fingerprint: str) -> bytes:
+    """Return the first bytes of a shard's file."""
+    fields = _HEADER.pack(_MARK, bytes.fromhex(fingerprint), size.words, size.sentences, shard)
+    return fields + _HEADER_CHECKSUM.pack(zlib.crc32(fields))
+
+
+def page_checksums(data: bytes) -> bytes:
+    """Return the checksums of all pages of `data`, which begins with a page."""
+    whole = len(data) // PAGE_BYTES * PAGE_BYTES
+    checksums = _checksums_of_whole(memoryview(data)[:whole]) if whole else b""
+    if whole < len(data):
+        checksums += _checksums_of_whole(memoryview(data[whole:].ljust(PAGE_BYTES, b"\0")))
+    return checksums
+
+
+def _checksums_of_whole(pages: memoryview) -> bytes:
+    words = np.frombuffer(pages, _WORD).reshape(-1, PAGE_BYTES // _WORD.itemsize)  # [pages, words of a page]
+    sums = np.empty((len(words), 2), _WORD)
+    np.add.reduce(words, axis=1, out=sums[:, 0])
+    np.einsum("pw,w->p", words, _weights(words.shape[1]), out=sums[:, 1])
+    checksums: bytes = np.invert(sums, out=sums).tobytes()  # inverted, a page and a checksum of zeros do not fit
+    return checksums
+
+
+@functools.cache
+def _weights(words: int) -> npt.NDArray[np.uint64]:
+    return np.arange(1, words + 1, dtype=_WORD)
+
+
+class OpenShard:
+    """The open file of a shard, whose header and size have been checked. Pages are checked when they are read."""
+
+    def __init__(self, name: ShardName) -> None:
+        self._name = name
+        try:
+            self._file: IO[bytes] = name.path.open("rb")
+        except OSError as error:
+            place = "an encoded corpus has to be where all workers that read it see it under this path"
+            raise with_path(error, f"{place}; {WHAT_TO_DO}", name.path) from None
+        try:
+            self.size = self._checked_size()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> OpenShard:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def damaged(self, why: str) -> EncodedCorpusError:
+        """Return the error for a damaged shard."""
+        return EncodedCorpusError(f"{self._name.path} is no shard of this corpus: {why}; {WHAT_TO_DO}")
+
+    def checksums(self) -> bytes:
+        """Return the checksums of all pages."""
+        return self._bytes(self._data_begin + self.size.data_bytes, _checksum_bytes(self.size.data_bytes))
+
+    def ids(self, first: int, end: int) -> Int32Array:
+        """Return the ids of words `first` to `end`."""
+        if not 0 <= first <= end <= self.size.words:
+            raise self.damaged(f"it has {self.size.words} words, and not those from {first} to {end}")
+        return self._numbers(first, end)
+
+    def lengths(self, first: int, end: int) -> Int32Array:
+        """Return the number of words of sentences `first` to `end`."""
+        if not 0 <= first <= end <= self.size.sentences:
+            raise self.damaged(f"it has {self.size.sentences} sentences, and not those from {first} to {end}")
+        return self._numbers(self.size.words + first, self.size.words + end)
+
+    def check_ids(self, ids: Int32Array, words: int) -> None:
+        """Raise an error unless all ids are those of a vocabulary of so many words."""
+        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < words:
+            raise self.damaged("it holds ids of no word")
+
+    def check_lengths(self, lengths: Int32Array, words: int) -> None:
+        """Raise an error unless the lengths are those of sentences with so many words in all."""
+        if lengths.size and int(lengths.min()) < 1:
+            raise self.damaged("it holds sentences of less than one word")
+        if int(lengths.sum(dtype=np.int64)) != words:
+            raise self.damaged("its sentences do not end where its words do")
+
+    @property
+    def _data_begin(self) -> int:
+        return HEADER_BYTES if self._name.has_checksums else _FORMER_HEADER.size
+
+    def _checked_size(self) -> ShardSize:
+        size = self._size_in_header() if self._name.has_checksums else self._size_in_former_header()
+        expected = self._data_begin + size.data_bytes
+        if self._name.has_checksums:
+            expected += _checksum_bytes(size.data_bytes)
+        there = os.fstat(self._file.fileno()).st_size
+        if there != expected:
+            raise self.damaged(f"it has {there} bytes instead of {expected}")
+        return size
+
+    def _size_in_header(self) -> ShardSize:
+        header = self._header(HEADER_BYTES, _MARK)
+        _, fingerprint, words, sentences, shard = _HEADER.unpack_from(header)
+        if zlib.crc32(header[: _HEADER.size]) != _HEADER_CHECKSUM.unpack_from(header, _HEADER.size)[0]:
+            raise self.damaged("its header does not fit the checksum")
+        if fingerprint.hex() != self._name.fingerprint:
+            raise self.damaged("it was encoded with another vocabulary or another text")
+        if shard != self._name.shard:
+            raise self.damaged(f"it holds shard {shard}")
+        return ShardSize(words, sentences)
+
+    def _size_in_former_header(self) -> ShardSize:
+        _, fingerprint, words, sentences = _FORMER_HEADER.unpack(self._header(_FORMER_HEADER.size, _FORMER_MARK))
+        if fingerprint.hex() != self._name.fingerprint:
+            raise self.damaged("it was encoded with another vocabulary")
+        return ShardSize(words, sentences)
+
+    def _header(self, size: int, mark: bytes) -> bytes:
+        header = self._read(0, size)
+        if len(header) < size or not header.startswith(mark):
+            raise self.damaged("it does not begin as a shard of this format does")
+        return header
+
+    def _numbers(self, first: int, end: int) -> Int32Array:
+        """Return some of the shard's numbers, ids and then lengths."""
+        if first == end:
+            return np.zeros(0, np.int32)
+        begin, size = NUMBER.itemsize * first, NUMBER.itemsize * (end - first)
+        if self._name.has_checksums:
+            pages_begin, data = self._checked_pages(begin, begin + size)
+        else:
+            pages_begin, data = begin, self._bytes(self._data_begin + begin, size)
+        return np.frombuffer(data, NUMBER, end - first, begin - pages_begin).astype(np.int32, copy=False)
+
+    def _checked_pages(self, begin: int, end: int) -> tuple[int, bytes]:
+        """Return where the pages with some of the data's bytes begin in the data, and their bytes."""
+        first, stop = begin // PAGE_BYTES, -(-end // PAGE_BYTES)
+        pages_begin = first * PAGE_BYTES
+        pages_end = min(stop * PAGE_BYTES, self.size.data_bytes)
+        data = self._bytes(self._data_begin + pages_begin, pages_end - pages_begin)
+        place = self._data_begin + self.size.data_bytes + _PAGE_CHECKSUM_BYTES * first
+        found, expected = page_checksums(data), self._bytes(place, _PAGE_CHECKSUM_BYTES * (stop - first))
+        if found != expected:
+            wrong = next(at for at, _ in enumerate(found) if found[at] != expected[at]) // _PAGE_CHECKSUM_BYTES
+            begin = pages_begin + wrong * PAGE_BYTES
+            end = min(begin + PAGE_BYTES, pages_end)
+            where = f"bytes {self._data_begin + begin} to {self._data_begin + end}"
+            raise self.damaged(f"{where} do not fit their checksum")
+        return pages_begin, data
+
+    def _bytes(self, place: int, size: int) -> bytes:
+        data = self._read(place, size)
+        if len(data) != size:
+            raise self.damaged("it has become shorter")
+        return data
+
+    def _read(self, place: int, size: int) -> bytes:
+        try:
+            self._file.seek(place)
+            return self._file.read(size)
+        except OSError as error:
+            raise with_path(error, WHAT_TO_DO, self._name.path) from None
+
+
+class PageChecksums:
+    """Computes the checksums of pages while their data is written, some bytes at a time."""
+
+    def __init__(self) -> None:
+        self._checksums = bytearray()
+        self._rest = b""  # of a page that is not whole
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes."""
+        data = self._rest + data
+        whole = len(data) // PAGE_BYTES * PAGE_BYTES
+        self._checksums += page_checksums(data[:whole])
+        self._rest = data[whole:]
+
+    def finish(self) -> bytes:
+        """Return all checksums; the last page may be short."""
+        return bytes(self._checksums) + page_checksums(self._rest)
+
+
+def with_path(error: OSError, advice: str, path: Path) -> OSError:
+    """Return an error of the operating system that names the file and what to do."""
+    return OSError(error.errno, f"{error.strerror}; {advice}", str(path))
+
+
+def _checksum_bytes(data_bytes: int) -> int:
+    """Return the bytes that the checksums of so many bytes take."""
+    return _PAGE_CHECKSUM_BYTES * -(-data_bytes // PAGE_BYTES)

@@ -1,0 +1,110 @@
+"""Sentences of ids → the files of an encoded corpus. Every file is on the disk when writing ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.corpus.corpus_header import HEADER_FILE, VOCABULARY_FILE, header_text, sha256_of
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shard_file import (
+    HEADER_BYTES,
+    NUMBER,
+    PageChecksums,
+    ShardSize,
+    header_of_shard,
+    shard_path,
+)
+
+
+class ShardWriter:
+    """Writes an encoded corpus to an empty folder, and starts a new shard when one is full."""
+
+    def __init__(self, folder: Path, shard_words: int) -> None:
+        self._folder = folder
+        self._shard_words = shard_words
+        self._shards: list[ShardSize] = []
+        self._checksums: list[str] = []  # SHA-256 of the checksums of each shard
+        self._open: _UnfinishedShard | None = None
+
+    def append(self, sentences: Sentences) -> None:
+        """Write more sentences."""
+        if not sentences.ids.size:
+            return
+        if self._open is None:
+            self._open = _UnfinishedShard(shard_path(self._folder, len(self._shards)))
+        self._open.append(sentences)
+        if self._open.words >= self._shard_words:
+            self._end_shard()
+
+    def finish(self, words_and_counts: Iterable[tuple[str, int]]) -> None:
+        """Write the vocabulary, in the order of ids, the headers of all shards and ``corpus.json``."""
+        self._end_shard()
+        vocabulary = "".join(f"{word} {count}\n" for word, count in words_and_counts).encode("utf-8")
+        text, fingerprint = header_text(sha256_of(vocabulary), self._shards, self._checksums)
+        for shard, size in enumerate(self._shards):
+            with shard_path(self._folder, shard).open("r+b") as file:
+                file.write(header_of_shard(size, shard, fingerprint))
+                _bring_to_disk(file)
+        for name, data in ((VOCABULARY_FILE, vocabulary), (HEADER_FILE, text)):
+            with (self._folder / name).open("wb") as file:
+                file.write(data)
+                _bring_to_disk(file)
+
+    def close(self) -> None:
+        """Close the open shard."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _end_shard(self) -> None:
+        if self._open is None:
+            return
+        size, checksums = self._open.finish()
+        self.close()
+        self._shards.append(size)
+        self._checksums.append(sha256_of(checksums))
+
+
+class _UnfinishedShard:
+    """The file of a shard that grows. Its header is written when the fingerprint of the corpus is known."""
+
+    def __init__(self, path: Path) -> None:
+        self.words = 0
+        self._lengths: list[Int32Array] = []
+        self._pages = PageChecksums()
+        self._file: IO[bytes] = path.open("wb")
+        self._file.write(bytes(HEADER_BYTES))
+
+    def append(self, sentences: Sentences) -> None:
+        """Write the ids of more sentences."""
+        self._write(sentences.ids)
+        self.words += sentences.ids.size
+        self._lengths.append(sentences.lengths)
+
+    def finish(self) -> tuple[ShardSize, bytes]:
+        """Write the lengths of all sentences and the checksums; return the size and the checksums."""
+        lengths = np.concatenate(self._lengths)
+        self._write(lengths)
+        checksums = self._pages.finish()
+        self._file.write(checksums)
+        return ShardSize(self.words, lengths.size), checksums
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, numbers: Int32Array) -> None:
+        data = numbers.astype(NUMBER).tobytes()
+        self._pages.add(data)
+        self._file.write(data)
+
+
+def _bring_to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
