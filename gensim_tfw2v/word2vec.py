@@ -25,6 +25,7 @@ from gensim_tfw2v.model.arguments import (
     docstring_entries,
     plain_arguments,
 )
+from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, RawVocabulary, ReadingOptions, shown_sentences
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
@@ -35,7 +36,6 @@ from gensim_tfw2v.model.server_vectors import (
     free_server_matrices,
     make_server_matrices,
 )
-from gensim_tfw2v.model.table_sync import check_tables
 from gensim_tfw2v.model.training_loop import TrainingLoop
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS, TrainingPlan, entropy_of, placement_for
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once
@@ -285,12 +285,14 @@ class TFWord2Vec(Word2Vec):
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
+            if callbacks:  # which may have changed the model
+                check_fits(self)
             start = default_timer() - 0.00001
             choice = placement_for(self, cluster, total_words)
             plan = TrainingPlan(self, choice, total_examples, total_words)
             source = self._reader.source(
                 Corpus(corpus_iterable, corpus_file),
-                self.wv.key_to_index,
+                self.wv,
                 ReadingOptions.of(self),
                 choice.block_words,
                 total_words or self.corpus_total_words or 0,
@@ -312,7 +314,7 @@ class TFWord2Vec(Word2Vec):
         self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=self.epochs)
         if corpus_file is not None and not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
-        check_tables(self)
+        check_fits(self)
         check_runs_at_once()
 
     def _begin_training(self, compute_loss: bool, callbacks: Sequence[Any]) -> None:

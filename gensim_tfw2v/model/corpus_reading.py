@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
-from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source, checked_sentences
+from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.training.progress import ScanBar, ScanLog, counted_sentences, wants_bar
 
@@ -93,7 +94,7 @@ class CorpusReader:
     def source(
         self,
         corpus: Corpus,
-        key_to_index: Mapping[Any, int],
+        vectors: Any,
         options: ReadingOptions,
         block_words: int,
         total_words: int,
@@ -103,6 +104,8 @@ class CorpusReader:
 
         Parameters
         ----------
+        vectors : KeyedVectors
+            The vocabulary.
         block_words : int
             Raw words of a chunk.
         total_words : int
@@ -111,15 +114,17 @@ class CorpusReader:
             Whether there is more than one epoch.
         """
         if corpus.file is not None and is_encoded(corpus.file):
-            return EncodedSource(EncodedCorpus(corpus.file), key_to_index, block_words)
+            return EncodedSource(EncodedCorpus(corpus.file), vectors.key_to_index, block_words)
         budget = options.budget
         bytes_needed = total_words * _BYTES_PER_ENCODED_WORD
         # A corpus that is read once, or that is known not to fit, is not kept.
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
+        known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
-            return IterableSource(corpus.sentences, key_to_index, block_words, budget)
-        return FileSource(str(corpus.file), key_to_index, block_words, budget, options.readers, scan=self._scan)
+            return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
+        readers = options.readers
+        return FileSource(str(corpus.file), known, block_words, budget, readers, scan=self._scan, ids_below=words)
 
 
 def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:

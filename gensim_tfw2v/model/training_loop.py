@@ -74,6 +74,7 @@ class TrainingLoop:
                     sync.pull()
                 elif done.epoch + 1 < model.epochs:  # after the last epoch the model is brought up to date at once
                     sync.back_up()
+                sync.check_words()
 
     def _record(self, plan: EpochPlan, counts: EpochCounts) -> None:
         """Add an epoch's counts to the model's attributes and to gensim's log."""
