@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gensim_tfw2v import DivergenceError
+
 TABLE = Path(__file__).parents[1] / "docs" / "errors.md"
 ERRORS: dict[str, type[Exception]] = {
-    error.__name__: error for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError)
+    error.__name__: error
+    for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError, DivergenceError)
 }
 CELLS = re.compile(r"^\| `(?P<code>.+?)` \| (?P<error>\w+) \| (?P<fragments>`.+?`) \|( (?P<gensim>\w+) \|)?$")
 

@@ -11,6 +11,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.server_vectors import writable_floats
 from gensim_tfw2v.placement.interface import ModelTables, Placement
+from gensim_tfw2v.training.divergence import DivergenceError
 
 
 def tables_of(model: Any) -> ModelTables:
@@ -102,6 +103,20 @@ class TableSync:
             nodes=None if tables.nodes is None else _first_rows(tables.nodes, words),
         )
 
+    def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
+        """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
+        word, distance = error.divergence.most_moved or self._most_moved()
+        return DivergenceError(error.divergence, self._words[word], distance) if distance else error
+
+    def _most_moved(self) -> tuple[int, float]:
+        """Return the word whose input or output vector is furthest from where the model has it, and how far."""
+        before = self._tables()
+        now = self.look()
+        found = [_furthest(before.inputs, now.inputs)]
+        if before.outputs is not None and now.outputs is not None:
+            found.append(_furthest(before.outputs, now.outputs))
+        return max(found, key=lambda word_and_distance: word_and_distance[1])
+
     def report(self, raw_words: int) -> dict[str, Any] | None:
         """Return what training has used so far, if the placement measures that."""
         return self._placement.report(raw_words)
@@ -118,3 +133,10 @@ class TableSync:
 def _first_rows(matrix: Float32Array, rows: int) -> Float32Array:
     """Return a view of the first rows; a matrix on the servers has no others."""
     return matrix if len(matrix) == rows else matrix[:rows]
+
+
+def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:
+    """Return the row in which two matrices differ most, and the length of the difference."""
+    squares = [float(np.sum(np.square(np.subtract(*rows, dtype=np.float64)))) for rows in zip(now, before, strict=True)]
+    row = int(np.argmax(squares))
+    return row, float(np.sqrt(squares[row]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 from gensim_tfw2v.corpus.sources import Source
@@ -12,6 +12,7 @@ from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.tensorboard.model_log import start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
+from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, TrainingBar, TrainingLog, wants_bar
 
@@ -65,7 +66,10 @@ class TrainingLoop:
     ) -> None:
         """Train epochs one after the other, with the model's attributes up to date after each."""
         model = self._model
-        with closing(train_epochs(map(self._plan.epoch, epochs), self._source, sync.push(), observers)) as trained:
+        with (
+            _most_moved_word_named(sync),
+            closing(train_epochs(map(self._plan.epoch, epochs), self._source, sync.push(), observers)) as trained,
+        ):
             for done, counts in trained:
                 self._counts.append(counts)
                 self._record(done, counts)
@@ -98,3 +102,15 @@ class TrainingLoop:
             max(counts.seconds, 1e-9),
             self._from_file,
         )
+
+
+@contextmanager
+def _most_moved_word_named(sync: TableSync) -> Iterator[None]:
+    """Add the word that has moved most to an error that says that training diverged."""
+    try:
+        yield
+    except DivergenceError as error:
+        found = error
+        with suppress(MemoryError, RuntimeError):  # the search needs a copy of the vectors, and servers that answer
+            found = sync.with_most_moved_word(error)
+        raise found from None

@@ -27,9 +27,10 @@ typedef struct {
        do not wait for what others have just written. */
     float *hot;
     int64_t first_hot;
-    float rate, max_score; /* Scores at least so far from 0 move nothing. */
+    float rate, bound; /* Hidden vectors whose numbers are further from 0 train nothing. */
+    float max_score;   /* Scores at least so far from 0 move nothing. */
     bool is_measured;
-    double loss;
+    double loss; /* NaN if steps were refused because they would be NaN or infinite, or nearly so */
     int64_t longest; /* path, rounded up to whole registers and to ROWS_TOGETHER */
     float **path;    /* [longest], rows */
     float *scores;   /* [MOST_TOGETHER, longest], which become score gradients */
@@ -54,6 +55,15 @@ static void prefetch_ahead(const Tree *tree, const Words *all, int64_t run, int6
         prefetch_path(tree, all->words[run * all->places + all->first_place + used]);
 }
 
+/* Whether so many hidden vectors are within bounds, and their scores on a path are finite. */
+static bool can_train(const Tree *tree, const float *const *hidden, int64_t count, int32_t steps) {
+    for (int64_t k = 0; k < count; k++)
+        if (!are_within(hidden[k], tree->table.size, tree->bound) ||
+            !are_within(tree->scores + k * tree->longest, steps, FLT_MAX))
+            return false;
+    return true;
+}
+
 /* Replaces a hidden vector's scores on a path by their gradients. */
 static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32_t steps) {
     for (int32_t i = 0; i < steps; i++) {
@@ -67,7 +77,8 @@ static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32
     for (int32_t i = 0; i < steps; i++) scores[i] = tree->counts[i] * (codes[i] ? scores[i] : -scores[i]);
 }
 
-/* Trains so many hidden vectors with a word: adds to their gradients, and moves the rows on its path. */
+/* Trains so many hidden vectors with a word: adds to their gradients, and moves the rows on its path. The word
+   trains nothing if one of them must not. */
 static void train_word(Tree *tree, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
     int32_t first = tree->offsets[word], steps = tree->offsets[word + 1] - first;
     const int32_t *codes = tree->codes + first;
@@ -75,6 +86,10 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
     int64_t rows = rounded_up(steps, ROWS_TOGETHER);
     for (int64_t i = steps; i < rows; i++) tree->path[i] = tree->path[steps - 1]; /* Nobody reads these scores. */
     all_dots(tree->scores, tree->longest, hidden, count, (const float *const *)tree->path, rows, tree->table.size);
+    if (!can_train(tree, hidden, count, steps)) {
+        tree->loss = NAN;
+        return;
+    }
     for (int64_t k = 0; k < count; k++) differentiate(tree, tree->scores + k * tree->longest, codes, steps);
     if (count == 1) { /* as in CBOW */
         add_weighted_sum_and_move(
@@ -240,6 +255,7 @@ static void train(Call *call) {
         .codes = integers(call, CODES),
         .offsets = integers(call, OFFSETS),
         .rate = *floats(call, RATE),
+        .bound = bound_of_moves(*floats(call, RATE)),
         .max_score = *floats(call, MAX_SCORE),
         .is_measured = *booleans(call, MEASURED),
     };
