@@ -54,6 +54,7 @@ def files(scratch: Path) -> Path:
     """Make the files that the table names in the working directory; return it."""
     (scratch / "corpus.txt").write_text("human user\n" * 20)
     (scratch / "empty.txt").write_text("")
+    (scratch / "blank.txt").write_text(" \n\r\n\u3000\n")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
     make_damaged_corpora(scratch)

@@ -53,17 +53,17 @@ def open_corpus(corpus: Path) -> dict[str, Any]:
 
     That is a path for a plain file or an encoded corpus, and an iterable of sentences otherwise.
     """
-    from gensim.models.word2vec import LineSentence
     from smart_open.compression import get_supported_extensions
 
     from gensim_tfw2v.corpus.shards import is_encoded
+    from gensim_tfw2v.model.corpus_reading import MarklessLines
 
     if is_encoded(corpus):
         return {"corpus_file": str(corpus)}
     if corpus.is_dir():
         return {"corpus_iterable": _SentencesOfFiles(sorted(corpus.iterdir()))}
     if corpus.suffix.lower() in get_supported_extensions():
-        return {"corpus_iterable": LineSentence(str(corpus))}
+        return {"corpus_iterable": MarklessLines(str(corpus))}
     return {"corpus_file": str(corpus)}
 
 
@@ -85,8 +85,8 @@ class _SentencesOfFiles:
     files: list[Path]
 
     def __iter__(self) -> Iterator[list[str]]:
-        from gensim.models.word2vec import LineSentence
+        from gensim_tfw2v.model.corpus_reading import MarklessLines
 
         for file in self.files:
             with text_errors_named(file):
-                yield from LineSentence(str(file))
+                yield from MarklessLines(str(file))

@@ -6,6 +6,7 @@ numbers words by itself, and sends the text of each word once.
 
 from __future__ import annotations
 
+import codecs
 import os
 import pickle
 import signal
@@ -32,10 +33,12 @@ def read_parts(path: str, size: int, part_bytes: int, first: int, step: int) -> 
             begin = _cut(file, start, size)
             end = _cut(file, min(start + part_bytes, size), size)
             file.seek(begin)
+            data = file.read(end - begin)
+            text = _after_mark(data) if begin == 0 else data
             try:
-                yield tokenizer.part(file.read(end - begin))
+                yield tokenizer.part(text)
             except UnicodeDecodeError as error:
-                raise not_utf8(path, begin, error) from None
+                raise not_utf8(path, begin + len(data) - len(text), error) from None
 
 
 def read_stream(stream: IO[bytes], name: str, part_bytes: int) -> Iterator[Part]:
@@ -46,17 +49,23 @@ def read_stream(stream: IO[bytes], name: str, part_bytes: int) -> Iterator[Part]
         data = stream.read(part_bytes)
         gap = _last_gap(data) if data else 0
         part = rest + data[:gap]
+        text = _after_mark(part) if offset == 0 else part
         try:
             if gap or not data:
-                yield tokenizer.part(part)
+                yield tokenizer.part(text)
         except UnicodeDecodeError as error:
-            raise not_utf8(name, offset, error) from None
+            raise not_utf8(name, offset + len(part) - len(text), error) from None
         if not data:
             return
         if gap:
             offset, rest = offset + len(part), data[gap:]
         else:
             rest += data
+
+
+def _after_mark(text: bytes) -> bytes:
+    """Return what follows the byte order mark that some editors put at the beginning of a file."""
+    return text.removeprefix(codecs.BOM_UTF8)
 
 
 def _last_gap(data: bytes) -> int:

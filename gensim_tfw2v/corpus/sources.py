@@ -246,7 +246,7 @@ class FileSource(_TextSource):
         self._part_bytes = part_bytes
 
     def _is_encoded(self) -> bool:
-        return self._scan is not None and self._scan.encoded.complete and self._scan.matches(self._path)
+        return self._scan is not None and self._scan.stands_for(self._path)
 
     def _pieces(self) -> Generator[Pieces, None, None]:
         with closing(self._scanned() if self._is_encoded() else self._read()) as found:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from gensim.models.word2vec import LineSentence
+from smart_open import open as smart_open
 
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
@@ -21,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 _BYTES_PER_ENCODED_WORD = 4
 _NOTHING_KEPT = CacheBudget(0, 0, None)
+_BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,11 @@ class CorpusReader:
         if self._scan is not None:
             self._scan.close()
             self._scan = None
+
+    def keeps_deleted(self, path: str | None) -> bool:
+        """Return whether a file that is not there any more can be read all the same, from what was kept of it."""
+        scan = self._scan
+        return path is not None and scan is not None and scan.is_of_deleted(path) and scan.encoded.complete
 
     def count_encoded(self, path: str, max_vocab_size: int | None) -> RawVocabulary:
         """Return the vocabulary that an encoded corpus brings."""
@@ -120,6 +131,8 @@ class CorpusReader:
         # A corpus that is read once, or that is known not to fit, is not kept.
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
+        if self.keeps_deleted(corpus.file):
+            logger.warning("%s is not there any more; its words have been kept and are read from there", corpus.file)
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
             return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
@@ -130,3 +143,29 @@ class CorpusReader:
 def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:
     """Return sentences that are checked as they are read, with a progress bar if wanted."""
     return checked_sentences(counted_sentences(sentences) if draws_bar else sentences)
+
+
+class MarklessLines(LineSentence):
+    """gensim's `LineSentence` of a file, plain or compressed, without a byte order mark before the first word."""
+
+    def __iter__(self) -> Iterator[list[str]]:
+        with smart_open(self.source, "rb") as file:
+            has_mark = file.read(len(BOM_UTF8)) == BOM_UTF8
+        for number, sentence in enumerate(super().__iter__()):
+            words = sentence
+            if has_mark and number == 0:
+                words = [word for word in (sentence[0].removeprefix("\ufeff"), *sentence[1:]) if word]
+            if words:
+                yield words
+
+
+def check_holds_words(path: str) -> None:
+    """Raise RuntimeError if a file is empty or blank, which leaves the vocabulary empty."""
+    with open(path, "rb") as file:
+        if any(block.decode("utf-8-sig", "ignore").split() for block in iter(partial(file.read, _BLOCK_BYTES), b"")):
+            return
+        found = "holds only white space" if file.tell() else "is empty"
+    raise RuntimeError(
+        f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
+        "training the model"
+    )

@@ -18,6 +18,8 @@ from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver, Traini
 
 logger = logging.getLogger(__name__)
 
+_NOTABLE_PART = 1000  # a corpus has changed if it is longer or shorter by more than one such part
+
 
 class TrainingLoop:
     """Trains a model by a plan.
@@ -102,6 +104,22 @@ class TrainingLoop:
             max(counts.seconds, 1e-9),
             self._from_file,
         )
+        if self._from_file:  # of other corpora gensim's own log has said so by now
+            _warn_of_other_size(plan, counts)
+
+
+def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:
+    """Warn of a corpus that has notably more or fewer sentences or words than were counted."""
+    found = [(plan.total_examples, counts.examples, "sentences"), (plan.total_words, counts.raw_words, "raw words")]
+    for expected, there, what in found:
+        if expected and abs(there - expected) > expected / _NOTABLE_PART:
+            logger.warning(
+                "EPOCH %i: the corpus has %i %s, and %i were counted or given; learning rates follow from the latter",
+                plan.epoch,
+                there,
+                what,
+                expected,
+            )
 
 
 @contextmanager
