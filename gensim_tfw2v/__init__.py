@@ -14,6 +14,7 @@ from gensim_tfw2v.version import __version__
 
 __all__ = [
     "ClusterError",
+    "DivergenceError",
     "TFWord2Vec",
     "TensorBoardLog",
     "__version__",
@@ -25,6 +26,7 @@ __all__ = [
 # The module that has each name, and its name there.
 _HOMES = {
     "ClusterError": ("cluster.errors", "ClusterError"),
+    "DivergenceError": ("training.divergence", "DivergenceError"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
     "encode_corpus": ("corpus.encode", "encode_corpus"),
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     )
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
+    from gensim_tfw2v.training.divergence import DivergenceError
     from gensim_tfw2v.word2vec import TFWord2Vec
 
 watch_forks()

@@ -26,7 +26,16 @@ from gensim_tfw2v.model.arguments import (
     docstring_entries,
     plain_arguments,
 )
-from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, RawVocabulary, ReadingOptions, shown_sentences
+from gensim_tfw2v.model.consistency import check_fits
+from gensim_tfw2v.model.corpus_reading import (
+    Corpus,
+    CorpusReader,
+    MarklessLines,
+    RawVocabulary,
+    ReadingOptions,
+    check_holds_words,
+    shown_sentences,
+)
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
 from gensim_tfw2v.model.server_vectors import (
@@ -36,7 +45,6 @@ from gensim_tfw2v.model.server_vectors import (
     free_server_matrices,
     make_server_matrices,
 )
-from gensim_tfw2v.model.table_sync import check_tables
 from gensim_tfw2v.model.training_loop import TrainingLoop
 from gensim_tfw2v.model.training_plan import (
     UNSET_BATCH_WORDS,
@@ -215,9 +223,11 @@ class TFWord2Vec(Word2Vec):
         elif corpus_file is not None and not self.max_vocab_size:
             found = self._reader.count_file(corpus_file, options)
         else:  # pruning depends on the order of the words, so one process reads them
-            if corpus_file is None and corpus_iterable is not None:
+            if corpus_file is not None:
+                corpus_iterable = MarklessLines(corpus_file)
+            elif corpus_iterable is not None:
                 corpus_iterable = shown_sentences(corpus_iterable, options.draws_bar)
-            words, sentences = super().scan_vocab(corpus_iterable, corpus_file, progress_per, workers, trim_rule)
+            words, sentences = super().scan_vocab(corpus_iterable, None, progress_per, workers, trim_rule)
             return words, sentences
         self.raw_vocab = found.counts
         return found.raw_words, found.sentences
@@ -301,6 +311,8 @@ class TFWord2Vec(Word2Vec):
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
+            if callbacks:  # which may have changed the model
+                check_fits(self)
             start = default_timer() - 0.00001
             with shown_while("connecting to the cluster", wants_bar(self.progress) and cluster is not None):
                 choice = placement_for(self, cluster, total_words)
@@ -310,7 +322,7 @@ class TFWord2Vec(Word2Vec):
             plan = TrainingPlan(self, choice, total_examples, total_words, fall)
             source = self._reader.source(
                 Corpus(corpus_iterable, corpus_file),
-                self.wv.key_to_index,
+                self.wv,
                 ReadingOptions.of(self),
                 choice.block_words,
                 total_words or self.corpus_total_words or 0,
@@ -328,11 +340,14 @@ class TFWord2Vec(Word2Vec):
         total_words: int | None,
     ) -> None:
         """Raise an error for what training cannot begin with."""
+        if not len(self.wv) and corpus_file is not None and os.path.isfile(corpus_file):
+            check_holds_words(corpus_file)
         self._check_training_sanity(epochs=self.epochs, total_examples=total_examples, total_words=total_words)
-        self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=self.epochs)
+        if corpus_iterable is not None or not self._reader.keeps_deleted(corpus_file):
+            self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=self.epochs)
         if corpus_file is not None and not total_words:
             raise ValueError("total_words must be provided alongside corpus_file argument.")
-        check_tables(self)
+        check_fits(self)
         with shown_while("loading TensorFlow", wants_bar(self.progress) and not is_tensorflow_loaded()):
             check_runs_at_once()
 

@@ -14,21 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES, assert_equal_models
+from error_table import rows_of_tables
 from former_corpus import write_former
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TensorBoardLog, encode_corpus
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 
-TABLE = Path(__file__).parents[1] / "docs" / "errors.md"
-ERRORS = {error.__name__: error for error in (ValueError, TypeError, RuntimeError, FileNotFoundError, OSError)}
 BEHAVIOURS_OF_GENSIM = {"same", "silent", "hangs", "none"}
-CELLS = re.compile(r"^\| `(?P<code>.+)` \| (?P<error>\w+) \| (?P<fragments>`.+`) \| (?P<gensim>\w+) \|$")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the table: code to run, the error it gets, what the message contains, what gensim does."""
+    """One row of the tables that say what gensim does."""
 
     code: str
     error: type[Exception]
@@ -49,19 +47,7 @@ class Row:
         return f"model_class({corpus}{self.code}{settings})"
 
 
-def rows_of_the_table() -> list[Row]:
-    """Return the rows of docs/errors.md; fail on one that cannot be read."""
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-    rows = []
-    for line in lines:
-        cells = CELLS.match(line)
-        assert cells, f"not a row of code, error, fragments and gensim: {line}"
-        fragments = tuple(re.findall("`(.+?)`", cells["fragments"]))
-        rows.append(Row(cells["code"], ERRORS[cells["error"]], fragments, cells["gensim"]))
-    return rows
-
-
-ROWS = rows_of_the_table()
+ROWS = [Row(row.code, row.error, row.fragments, row.gensim) for row in rows_of_tables() if row.gensim is not None]
 every_row = pytest.mark.parametrize("row", ROWS, ids=[row.code for row in ROWS])
 
 
@@ -71,6 +57,7 @@ def files(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     (scratch / "corpus.txt").write_text("human user\n" * 20)
     (scratch / "empty.txt").write_text("")
+    (scratch / "blank.txt").write_text(" \n\r\n\u3000\n")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
     make_damaged_corpora(scratch)

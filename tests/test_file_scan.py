@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain
@@ -60,9 +61,19 @@ def ugly_text(lines: int) -> str:
     )
 
 
+def gensim_sentences(path: Path) -> list[list[str]]:
+    """Return what LineSentence yields of a file after its byte order mark, which LineSentence takes for text."""
+    if path.suffix != ".txt" or not path.read_bytes().startswith(BOM_UTF8):
+        return list(LineSentence(str(path)))
+    with tempfile.TemporaryDirectory() as folder:
+        markless = Path(folder, "corpus.txt")
+        markless.write_bytes(path.read_bytes().removeprefix(BOM_UTF8))
+        return list(LineSentence(str(markless)))
+
+
 def assert_scan_equals_gensim(scan: FileScan, path: Path) -> None:
     """Compare counts, order of first appearance and totals with LineSentence's."""
-    sentences = list(LineSentence(str(path)))
+    sentences = gensim_sentences(path)
     counts = Counter(chain.from_iterable(sentences))
     assert dict(zip(scan.words, scan.counts.tolist(), strict=True)) == counts
     assert scan.words == list(counts)
@@ -71,7 +82,7 @@ def assert_scan_equals_gensim(scan: FileScan, path: Path) -> None:
 
 def gensim_chunks(path: Path, ids: dict[str, int], words_per_chunk: int) -> list[tuple[object, ...]]:
     """Return the chunks made word by word from what LineSentence yields."""
-    return list(expected_chunks(LineSentence(str(path)), ids, words_per_chunk))
+    return list(expected_chunks(gensim_sentences(path), ids, words_per_chunk))
 
 
 @given(text=texts, part_bytes=st.integers(1, 60), piece_bytes=st.integers(1, 30), dictionary=st.integers(0, 6))
@@ -282,6 +293,51 @@ def test_progress_tells_growing_totals(corpus: Callable[[str], Path], workers: i
     assert len(calls) == 6
     assert calls == sorted(calls)
     assert calls[-1] == (1500, 3, 1000)
+
+
+TEXT = "human user\r\nuser\r\n"
+
+
+@pytest.mark.parametrize("part_bytes", [1, 2, 3, 4, 7, 1000])
+@pytest.mark.parametrize(("suffix", "compress"), [(".txt", bytes), (".txt.gz", gzip.compress)])
+def test_a_byte_order_mark_is_no_part_of_the_first_word(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], part_bytes: int
+) -> None:
+    path = tmp_path / f"corpus{suffix}"
+    path.write_bytes(compress(BOM_UTF8 + TEXT.encode()))
+    scan = scan_file(path, 2, IN_MEMORY, part_bytes=part_bytes)
+    assert (scan.words, scan.counts.tolist(), scan.sentence_count) == (["human", "user"], [1, 2], 2)
+    source = FileSource(path, {"human": 0, "user": 1}, 10, NO_CACHE, 1, part_bytes=part_bytes)
+    assert plain_epoch(source) == [(0, [0, 1, 1], [2, 1], 3, 2)]
+
+
+def test_only_the_first_mark_is_left_out(corpus: Callable[[str], Path]) -> None:
+    assert scan_file(corpus("\ufeff\ufeffa \ufeffb\n\ufeffc\n"), 1, NO_CACHE).words == ["\ufeffa", "\ufeffb", "\ufeffc"]
+
+
+@pytest.mark.parametrize("text", ["\ufeff", "\ufeff\n", "\ufeff \r\n"])
+def test_a_file_of_a_mark_alone_has_no_words(corpus: Callable[[str], Path], text: str) -> None:
+    assert scan_file(corpus(text), 1, NO_CACHE).total_words == 0
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [(".txt", bytes), (".txt.gz", gzip.compress)])
+def test_bytes_after_a_mark_are_located_from_the_beginning_of_the_file(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"latin1{suffix}"
+    path.write_bytes(compress(BOM_UTF8 + b"good caf\xe9 line\n"))
+    with pytest.raises(ValueError, match=r"not UTF-8 text at byte 11 \(0xe9"):
+        scan_file(path, 1, NO_CACHE)
+
+
+def test_a_scan_stands_for_a_file_that_was_deleted_since(corpus: Callable[[str], Path]) -> None:
+    path = corpus("a b\nc a\n")
+    scan, unkept = scan_file(path, 1, IN_MEMORY), scan_file(path, 1, NO_CACHE)
+    path.unlink()
+    assert scan.stands_for(path)
+    assert not unkept.stands_for(path)
+    source = FileSource(path, {"a": 0, "c": 1}, 10, NO_CACHE, 1, scan)
+    assert plain_epoch(source) == [(0, [0, 1, 0], [1, 2], 4, 2)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -35,7 +35,11 @@ class PreparedBlock:
 
 
 class BatchMetrics(NamedTuple):
-    """Metrics of each batch [S] of a block: arrays, or tensors in the graph that trains it."""
+    """Metrics of each batch [S] of a block: arrays, or tensors in the graph that trains it.
+
+    Losses, or both numbers of rows, are NaN for a batch in which steps were refused because they would have been NaN or
+    infinite.
+    """
 
     losses: Any  # summed over the pairs of measured batches; 0 for others
     touched_rows: Any  # rows that took a step whose length is limited
@@ -52,6 +56,8 @@ class TrainedChunk:
     pairs: Float64Array  # [S]
     seconds_preparing: float
     seconds_stepping: float
+    most_moved: tuple[int, float] | None = None
+    """Of a block whose changes are dropped because steps were refused: the word that it moved most, and how far."""
 
 
 _NONE = np.zeros(0, np.float32)
@@ -65,9 +71,13 @@ def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
     if block is None:
         return None
     batches = len(block.pairs)
-    # A batch has the learning rate of the moment when it begins.
-    rates = np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)
-    return PreparedBlock(block, rates, np.arange(batches) % _measured_every(maker, task) == 0)
+    measured = np.arange(batches) % _measured_every(maker, task) == 0
+    return PreparedBlock(block, learning_rates(task, batches), measured)
+
+
+def learning_rates(task: ChunkTask, batches: int) -> Float32Array:
+    """Return the learning rate of each of a block's batches: that of the moment when it begins."""
+    return np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)
 
 
 def _measured_every(maker: BlockMaker, task: ChunkTask) -> int:

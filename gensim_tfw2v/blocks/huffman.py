@@ -32,15 +32,24 @@ class HuffmanTree:
 
     @classmethod
     def of(cls, keyed_vectors: Any) -> HuffmanTree:
-        """Return the tree that is stored as ``point`` and ``code`` of each word."""
+        """Return the tree that is stored as ``point`` and ``code`` of each word.
+
+        Raise RuntimeError if they are no paths through the inner nodes of a tree of so many words.
+        """
         # A vocabulary of one word, and words added without rebuilding the tree, have no path.
         points, codes = (_stored_arrays(keyed_vectors, name) for name in ("point", "code"))
+        ends, code_ends = (np.cumsum([0, *map(len, arrays)], dtype=np.int64) for arrays in (points, codes))
+        if not np.array_equal(ends, code_ends):
+            word = int(np.argmax(ends != code_ends)) - 1
+            raise _no_path(keyed_vectors, word, f"{len(points[word])} nodes and {len(codes[word])} codes")
         none = np.zeros(0, np.int64)
-        return cls(
-            nodes=np.concatenate([none, *points]).astype(np.int32),
-            codes=np.concatenate([none, *codes]).astype(np.uint8),
-            offsets=np.cumsum([0, *map(len, points)], dtype=np.int32),
-        )
+        nodes, branches = np.concatenate([none, *points]), np.concatenate([none, *codes])
+        is_wrong = (nodes < 0) | (nodes >= len(keyed_vectors) - 1) | (branches < 0) | (branches > 1)
+        if is_wrong.any():
+            step = int(np.argmax(is_wrong))
+            word = int(np.searchsorted(ends, step, side="right")) - 1
+            raise _no_path(keyed_vectors, word, f"the node {nodes[step]} with the code {branches[step]}")
+        return cls(nodes.astype(np.int32), branches.astype(np.uint8), ends.astype(np.int32))
 
     def store(self, keyed_vectors: Any) -> None:
         """Set ``point`` and ``code`` of each word, in the types that gensim's ``create_binary_tree`` gives them."""
@@ -110,11 +119,30 @@ def has_random_ties(words: int) -> bool:
 def _stored_arrays(keyed_vectors: Any, attribute: str) -> list[Int64Array]:
     """Return what each word has of this attribute."""
     stored = list(keyed_vectors.expandos.get(attribute, ()))[: len(keyed_vectors)]
-    return [_as_array(values) for values in stored + [None] * (len(keyed_vectors) - len(stored))]
+    arrays = []
+    for word, values in enumerate(stored + [None] * (len(keyed_vectors) - len(stored))):
+        try:
+            arrays.append(_as_array(values))
+        except (TypeError, ValueError, OverflowError):
+            raise _no_path(keyed_vectors, word, f"{values!r} as its {attribute}") from None
+    return arrays
 
 
 def _as_array(values: Any) -> Int64Array:
     """Return the nodes or codes stored for a word; None, and gensim's 0 for new words, become an empty array."""
     if values is None or np.isscalar(values):
         return np.zeros(0, dtype=np.int64)
-    return np.asarray(values, dtype=np.int64)
+    found = np.asarray(values, dtype=np.int64)
+    if found.ndim != 1:
+        raise ValueError(f"{values!r} has {found.ndim} axes")
+    return found
+
+
+def _no_path(keyed_vectors: Any, word: int, found: str) -> RuntimeError:
+    """Return the error for a word whose path is damaged."""
+    words = len(keyed_vectors)
+    return RuntimeError(
+        f"wv.expandos['point'] and ['code'] have {found} for the word {keyed_vectors.index_to_key[word]!r}: a tree of "
+        f"{words} words has as many codes, 0 or 1, as nodes, from 0 to {words - 2}; make it anew with "
+        "create_binary_tree()"
+    )

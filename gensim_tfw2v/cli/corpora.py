@@ -78,8 +78,8 @@ class _SentencesOfFiles:
     files: list[Path]
 
     def __iter__(self) -> Iterator[list[str]]:
-        from gensim.models.word2vec import LineSentence
+        from gensim_tfw2v.model.corpus_reading import MarklessLines
 
         for file in self.files:
             with text_errors_named(file):
-                yield from LineSentence(str(file))
+                yield from MarklessLines(str(file))

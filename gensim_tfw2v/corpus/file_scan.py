@@ -23,7 +23,7 @@ FileState = tuple[int, int, int, int]
 
 @dataclass
 class FileScan:
-    """What one pass over a corpus file found, counted as gensim's `LineSentence` counts."""
+    """What one pass over a corpus file found, counted as gensim's `LineSentence` counts after a byte order mark."""
 
     path: str
     state: FileState
@@ -42,6 +42,14 @@ class FileScan:
             return os.path.abspath(path) == self.path and _file_state(self.path) == self.state
         except OSError:
             return False
+
+    def stands_for(self, path: str | os.PathLike[str]) -> bool:
+        """Return whether the encoded sentences are those of ``path``, which is unchanged or has been deleted since."""
+        return self.encoded.complete and (self.matches(path) or self.is_of_deleted(path))
+
+    def is_of_deleted(self, path: str | os.PathLike[str]) -> bool:
+        """Return whether ``path`` is the file that was read, and is not there any more."""
+        return os.path.abspath(path) == self.path and not os.path.exists(self.path)
 
     def close(self) -> None:
         """Free the encoded corpus; the counts stay."""

@@ -7,6 +7,7 @@ decompresses the whole of it, which takes a fraction of the time of tokenising.
 
 from __future__ import annotations
 
+import codecs
 import os
 import pickle
 import signal
@@ -43,10 +44,12 @@ def _read_plain(path: str, size: int, part_bytes: int, first: int, step: int) ->
             begin = _cut(file, start, size)
             end = _cut(file, min(start + part_bytes, size), size)
             file.seek(begin)
+            data = file.read(end - begin)
+            text = _after_mark(data) if begin == 0 else data
             try:
-                yield tokenizer.part(file.read(end - begin))
+                yield tokenizer.part(text)
             except UnicodeDecodeError as error:
-                raise not_utf8(path, begin, error) from None
+                raise not_utf8(path, begin + len(data) - len(text), error) from None
 
 
 def _read_stream(stream: IO[bytes], name: str, part_bytes: int, first: int, step: int) -> Iterator[Part]:
@@ -54,12 +57,13 @@ def _read_stream(stream: IO[bytes], name: str, part_bytes: int, first: int, step
     offset = 0
     for number, part in enumerate(_parts_of_stream(stream, part_bytes)):
         if number % step == first:
+            text = _after_mark(part) if number == 0 else part
             try:
-                yield tokenizer.part(part)
+                yield tokenizer.part(text)
             except UnicodeDecodeError as error:
                 while stream.read(part_bytes):  # at its end, a damaged file is known by its checksum
                     pass
-                raise not_utf8(name, offset, error) from None
+                raise not_utf8(name, offset + len(part) - len(text), error) from None
         offset += len(part)
 
 
@@ -74,6 +78,11 @@ def _parts_of_stream(stream: IO[bytes], part_bytes: int) -> Iterator[bytes]:
         else:
             rest += data
     yield rest
+
+
+def _after_mark(text: bytes) -> bytes:
+    """Return what follows the byte order mark that some editors put at the beginning of a file."""
+    return text.removeprefix(codecs.BOM_UTF8)
 
 
 def _last_gap(data: bytes) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
+from gensim_tfw2v.corpus.sentence_errors import not_a_sentence, unhashable_word
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
@@ -60,15 +62,24 @@ class _TextSource(Source):
 
     Parameters
     ----------
+    key_to_index : mapping
+        Ids of the known words. It must not change in the midst of a pass.
     words_per_chunk : int
         A chunk ends with the first sentence, or piece of an overlong one, that brings it to so many words.
     budget : CacheBudget
         What the encoded corpus may take. If it does not fit, every epoch encodes the text again in bounded memory.
+    ids_below : int, optional
+        Rows of the tables to train, which all ids must be below. By default it follows from the largest id.
     """
 
-    def __init__(self, words_per_chunk: int, budget: CacheBudget) -> None:
+    def __init__(
+        self, key_to_index: Mapping[Any, int], words_per_chunk: int, budget: CacheBudget, ids_below: int | None
+    ) -> None:
         if words_per_chunk < 1:
             raise ValueError(f"words_per_chunk is {words_per_chunk!r}; give a number of words above 0")
+        self._key_to_index = key_to_index
+        self._known_words = len(key_to_index)
+        self._ids_below = max(key_to_index.values(), default=-1) + 1 if ids_below is None else ids_below
         self._words_per_chunk = words_per_chunk
         self._budget: CacheBudget | None = budget
         self._cache: EncodedStore | None = None
@@ -92,6 +103,17 @@ class _TextSource(Source):
     @abstractmethod
     def _pieces(self) -> Generator[Pieces, None, None]:
         """Yield the corpus as pieces of sentences, any number at a time."""
+
+    def _has_right_id(self, word: Any) -> bool:
+        """Return whether a word is unknown, or has an id of a row that is trained."""
+        found = self._key_to_index.get(word, -1)
+        return isinstance(found, numbers.Integral) and -1 <= found < self._ids_below
+
+    def _wrong_id(self, word: Any) -> RuntimeError:
+        return RuntimeError(
+            f"wv.key_to_index has the id {self._key_to_index.get(word)!r} for the word {word!r}, and the vectors in "
+            f"training have ids from 0 to {self._ids_below - 1}; change the vocabulary before train()"
+        )
 
     def _is_encoded(self) -> bool:
         """Return whether something else keeps the encoded corpus already."""
@@ -131,7 +153,7 @@ class IterableSource(_TextSource):
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
     key_to_index : mapping
         Ids of the known words.
-    words_per_chunk, budget
+    words_per_chunk, budget, ids_below
         As for `_TextSource`.
     """
 
@@ -141,10 +163,10 @@ class IterableSource(_TextSource):
         key_to_index: Mapping[Any, int],
         words_per_chunk: int,
         budget: CacheBudget,
+        ids_below: int | None = None,
     ) -> None:
-        super().__init__(words_per_chunk, budget)
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below)
         self._sentences = sentences
-        self._key_to_index = key_to_index
 
     def _pieces(self) -> Generator[Pieces, None, None]:
         words: list[Hashable] = []
@@ -167,11 +189,21 @@ class IterableSource(_TextSource):
 
     def _encode(self, words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> Pieces:
         """Return pieces of sentences with the ids of their words. The last sentence is the one at ``position``."""
+        if len(self._key_to_index) != self._known_words:  # by the iterator, or a thread of the caller's
+            raise RuntimeError(
+                f"wv.key_to_index had {self._known_words} words when train() began and has {len(self._key_to_index)} "
+                "now; change the vocabulary before train(), with build_vocab(), and not while the corpus is read"
+            )
         try:
             found = map(self._key_to_index.get, words, repeat(-1))
             ids = np.fromiter(found, dtype=np.int32, count=len(words))
         except TypeError:
-            raise _unhashable_word(words, lengths, begun, position) from None
+            raise unhashable_word(words, lengths, begun, position) from None
+        except (ValueError, OverflowError):  # what was set as an id is no number, or too large a one
+            raise self._wrong_id(next(word for word in words if not self._has_right_id(word))) from None
+        # An id below -1 would pass for an unknown word.
+        if not -1 <= ids.min(initial=-1) <= ids.max(initial=-1) < self._ids_below:
+            raise self._wrong_id(next(word for word in words if not self._has_right_id(word)))
         return Pieces(ids, np.array(lengths, dtype=np.int32), np.array(begun, dtype=np.int32))
 
 
@@ -184,7 +216,7 @@ class FileSource(_TextSource):
         The file.
     key_to_index : mapping
         Ids of the known words.
-    words_per_chunk, budget
+    words_per_chunk, budget, ids_below
         As for `_TextSource`.
     workers : int
         Reading processes.
@@ -205,16 +237,16 @@ class FileSource(_TextSource):
         scan: FileScan | None = None,
         *,
         part_bytes: int = tuning.FILE_PART_BYTES,
+        ids_below: int | None = None,
     ) -> None:
-        super().__init__(words_per_chunk, budget)
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below)
         self._path = path
-        self._key_to_index = key_to_index
         self._workers = workers
         self._scan = scan
         self._part_bytes = part_bytes
 
     def _is_encoded(self) -> bool:
-        return self._scan is not None and self._scan.encoded.complete and self._scan.matches(self._path)
+        return self._scan is not None and self._scan.stands_for(self._path)
 
     def _pieces(self) -> Generator[Pieces, None, None]:
         with closing(self._scanned() if self._is_encoded() else self._read()) as found:
@@ -233,7 +265,10 @@ class FileSource(_TextSource):
         return file_sentences(self._path, self._id, self._workers, part_bytes=self._part_bytes)
 
     def _id(self, word: str) -> int:
-        return self._key_to_index.get(word, -1)
+        found = self._key_to_index.get(word, -1)
+        if not -1 <= found < self._ids_below:
+            raise self._wrong_id(word)
+        return found
 
 
 def _append_pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
@@ -246,7 +281,7 @@ def _append_pieces(sentence: Iterable[Hashable], position: int, words: list[Hash
             words.extend(piece)
             yield len(words) - start  # a sentence need not have as many words as its len() says
     except TypeError:
-        raise _not_a_sentence(sentence, position) from None
+        raise not_a_sentence(sentence, position) from None
 
 
 def _cut_overlong(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
@@ -254,39 +289,3 @@ def _cut_overlong(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
     yield list(islice(words, MAX_SENTENCE_WORDS))
     while piece := list(islice(words, MAX_SENTENCE_WORDS)):
         yield piece
-
-
-def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
-    """Yield `sentences`; raise TypeError naming the first that is not a sequence of words."""
-    for position, sentence in enumerate(sentences):
-        # Python iterates over anything that has indices from 0 on.
-        can_be_iterated = hasattr(sentence, "__iter__") or hasattr(sentence, "__getitem__")
-        if not (hasattr(sentence, "__len__") and can_be_iterated):
-            raise _not_a_sentence(sentence, position)
-        yield sentence
-
-
-def _not_a_sentence(sentence: Any, position: int) -> TypeError:
-    return TypeError(
-        f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
-        "such as a list of str"
-    )
-
-
-def _unhashable_word(words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> TypeError:
-    for place, word in enumerate(words):
-        try:
-            hash(word)
-        except TypeError:
-            piece = int(np.searchsorted(np.cumsum(lengths), place, side="right"))
-            number = position - sum(begun[piece + 1 :])
-            return TypeError(
-                f"sentence number {number} holds the word {_shown(word)}; a sentence must be a flat sequence "
-                "of str or other hashable values"
-            )
-    return TypeError("the vocabulary could not look up the words of a sentence")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{text if len(text) <= 60 else text[:60] + '...'} of type {type(value).__name__}"

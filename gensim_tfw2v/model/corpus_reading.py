@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
+from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from gensim.models.word2vec import LineSentence
+from smart_open import open as smart_open
 
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
-from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source, checked_sentences
+from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, counted_sentences, wants_bar
 
@@ -20,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 _BYTES_PER_ENCODED_WORD = 4
 _NOTHING_KEPT = CacheBudget(0, 0, None)
+_BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,11 @@ class CorpusReader:
             self._scan.close()
             self._scan = None
 
+    def keeps_deleted(self, path: str | None) -> bool:
+        """Return whether a file that is not there any more can be read all the same, from what was kept of it."""
+        scan = self._scan
+        return path is not None and scan is not None and scan.is_of_deleted(path) and scan.encoded.complete
+
     def count_encoded(self, path: str, max_vocab_size: int | None) -> RawVocabulary:
         """Return the vocabulary that an encoded corpus brings."""
         corpus = EncodedCorpus(path)
@@ -93,7 +105,7 @@ class CorpusReader:
     def source(
         self,
         corpus: Corpus,
-        key_to_index: Mapping[Any, int],
+        vectors: Any,
         options: ReadingOptions,
         block_words: int,
         total_words: int,
@@ -103,6 +115,8 @@ class CorpusReader:
 
         Parameters
         ----------
+        vectors : KeyedVectors
+            The vocabulary.
         block_words : int
             Raw words of a chunk.
         total_words : int
@@ -111,17 +125,47 @@ class CorpusReader:
             Whether there is more than one epoch.
         """
         if corpus.file is not None and is_encoded(corpus.file):
-            return EncodedSource(EncodedCorpus(corpus.file), key_to_index, block_words)
+            return EncodedSource(EncodedCorpus(corpus.file), vectors.key_to_index, block_words)
         budget = options.budget
         bytes_needed = total_words * _BYTES_PER_ENCODED_WORD
         # A corpus that is read once, or that is known not to fit, is not kept.
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
+        if self.keeps_deleted(corpus.file):
+            logger.warning("%s is not there any more; its words have been kept and are read from there", corpus.file)
+        known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
-            return IterableSource(corpus.sentences, key_to_index, block_words, budget)
-        return FileSource(str(corpus.file), key_to_index, block_words, budget, options.readers, scan=self._scan)
+            return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
+        readers = options.readers
+        return FileSource(str(corpus.file), known, block_words, budget, readers, scan=self._scan, ids_below=words)
 
 
 def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:
     """Return sentences that are checked as they are read, with a progress bar if wanted."""
     return checked_sentences(counted_sentences(sentences) if draws_bar else sentences)
+
+
+class MarklessLines(LineSentence):
+    """gensim's `LineSentence` of a file, plain or compressed, without a byte order mark before the first word."""
+
+    def __iter__(self) -> Iterator[list[str]]:
+        with smart_open(self.source, "rb") as file:
+            has_mark = file.read(len(BOM_UTF8)) == BOM_UTF8
+        for number, sentence in enumerate(super().__iter__()):
+            words = sentence
+            if has_mark and number == 0:
+                words = [word for word in (sentence[0].removeprefix("\ufeff"), *sentence[1:]) if word]
+            if words:
+                yield words
+
+
+def check_holds_words(path: str) -> None:
+    """Raise RuntimeError if a file is empty or blank, which leaves the vocabulary empty."""
+    with open(path, "rb") as file:
+        if any(block.decode("utf-8-sig", "ignore").split() for block in iter(partial(file.read, _BLOCK_BYTES), b"")):
+            return
+        found = "holds only white space" if file.tell() else "is empty"
+    raise RuntimeError(
+        f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
+        "training the model"
+    )

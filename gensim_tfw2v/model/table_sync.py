@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.server_vectors import writable_floats
 from gensim_tfw2v.placement.interface import ModelTables, Placement
-
-_BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
+from gensim_tfw2v.training.divergence import DivergenceError
 
 
 def tables_of(model: Any) -> ModelTables:
@@ -30,53 +31,27 @@ def tables_of(model: Any) -> ModelTables:
     )
 
 
-def check_tables(model: Any) -> None:
-    """Raise RuntimeError if a table that training needs is missing or does not fit the vocabulary."""
-    words, size = len(model.wv), model.vector_size
-    needed: list[tuple[str, Any, tuple[int, ...]]] = [("wv.vectors", model.wv.vectors, (words, size))]
-    if model.negative:
-        needed.append(("syn1neg", getattr(model, "syn1neg", None), (words, size)))
-        needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
-    if model.hs:
-        needed.append(("syn1", getattr(model, "syn1", None), (words, size)))
-    for name, array, shape in needed:
-        found = None if array is None else array.shape
-        if found != shape:
-            raise RuntimeError(f"{name} must have shape {shape} to train, got {found}; {_BUILD_FIRST}")
-    locks = getattr(model.wv, "vectors_lockf", None)
-    if locks is not None and (np.ndim(locks) != 1 or not np.size(locks)):
-        raise RuntimeError(
-            f"wv.vectors_lockf must have one dimension and at least one number to train, got shape {np.shape(locks)}; "
-            "set it to np.ones(1, np.float32), or to as many factors as there are words"
-        )
-    if model.hs and words > 1 and "point" not in model.wv.expandos:
-        raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
-
-
 class TableSync:
     """Copies vectors between a model and a placement; one of the two has the current ones."""
 
     def __init__(self, model: Any, placement: Placement) -> None:
         self._model = model
         self._placement = placement
-        self._words = len(model.wv)
+        self._words = list(model.wv.index_to_key)
         self._is_pushed = False
 
     def push(self) -> Placement:
         """Return the placement, which has the current vectors from then on."""
         if not self._is_pushed:
-            if len(self._model.wv) != self._words:
-                raise RuntimeError(
-                    f"the vocabulary had {self._words} words when train() began and has {len(self._model.wv)} now; "
-                    "call build_vocab() before train(), not in a callback"
-                )
+            check_fits(self._model)
+            self.check_words()
             self._placement.load(tables_of(self._model))
             self._is_pushed = True
         return self._placement
 
     def look(self) -> ModelTables:
         """Return the current vectors, to be read only. In the midst of training their rows are of different moments."""
-        tables = tables_of(self._model)
+        tables = self._tables()
         if self._is_pushed:
             tables = replace(
                 tables,
@@ -90,14 +65,57 @@ class TableSync:
     def pull(self) -> None:
         """Copy the current vectors into the model, which has them from then on."""
         if self._is_pushed:
-            self._placement.read_into(tables_of(self._model))
+            self._placement.read_into(self._tables())
             self._model._clear_post_train()
             self._is_pushed = False
 
     def back_up(self) -> None:
         """Copy the vectors into the model if the placement could lose them; the placement keeps the current ones."""
         if self._placement.can_fail:
-            self._placement.read_into(tables_of(self._model))
+            self._placement.read_into(self._tables())
+
+    def check_words(self) -> None:
+        """Raise RuntimeError if there are more or fewer words than when training began."""
+        words = len(self._model.wv)
+        if words != len(self._words):
+            raise RuntimeError(
+                f"the vocabulary had {len(self._words)} words when train() began and has {words} now; change it before "
+                "train(), with build_vocab(), and not in a callback or in the corpus's iterator"
+            )
+
+    def _tables(self) -> ModelTables:
+        """Return the model's matrices without the rows of words that came in the midst of training.
+
+        Raise RuntimeError if other rows belong to other words than when training began.
+        """
+        words = len(self._words)
+        if self._model.wv.index_to_key[:words] != self._words:
+            raise RuntimeError(
+                "the words of wv.index_to_key have changed during train(), which cannot say any more whose vectors it "
+                "has trained; change the vocabulary before train()"
+            )
+        check_rows(self._model, words)
+        tables = tables_of(self._model)
+        return replace(
+            tables,
+            inputs=_first_rows(tables.inputs, words),
+            outputs=None if tables.outputs is None else _first_rows(tables.outputs, words),
+            nodes=None if tables.nodes is None else _first_rows(tables.nodes, words),
+        )
+
+    def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
+        """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
+        word, distance = error.divergence.most_moved or self._most_moved()
+        return DivergenceError(error.divergence, self._words[word], distance) if distance else error
+
+    def _most_moved(self) -> tuple[int, float]:
+        """Return the word whose input or output vector is furthest from where the model has it, and how far."""
+        before = self._tables()
+        now = self.look()
+        found = [_furthest(before.inputs, now.inputs)]
+        if before.outputs is not None and now.outputs is not None:
+            found.append(_furthest(before.outputs, now.outputs))
+        return max(found, key=lambda word_and_distance: word_and_distance[1])
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
         """Return what training has used so far, if the placement measures that."""
@@ -110,3 +128,15 @@ class TableSync:
                 self.pull()
         finally:
             self._placement.close()
+
+
+def _first_rows(matrix: Float32Array, rows: int) -> Float32Array:
+    """Return a view of the first rows; a matrix on the servers has no others."""
+    return matrix if len(matrix) == rows else matrix[:rows]
+
+
+def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:
+    """Return the row in which two matrices differ most, and the length of the difference."""
+    squares = [float(np.sum(np.square(np.subtract(*rows, dtype=np.float64)))) for rows in zip(now, before, strict=True)]
+    row = int(np.argmax(squares))
+    return row, float(np.sqrt(squares[row]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 from gensim_tfw2v.corpus.sources import Source
@@ -13,10 +13,13 @@ from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.tensorboard.model_log import start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.training.display import TrainingBar, TrainingLog, wants_bar
+from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
 from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver
 
 logger = logging.getLogger(__name__)
+
+_NOTABLE_PART = 1000  # a corpus has changed if it is longer or shorter by more than one such part
 
 
 class TrainingLoop:
@@ -66,7 +69,10 @@ class TrainingLoop:
     ) -> None:
         """Train epochs one after the other, with the model's attributes up to date after each."""
         model = self._model
-        with closing(train_epochs(map(self._plan.epoch, epochs), self._source, sync.push(), observers)) as trained:
+        with (
+            _most_moved_word_named(sync),
+            closing(train_epochs(map(self._plan.epoch, epochs), self._source, sync.push(), observers)) as trained,
+        ):
             for done, counts in trained:
                 self._counts.append(counts)
                 self._record(done, counts)
@@ -75,6 +81,7 @@ class TrainingLoop:
                     sync.pull()
                 elif done.epoch + 1 < model.epochs:  # after the last epoch the model is brought up to date at once
                     sync.back_up()
+                sync.check_words()
 
     def _record(self, plan: EpochPlan, counts: EpochCounts) -> None:
         """Add an epoch's counts to the model's attributes and to gensim's log."""
@@ -98,3 +105,31 @@ class TrainingLoop:
             max(counts.seconds, 1e-9),
             self._from_file,
         )
+        if self._from_file:  # of other corpora gensim's own log has said so by now
+            _warn_of_other_size(plan, counts)
+
+
+def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:
+    """Warn of a corpus that has notably more or fewer sentences or words than were counted."""
+    found = [(plan.total_examples, counts.examples, "sentences"), (plan.total_words, counts.raw_words, "raw words")]
+    for expected, there, what in found:
+        if expected and abs(there - expected) > expected / _NOTABLE_PART:
+            logger.warning(
+                "EPOCH %i: the corpus has %i %s, and %i were counted or given; learning rates follow from the latter",
+                plan.epoch,
+                there,
+                what,
+                expected,
+            )
+
+
+@contextmanager
+def _most_moved_word_named(sync: TableSync) -> Iterator[None]:
+    """Add the word that has moved most to an error that says that training diverged."""
+    try:
+        yield
+    except DivergenceError as error:
+        found = error
+        with suppress(MemoryError, RuntimeError):  # the search needs a copy of the vectors, and servers that answer
+            found = sync.with_most_moved_word(error)
+        raise found from None

@@ -38,11 +38,18 @@ static bool make_room(Call *call, Run *run) {
     return true;
 }
 
-/* Trains hidden vectors with their targets, whose rows move one after the other; begins the vectors' gradients. */
-static void train_targets(Run *run, Table table, float rate) {
+/* Trains hidden vectors with their targets, whose rows move one after the other; begins the vectors' gradients. A row
+   stays where it is if its score is not finite, or the hidden vector or the rate not within bounds. */
+static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
+    float bound = bound_of_moves(rate);
     for (int64_t i = 0; i < run->count; i++) {
-        float *row = row_of(table, run->targets[i]), score = clamped(dot(run->hidden[i], row, run->size));
-        float score_gradient = 1.0f / (1.0f + expf(score));
+        float *row = row_of(table, run->targets[i]), product = dot(run->hidden[i], row, run->size);
+        if (!(fabsf(product) <= FLT_MAX) || !are_within(run->hidden[i], run->size, bound)) {
+            moved->refused++;
+            memset(run->gradients[i], 0, (size_t)run->size * sizeof(float));
+            continue;
+        }
+        float score = clamped(product), score_gradient = 1.0f / (1.0f + expf(score));
         if (run->is_measured) run->loss += log1pf(expf(-score));
         scale_and_move(row, run->gradients[i], run->hidden[i], rate * score_gradient, -score_gradient, run->size);
     }
@@ -105,7 +112,7 @@ static void train(Call *call) {
             } else
                 memset(gradients + of_token * run.size, 0, (size_t)run.size * sizeof(float));
         }
-        train_targets(&run, table, limits.rate);
+        train_targets(&run, table, limits.rate, &moved);
         for (int64_t k = 0; k < run.padded; k++) run.rows[k] = row_of(table, negatives[k < run.negatives ? k : 0]);
         all_dots(run.scores, run.padded, run.hidden, run.count, run.rows, run.padded, run.size);
         for (int64_t i = 0; i < run.count; i++) differentiate(&run, negatives, i);

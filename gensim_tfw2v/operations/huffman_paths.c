@@ -29,7 +29,7 @@ typedef struct {
     int64_t first_hot;
     float rate, max_score; /* Scores at least so far from 0 move nothing. */
     bool is_measured;
-    double loss;
+    double loss; /* NaN if steps were refused because they would be NaN or infinite, or nearly so */
     int64_t longest; /* path, rounded up to whole registers and to ROWS_TOGETHER */
     float **path;    /* [longest], rows */
     float *scores;   /* [MOST_TOGETHER, longest], which become score gradients */
@@ -54,6 +54,13 @@ static void prefetch_ahead(const Tree *tree, const Words *all, int64_t run, int6
         prefetch_path(tree, all->words[run * all->places + all->first_place + used]);
 }
 
+/* Whether the scores of so many hidden vectors on a path are finite. */
+static bool are_finite(const Tree *tree, int64_t count, int32_t steps) {
+    for (int64_t k = 0; k < count; k++)
+        if (!are_within(tree->scores + k * tree->longest, steps, FLT_MAX)) return false;
+    return true;
+}
+
 /* Replaces a hidden vector's scores on a path by their gradients. */
 static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32_t steps) {
     for (int32_t i = 0; i < steps; i++) {
@@ -67,7 +74,8 @@ static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32
     for (int32_t i = 0; i < steps; i++) scores[i] = tree->counts[i] * (codes[i] ? scores[i] : -scores[i]);
 }
 
-/* Trains so many hidden vectors with a word: adds to their gradients, and moves the rows on its path. */
+/* Trains so many hidden vectors with a word: adds to their gradients, and moves the rows on its path. The word
+   trains nothing if a score is not finite. */
 static void train_word(Tree *tree, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
     int32_t first = tree->offsets[word], steps = tree->offsets[word + 1] - first;
     const int32_t *codes = tree->codes + first;
@@ -75,6 +83,10 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
     int64_t rows = rounded_up(steps, ROWS_TOGETHER);
     for (int64_t i = steps; i < rows; i++) tree->path[i] = tree->path[steps - 1]; /* Nobody reads these scores. */
     all_dots(tree->scores, tree->longest, hidden, count, (const float *const *)tree->path, rows, tree->table.size);
+    if (!are_finite(tree, count, steps)) {
+        tree->loss = NAN;
+        return;
+    }
     for (int64_t k = 0; k < count; k++) differentiate(tree, tree->scores + k * tree->longest, codes, steps);
     if (count == 1) { /* as in CBOW */
         add_weighted_sum_and_move(
@@ -249,11 +261,18 @@ static void train(Call *call) {
     if (!gradients || !loss || !make_room(call, &tree) || !copy_hot_rows(call, &tree, *integers(call, HOT_NODES)))
         return;
     memset(gradients, 0, (size_t)(shape[0] * shape[1] * shape[2]) * sizeof(float));
-    for (int64_t run = 0; run < all.runs; run++)
+    const float *hidden = floats(call, HIDDEN);
+    int64_t numbers = all.tokens * tree.table.size; /* of a run */
+    for (int64_t run = 0; run < all.runs; run++) {
+        if (!are_within(hidden + run * numbers, numbers, bound_of_moves(tree.rate))) {
+            tree.loss = NAN; /* A run trains nothing if rows must not move along one of its vectors. */
+            continue;
+        }
         for (int64_t used = 0; used < all.used; used++) {
             prefetch_ahead(&tree, &all, run, used + WORDS_AHEAD);
-            train_place(&tree, &all, run, all.first_place + used, floats(call, HIDDEN), gradients);
+            train_place(&tree, &all, run, all.first_place + used, hidden, gradients);
         }
+    }
     write_hot_rows(&tree);
     *loss = (float)tree.loss;
 }

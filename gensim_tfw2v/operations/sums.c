@@ -58,12 +58,16 @@ void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *coun
             counts->clipped++;
         }
         if (limits.factor_count) rate *= limits.factors[sums->rows[i] % limits.factor_count];
+        if (!(fabsf(rate) * length <= LONGEST_STEP)) { /* it may be NaN */
+            counts->refused++;
+            continue;
+        }
         add_scaled(row_of(table, sums->rows[i]), -rate, gradient, sums->size);
     }
     counts->touched += sums->count;
 }
 
 void write_metrics(float *metrics, RowCounts counts) {
-    metrics[0] = (float)counts.touched;
-    metrics[1] = (float)counts.clipped;
+    metrics[0] = counts.refused ? NAN : (float)counts.touched;
+    metrics[1] = counts.refused ? NAN : (float)counts.clipped;
 }

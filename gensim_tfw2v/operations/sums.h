@@ -36,15 +36,17 @@ typedef struct {
 /* The limits that three inputs of a call, from `first` on, are. */
 StepLimits step_limits_of(const Call *call, int first);
 
-/* How many rows have taken a step, and how many of these steps were clipped. */
+/* How many rows have taken a step, how many of these steps were clipped, and how many steps were refused because they
+   would be NaN or infinite, or nearly so. */
 typedef struct {
-    int64_t touched, clipped;
+    int64_t touched, clipped, refused;
 } RowCounts;
 
-/* Moves each row against its summed gradient by one step, which is clipped. */
+/* Moves each row against its summed gradient by one step, which is clipped. A row whose step is refused stays where
+   it is, so that a table never comes to hold NaN or infinity. */
 void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *counts);
 
-/* The output that these counts are. */
+/* The output that these counts are: touched and clipped rows, or NaN for both if a step was refused. */
 #define METRICS_SHAPE ((int64_t[]){2})
 void write_metrics(float *metrics, RowCounts counts);
 

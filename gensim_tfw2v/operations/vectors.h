@@ -5,7 +5,9 @@
 #ifndef TFW2V_VECTORS_H
 #define TFW2V_VECTORS_H
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -327,6 +329,22 @@ static inline void from_bfloat16(float *restrict out, const uint16_t *restrict v
         uint32_t bits = (uint32_t)vector[i] << 16;
         memcpy(out + i, &bits, sizeof bits);
     }
+}
+
+/* Rows that are finite, and take no longer steps than this, stay finite for millions of steps. */
+static const float LONGEST_STEP = 1e32f;
+
+/* Whether all numbers are at most so far from 0; NaN is not. */
+static inline bool are_within(const float *numbers, int64_t count, float bound) {
+    int32_t wrong = 0;
+    for (int64_t i = 0; i < count; i++) wrong |= !(fabsf(numbers[i]) <= bound);
+    return !wrong;
+}
+
+/* How far from 0 the numbers of a vector may be that rows move along by the rate at most; -1 if none may be. */
+static inline float bound_of_moves(float rate) {
+    float scale = fabsf(rate) > 1 ? fabsf(rate) : 1;
+    return fabsf(rate) <= LONGEST_STEP ? LONGEST_STEP / scale : -1;
 }
 
 /* The score, or the nearest one whose exponential fits float32. */

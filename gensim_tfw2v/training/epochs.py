@@ -15,6 +15,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
 from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.training.divergence import check_finite
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress, ProgressObserver
 
 _SECONDS_BETWEEN_REPORTS = 0.2
@@ -111,7 +112,9 @@ class _Epoch:
             last_rate=last_rate,
             exact_loss=self.plan.exact_loss,
         )
-        self._count(chunk, self.placement.train_chunk(task))
+        trained = self.placement.train_chunk(task)
+        check_finite(self.plan.epoch, chunk.number, task, trained)
+        self._count(chunk, trained)
 
     def _count(self, chunk: Chunk, trained: TrainedChunk) -> None:
         counts = EpochCounts(

@@ -27,6 +27,7 @@ class BlockReport(NamedTuple):
     staleness: Any  # blocks that others pushed between this one's pull and its push
     seconds: Any  # of each of `STAGES`
     rows: Any  # that the block pulled, and pushed, of each of `TABLES`
+    most_moved: Any  # the word that the block moved most, and how far, if its changes were dropped; else -1 and 0
     worker: Any  # metrics of the worker's process
     servers: Any  # [servers, metrics]
     batches: BatchMetrics  # [S] each
@@ -52,6 +53,7 @@ class BlockReport(NamedTuple):
     def trained(self) -> TrainedChunk:
         """Return what the training loop counts."""
         preparing, *stepping = self.seconds.tolist()
+        word, distance = self.most_moved.tolist()
         return TrainedChunk(
             tokens=int(self.tokens),
             batches=BatchMetrics(*(values.astype(np.float32) for values in self.batches)),
@@ -59,6 +61,7 @@ class BlockReport(NamedTuple):
             pairs=self.pairs,
             seconds_preparing=preparing,
             seconds_stepping=sum(stepping),
+            most_moved=None if word < 0 else (int(word), distance),
         )
 
 
@@ -70,6 +73,7 @@ def _shapes(servers: int, batches: int) -> BlockReport:
         staleness=(),
         seconds=(len(STAGES),),
         rows=(len(TABLES),),
+        most_moved=(2,),
         worker=(len(NAMES),),
         servers=(servers, len(NAMES)),
         batches=BatchMetrics(*[of_batches] * len(BatchMetrics._fields)),

@@ -225,7 +225,7 @@ def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
     """Return the longest directions of vectors [K, D] with these weights [K]."""
     shares = tf.math.divide_no_nan(weights, tf.reduce_sum(weights))
     moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
-    # Vectors that are not finite must not end the training: the user finds them in the model.
+    # Squares of very long vectors overflow. Whether training diverges, the steps say (`training/divergence`).
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
     size = tf.shape(moment)[0]
     count = tf.minimum(size, tuning.DIRECTIONS)

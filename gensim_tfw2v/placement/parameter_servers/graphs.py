@@ -144,7 +144,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        batches, change = WorkerTraining(shape, train_block, handles, block, staged.start).run()
+        batches, change, most_moved = WorkerTraining(shape, train_block, handles, block, staged.start).run()
     with tf.control_dependencies([*batches, change]):
         trained = tf.timestamp()
     version, servers = push_changes(shape, handles, block.rows, staged.messages, change)
@@ -155,6 +155,7 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
         staleness=version - staged.version,
         seconds=tf.concat([staged.seconds, tf.stack([trained - began, pushed - trained])], 0),
         rows=tf.reduce_sum(block.rows.counts, 0),
+        most_moved=most_moved,
         worker=block.metrics,
         servers=servers,
         batches=batches,

@@ -7,9 +7,10 @@ from typing import Any
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.placement.parameter_servers.block_report import TABLES
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows
-from gensim_tfw2v.placement.parameter_servers.staging import StagedBlock
+from gensim_tfw2v.placement.parameter_servers.staging import BlockRows, StagedBlock
 from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.signature import Tables
 
@@ -37,8 +38,11 @@ class WorkerTraining:
             tf.gather(start, rows) for rows in (self._updates.shared_rows, self._updates.probe_rows)
         )
 
-    def run(self) -> tuple[BatchMetrics, tf.Tensor]:
-        """Return the metrics of the block's batches, and the changes [U, D] that are still to be pushed after them."""
+    def run(self) -> tuple[BatchMetrics, tf.Tensor, tf.Tensor]:
+        """Return the metrics of the block's batches, the changes [U, D] still to be pushed, and what moved most [2].
+
+        The latter is the word that the block moved most and how far, if its changes are dropped; otherwise -1 and 0.
+        """
         *others, last = range(self._shape.sharing.parts)
         metrics = []
         for part in others:
@@ -46,7 +50,12 @@ class WorkerTraining:
             self._exchange(metrics[-1])
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
-        return of_block, self._end_after(metrics[-1]) - self._start
+        change = self._end_after(metrics[-1]) - self._start
+        rows = self._staged.rows
+        moved = tf.cond(
+            _is_finite(of_block), lambda: tf.constant([-1.0, 0.0], tf.float64), lambda: _most_moved(rows, change)
+        )
+        return of_block, _unless_refused(of_block, change), moved
 
     def _train_part(self, part: int) -> BatchMetrics:
         """Return the metrics of a part's batches."""
@@ -62,7 +71,7 @@ class WorkerTraining:
         updates, order = self._updates, self._staged.shared_order
         with tf.control_dependencies(list(trained)):
             moved = read_rows(self._own, updates.shared_rows) - self._shared
-        kept = updates.of_part(moved, self._probes)
+        kept = _unless_refused(trained, updates.of_part(moved, self._probes))
         shared = exchange_shared_rows(self._shape, self._handles, tf.gather(kept, order))
         with tf.control_dependencies([moved]):
             written = write_rows(self._own, tf.gather(updates.shared_rows, order), shared)
@@ -90,6 +99,28 @@ class WorkerTraining:
             freed = tf.raw_ops.DestroyResourceOp(resource=self._own)
         with tf.control_dependencies([freed]):
             return tf.identity(end)
+
+
+def _unless_refused(trained: BatchMetrics, change: tf.Tensor) -> tf.Tensor:
+    """Return a change of rows, or zeros if steps were refused: then the rows may be too long for further sums."""
+    return tf.cond(_is_finite(trained), lambda: change, lambda: tf.zeros_like(change))
+
+
+def _is_finite(trained: BatchMetrics) -> tf.Tensor:
+    """Return whether no step of these batches was refused."""
+    return tf.reduce_all(tf.math.is_finite(trained.losses + trained.touched_rows))
+
+
+def _most_moved(rows: BlockRows, change: tf.Tensor) -> tf.Tensor:
+    """Return the word whose input or output row has changed most, and how far it is from where it was."""
+    shards, tables = tf.unstack(tf.shape(rows.counts))
+    counts = tf.reshape(rows.counts, [-1])
+    table_of_row = tf.repeat(tf.tile(tf.range(tables), [shards]), counts)
+    shard_of_row = tf.repeat(tf.repeat(tf.range(shards), tables), counts)
+    squares = tf.reduce_sum(tf.square(tf.cast(change, tf.float64)), 1)
+    place = tf.argmax(tf.where(table_of_row == TABLES.index("nodes"), tf.constant(-1.0, tf.float64), squares))
+    word = rows.numbers[place] * shards + shard_of_row[place]
+    return tf.stack([tf.cast(word, tf.float64), tf.sqrt(squares[place])])
 
 
 def _private_variable(value: tf.Tensor) -> tf.Tensor:

@@ -1,0 +1,153 @@
+"""Whether a model's vocabulary, matrices and tables fit each other, and the error that names what does not.
+
+Callers may change all of them by hand, and a damaged file may hold anything. Training relies on their sizes.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix
+
+_BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
+_RESTORE = "load the model anew from a whole file, or build the vocabulary anew (build_vocab)"
+_ROWS_AT_ONCE = 4096  # so that a check needs no second copy of a matrix
+_LARGEST_PLACE = 2**32 - 1  # in a cum_table
+
+
+def check_fits(model: Any) -> None:
+    """Raise RuntimeError if what training needs is missing, or does not fit the vocabulary."""
+    _check_ids(model.wv.key_to_index, len(model.wv))
+    _check_arrays(model)
+    if model.negative:
+        _check_cumulative_table(model.cum_table)
+    _check_word_attributes(model.wv, needs_counts=bool(model.negative))
+    _check_lock_factors(getattr(model.wv, "vectors_lockf", None))
+    if model.hs and len(model.wv) > 1 and "point" not in model.wv.expandos:
+        raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
+    for name, matrix in _matrices(model):
+        _check_numbers(name, matrix, model.wv)
+
+
+def check_rows(model: Any, words: int) -> None:
+    """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for so many words."""
+    for name, matrix in _matrices(model):
+        found = getattr(matrix, "shape", None)
+        if found is None or len(found) != 2 or found[0] < words or found[1] != model.vector_size:
+            raise RuntimeError(
+                f"{name} must have shape {(words, model.vector_size)}, as when train() began, got {found}; what was "
+                "trained cannot be copied there"
+            )
+
+
+def _check_arrays(model: Any) -> None:
+    """Raise RuntimeError if an array that training needs is missing, or has another shape than the vocabulary."""
+    words, size = len(model.wv), model.vector_size
+    needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (words, size)) for named in _matrices(model)]
+    if model.negative:
+        needed.append(("cum_table", getattr(model, "cum_table", None), (words,)))
+    for name, array, shape in needed:
+        found = getattr(array, "shape", None)
+        if found != shape:
+            raise RuntimeError(f"{name} must have shape {shape} to train, got {found}; {_BUILD_FIRST}")
+        if array.dtype.kind not in "fiu":
+            raise RuntimeError(f"{name} must hold numbers to train, got the type {array.dtype}; {_RESTORE}")
+
+
+def _matrices(model: Any) -> list[tuple[str, Any]]:
+    """Return the matrices that training needs, with their names."""
+    found = [("wv.vectors", model.wv.vectors)]
+    if model.negative:
+        found.append(("syn1neg", getattr(model, "syn1neg", None)))
+    if model.hs:
+        found.append(("syn1", getattr(model, "syn1", None)))
+    return found
+
+
+def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
+    """Raise RuntimeError unless each word's id is one of so many words'."""
+    try:
+        ids = np.fromiter(key_to_index.values(), np.int64, len(key_to_index))
+        is_wrong = (ids < 0) | (ids >= words)
+    except (TypeError, ValueError, OverflowError):
+        is_id = (isinstance(id_, numbers.Integral) and 0 <= int(id_) < words for id_ in key_to_index.values())
+        is_wrong = ~np.fromiter(is_id, bool, len(key_to_index))
+    if is_wrong.any():
+        word = list(key_to_index)[int(np.argmax(is_wrong))]
+        raise RuntimeError(
+            f"wv.key_to_index has the id {key_to_index[word]!r} for the word {word!r}, and wv.index_to_key has {words} "
+            f"words, with ids from 0 to {words - 1}; change both alike, or build the vocabulary anew (build_vocab)"
+        )
+
+
+def _check_cumulative_table(table: Any) -> None:
+    """Raise RuntimeError if negatives cannot be drawn by a table."""
+    if not np.isfinite(table).all() or table[0] < 0 or np.any(table[1:] < table[:-1]):
+        raise RuntimeError(
+            "cum_table must hold numbers that ascend from 0 or more to train; make it anew with make_cum_table()"
+        )
+    if not 0 < table[-1] <= _LARGEST_PLACE:
+        raise RuntimeError(
+            f"cum_table must end with a number from 1 to {_LARGEST_PLACE} to train, got {table[-1]}; make it anew "
+            "with make_cum_table()"
+        )
+
+
+def _check_word_attributes(vectors: Any, needs_counts: bool) -> None:
+    """Raise RuntimeError if words lack counts, or thresholds of subsampling."""
+    words = len(vectors)
+    for name in ("count", "sample_int"):
+        values = vectors.expandos.get(name)
+        if values is None and not (name == "count" and needs_counts):
+            continue
+        found = np.asarray([] if values is None else values)
+        if found.ndim != 1 or len(found) < words or found.dtype.kind not in "fiu":
+            raise RuntimeError(
+                f"wv.expandos[{name!r}] must have a number for each of {words} words to train, got shape "
+                f"{found.shape} and type {found.dtype}; {_BUILD_FIRST}"
+            )
+        is_wrong = ~(np.isfinite(found[:words]) & (found[:words] >= 0))
+        if is_wrong.any():
+            word = int(np.argmax(is_wrong))
+            raise RuntimeError(
+                f"wv.expandos[{name!r}] is {found[word]} for the word {vectors.index_to_key[word]!r}, and must be "
+                f"finite and not negative to train; {_RESTORE}"
+            )
+
+
+def _check_lock_factors(factors: Any) -> None:
+    """Raise RuntimeError unless lock factors are finite numbers along one axis; None stands for those of 1."""
+    if factors is None:
+        return
+    how = "set it to np.ones(1, np.float32), or to as many factors as there are words"
+    if np.ndim(factors) != 1 or not np.size(factors):
+        raise RuntimeError(
+            "wv.vectors_lockf must have one dimension and at least one number to train, got shape "
+            f"{np.shape(factors)}; {how}"
+        )
+    found = np.asarray(factors)
+    if found.dtype.kind not in "fiub" or not _are_finite(found):
+        raise RuntimeError(f"wv.vectors_lockf must hold finite numbers to train; {how}")
+
+
+def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
+    """Raise RuntimeError if a matrix in this process holds NaN, or what float32 cannot hold."""
+    if isinstance(matrix, ServerMatrix):
+        return
+    for first in range(0, len(matrix), _ROWS_AT_ONCE):
+        rows = matrix[first : first + _ROWS_AT_ONCE]
+        if _are_finite(rows):
+            continue
+        row = first + next(number for number, values in enumerate(rows) if not _are_finite(values))
+        of_word = "" if name == "syn1" else f", of the word {vectors.index_to_key[row]!r}"
+        raise RuntimeError(f"{name} holds NaN or infinity in row {row}{of_word}; {_RESTORE}")
+
+
+def _are_finite(values: Any) -> bool:
+    """Return whether all values are finite as float32."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.asarray(values).astype(np.float32, copy=False)).all())

@@ -1,0 +1,66 @@
+"""Batches whose numbers ran away: where they are found in a trained chunk, and the error that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.arrays import BoolArray
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk, learning_rates
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first batch of a block in which a step would have been NaN or infinite."""
+
+    epoch: int  # these three from 0
+    block: int
+    batch: int
+    learning_rate: float
+    most_moved: tuple[int, float] | None = None
+    """The word's id and how far it moved, where the placement has dropped the block's changes."""
+
+    def __str__(self) -> str:
+        return f"batch {self.batch} of block {self.block} in epoch {self.epoch}, with alpha {self.learning_rate:g}"
+
+
+class DivergenceError(RuntimeError):
+    """Training was stopped because steps became NaN or infinite. The model has all that was learnt without them.
+
+    Attributes
+    ----------
+    divergence : Divergence
+        Where it was found.
+    word : object
+        The word whose vector has moved most; None if none has moved, or that is not known.
+    """
+
+    def __init__(self, divergence: Divergence, word: object = None, distance: float = 0.0) -> None:
+        moved = "" if word is None else f" The word moved most is {word!r}, by {distance:.3g}."
+        super().__init__(
+            f"training diverged: steps became NaN or infinite in {divergence}.{moved} These steps were not taken, and "
+            "the model has finite vectors, which are of little use if they are long. Begin anew with a lower alpha, "
+            "update_bound or wv.vectors_lockf"
+        )
+        self.divergence = divergence
+        self.word = word
+        self._arguments = (divergence, word, distance)
+
+    def __reduce__(self) -> tuple[type[DivergenceError], tuple[Divergence, object, float]]:
+        return type(self), self._arguments
+
+
+def check_finite(epoch: int, block: int, task: ChunkTask, trained: TrainedChunk) -> None:
+    """Raise DivergenceError if steps of a trained chunk were refused."""
+    refused = np.flatnonzero(had_refused_steps(trained.batches))
+    if refused.size:
+        batch = int(refused[0])
+        rate = float(learning_rates(task, len(trained.pairs))[batch])
+        raise DivergenceError(Divergence(epoch, block, batch, rate, trained.most_moved))
+
+
+def had_refused_steps(batches: BatchMetrics) -> BoolArray:
+    """Return for each batch whether the operations refused steps of it."""
+    refused: BoolArray = ~np.isfinite(batches.losses + batches.touched_rows)
+    return refused
