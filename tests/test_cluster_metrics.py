@@ -51,6 +51,20 @@ def test_a_report_of_another_number_of_servers_is_refused() -> None:
         BlockReport.from_array(report_of(1, 0).to_tensor().numpy(), servers=2)
 
 
+@pytest.mark.parametrize("size", range(12))
+def test_a_report_that_was_cut_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"a report of 1 servers cannot have {size} numbers"):
+        BlockReport.from_array(np.zeros(size), servers=1)
+
+
+@pytest.mark.parametrize("number", [-1, np.nan, np.inf, 1e300])
+def test_a_report_of_no_number_of_tokens_is_refused(number: float) -> None:
+    numbers = report_of(1, 2).to_tensor().numpy()
+    numbers[0] = number
+    with pytest.raises(ValueError, match="a report has impossible numbers of tokens"):
+        BlockReport.from_array(numbers, servers=1)
+
+
 def measured(*blocks: tuple[int, BlockReport]) -> dict[str, dict[str, float]]:
     """Return the tasks' metrics after blocks of these workers."""
     metrics = ClusterMetrics(workers=2, servers=1, vector_bytes=32)

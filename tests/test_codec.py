@@ -18,13 +18,15 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import TrainingPlan, placement_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode
+from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
+from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
 from gensim_tfw2v.steps.settings import StepSettings
 
 NONE = np.zeros(0, np.int32)
@@ -79,6 +81,59 @@ def test_every_field_of_a_model_is_read_as_it_was_written(maker: BlockMaker) -> 
     settings = replace(SETTINGS, max_step=1 / 3, max_step_rates=20.0, compute_dtype="bfloat16", mean_windows=True)
     sent = WorkerModel(settings, maker, WORDS, WORDS - 1, np.linspace(0, 1, 5, dtype=np.float32))
     assert_same_fields(decode(WorkerModel, encode(sent)), sent)
+
+
+def test_every_flipped_bit_of_a_message_is_refused_in_one_line() -> None:
+    whole = encode(Assignment(7, 3, 16, RowSharing(4, 512), ChunkTask(Span(1, 2, 3, 4, 5), (1, 2), 0.025, 0.0, True)))
+    for bit in range(8 * len(whole)):
+        flipped = whole.copy()
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(TaskError, match=r"^a message with a Assignment arrived damaged: [^\n]*$"):
+            decode(Assignment, flipped)
+    for size in range(len(whole)):
+        with pytest.raises(TaskError):
+            decode(Assignment, whole[:size])
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"", b"5", b"[]", b"{}", b"[" * 100_000, b'{"WorkerModel": {}}', b'{"Assignment": {}}', b'{"Assignment": 5}'],
+    ids=lambda head: head[:20].decode(),
+)
+def test_a_message_with_another_head_is_refused(head: bytes) -> None:
+    with pytest.raises(TaskError, match="a message with a Assignment arrived damaged"):
+        decode(Assignment, message(head, []))
+
+
+@pytest.mark.parametrize("array", ['["|O8", 1]', '["<f4", -1]', '["<f4", 99]', '["<f4,<f4", 1]', "[5, 1]", "5"])
+def test_an_array_that_a_message_cannot_hold_is_refused(array: str) -> None:
+    head = f'{{"Sentences": {{"ids": {{"array": {array}}}, "lengths": {{"array": ["<i4", 0]}}}}}}'
+    with pytest.raises(TaskError, match="a message with a Sentences arrived damaged"):
+        decode(Sentences, message(head.encode(), [bytes(8)]))
+
+
+@pytest.mark.parametrize(
+    ("ids", "lengths", "why"),
+    [
+        ([0, WORDS], [2], f"ids from 0 to {WORDS}"),
+        ([-1, 3], [2], "ids from -1 to 3"),
+        ([1, 2], [3], "do not end where"),
+        ([1, 2], [3, -1], "do not end where"),
+    ],
+)
+def test_a_worker_refuses_sentences_that_do_not_fit_its_model(ids: list[int], lengths: list[int], why: str) -> None:
+    sentences = Sentences(np.array(ids, np.int32), np.array(lengths, np.int32))
+    task = replace(work_on(0), content=sentences)
+    with pytest.raises(TaskError, match=why):
+        stage(WorkerModel(SETTINGS, maker_from(0), WORDS, 0, np.ones(1)), Assignment(0, 1, 1, NOT_SHARED, task), NONE)
+
+
+def test_a_worker_says_in_one_line_why_it_cannot_make_a_block() -> None:
+    factory = BlockFactory()
+    factory.register_model(b"model", encode(WorkerModel(SETTINGS, maker_from(0), WORDS, 0, np.ones(1, np.float32))))
+    task = replace(work_on(0), entropy=(-1,))
+    with pytest.raises(TaskError, match=r"^cannot make a block: ValueError: [^\n]*$"):
+        factory.make_block(b"model", encode(Assignment(0, 1, 1, NOT_SHARED, task)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gensim_tfw2v.cluster import leases
-from gensim_tfw2v.cluster.leases import lease_name, owner_has_died
+from gensim_tfw2v.cluster.leases import is_ours, lease_name, machine_name, owner_has_died
 
 
 def output_of(script: str) -> list[str]:
@@ -38,6 +38,13 @@ def test_only_a_process_of_this_machine_is_known_to_have_ended(monkeypatch: pyte
     (tmp_path / "pid").symlink_to("pid:[1]")  # as in a container that numbers its processes apart
     monkeypatch.setattr(leases, "_PROCESS_NAMESPACE", tmp_path / "pid")
     assert not owner_has_died(ended)
+
+
+@pytest.mark.parametrize("lease", ["", "5", "/" * 4, "a/b/c/d/e", "host/{}/-1/t/0", "host/{}/99999999999999999999/t/0"])
+def test_a_name_that_no_lease_has_belongs_to_nobody(lease: str) -> None:
+    name = lease.format(machine_name())
+    assert not owner_has_died(name)
+    assert not is_ours(name)
 
 
 def test_on_a_system_without_other_names_the_host_name_is_enough(

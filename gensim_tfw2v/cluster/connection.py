@@ -64,7 +64,7 @@ class Connection:
         try:
             with tf.device(device(job, task)):
                 (found,) = remote_functions.call(DESCRIBE, [], [tf.string])
-            description: dict[str, Any] = json.loads(found.numpy())
+            answer = found.numpy()
         except (tf.errors.OpError, KeyError) as error:
             if remote_functions.is_missing_function(error):
                 raise ClusterError(
@@ -77,7 +77,7 @@ class Connection:
             raise ClusterError(
                 f"{job} {task} at {self.addresses[job][task]} does not answer: {brief(error)}"
             ) from error
-        return description
+        return description_in(answer, f"{job} {task} at {self.addresses[job][task]}")
 
     def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
         """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number"."""
@@ -156,6 +156,17 @@ class Connection:
         with self.worker_locks.hold_all(seconds) as alone:
             if alone:
                 context.context().update_server_def(alone_here)
+
+
+def description_in(answer: bytes, task: str) -> dict[str, Any]:
+    """Return the description that a task has sent; raise ClusterError that names the task if it is none."""
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not {"package", "tensorflow"} <= found.keys():
+        raise ClusterError(f"{task} does not answer as a task of this package does; start it with `tfw2v server`")
+    return found
 
 
 def device(job: str, task: int) -> str:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import os
 import platform
+import re
 import secrets
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from gensim_tfw2v.cluster.health import is_running
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PROCESS_NAMESPACE = Path("/proc/self/ns/pid")
+_NAME = re.compile(r".*/(?P<machine>[^/]*)/(?P<process>[1-9][0-9]{0,8})/(?P<token>[^/]*)/[^/]*", re.DOTALL)
 
 
 def lease_name(number: int) -> str:
@@ -23,13 +25,14 @@ def lease_name(number: int) -> str:
 
 def owner_has_died(lease: str) -> bool:
     """Return whether the process that holds a lease is known to have ended, as only processes of this machine are."""
-    _, machine, process, _, _ = lease.rsplit("/", 4)
-    return machine == machine_name() and not is_running(int(process))
+    found = _NAME.fullmatch(lease)  # None for what no version of this package names a lease
+    return found is not None and found["machine"] == machine_name() and not is_running(int(found["process"]))
 
 
 def is_ours(lease: str) -> bool:
     """Return whether a lease is this process's own."""
-    return lease.rsplit("/", 2)[1] == _token(os.getpid())
+    found = _NAME.fullmatch(lease)
+    return found is not None and found["token"] == _token(os.getpid())
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task_metrics import own_metrics
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -70,8 +71,15 @@ class Task:
 
     def open_lease(self, name: bytes, tables: bytes) -> np.bool_:
         """Record the tables that a coordinator is about to make here."""
+        lease = text_of(name)
+        try:
+            names = json.loads(text_of(tables))
+        except (ValueError, RecursionError):
+            names = None
+        if not isinstance(names, list) or not all(isinstance(table, str) for table in names):
+            raise TaskError(f"the lease {lease!r} came without a list of its tables")
         with self._lock:
-            self._leases[text_of(name)] = _Lease(json.loads(text_of(tables)), key_of(text_of(name)))
+            self._leases[lease] = _Lease(names, key_of(lease))
         return np.bool_(True)
 
     def renew_lease(self, key: Any) -> Any:
@@ -109,4 +117,7 @@ def key_of(lease: str) -> int:
 def text_of(value: Any) -> str:
     """Return a string that TensorFlow passes as bytes, or as an array of them."""
     value = value.item() if hasattr(value, "item") else value
-    return value.decode() if isinstance(value, bytes) else str(value)
+    try:
+        return value.decode() if isinstance(value, bytes) else str(value)
+    except UnicodeDecodeError:
+        raise TaskError(f"a name arrived damaged: {value[:80]!r}") from None

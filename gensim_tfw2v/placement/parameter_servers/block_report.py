@@ -15,6 +15,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 STAGES = ("make", "pull", "compute", "push")
 TABLES = ("inputs", "outputs", "nodes")
+_MOST_COUNTED = 2**53  # which float64 counts to
 
 
 class BlockReport(NamedTuple):
@@ -43,12 +44,16 @@ class BlockReport(NamedTuple):
     def from_array(cls, numbers: Float64Array, servers: int) -> BlockReport:
         """Return the report that `to_tensor` wrote."""
         fixed, with_a_batch = (_numbers_in(_shapes(servers, batches)) for batches in (0, 1))
-        shapes = _shapes(servers, (len(numbers) - fixed) // (with_a_batch - fixed))
+        shapes = _shapes(servers, max(0, len(numbers) - fixed) // (with_a_batch - fixed))
         ends = np.cumsum([math.prod(shape) for shape in _parts(shapes)])
         if ends[-1] != len(numbers):
             raise ValueError(f"a report of {servers} servers cannot have {len(numbers)} numbers")
         parts = zip(np.split(numbers, ends[:-1]), _parts(shapes), strict=True)
-        return _report_of(part.reshape(shape) for part, shape in parts)
+        report = _report_of(part.reshape(shape) for part, shape in parts)
+        counted = np.concatenate([report.tokens, report.staleness, *report.rows, report.pairs], axis=None)
+        if not np.all((counted >= 0) & (counted < _MOST_COUNTED)) or not abs(report.most_moved[0]) < _MOST_COUNTED:
+            raise ValueError("a report has impossible numbers of tokens, blocks, rows, pairs or words")
+        return report
 
     def trained(self) -> TrainedChunk:
         """Return what the training loop counts."""

@@ -1,8 +1,8 @@
 """Dataclasses and NamedTuples as bytes, field by field: what settings and chunks travel as.
 
-Layout: the length of the head in 8 bytes; the head, in JSON; the bytes of each array. All but the first 8 bytes begin
-at multiples of 64. The head has the fields of each object by name, and type and shape of each array. A class gains or
-loses a field without any change here.
+Layout: the length of the head and the CRC-32 of all that follows, in 8 bytes each; the head, in JSON; the bytes of each
+array, at multiples of 64. The head has the fields of each object by name, and type and shape of each array. A class
+gains or loses a field without any change here.
 """
 
 from __future__ import annotations
@@ -11,37 +11,59 @@ import enum
 import functools
 import json
 import math
+import re
 import struct
 import types
 import typing
+import zlib
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gensim_tfw2v.arrays import UInt8Array
+from gensim_tfw2v.cluster.errors import TaskError, brief
 
 _Value = TypeVar("_Value")
 
-_LENGTH = struct.Struct("<q")
+_START = struct.Struct("<QQ")
 _ALIGNMENT = 64  # bytes, so that arrays need not be copied
 _ARRAY = "array"
 _PLAIN = bool | int | float | str | None
+_NUMBERS = re.compile(r"[<|][bfiu]\d")  # dtypes of arrays, which hold no objects
 
 
 def encode(value: Any) -> UInt8Array:
     """Return the bytes of an object whose fields are plain values or tuples of them, enums, arrays or such objects."""
     arrays: list[np.ndarray] = []
     head = json.dumps(_to_json(value, arrays), separators=(",", ":")).encode()
-    parts = [_LENGTH.pack(len(head)) + head, *(array.tobytes() for array in arrays)]
-    return np.frombuffer(b"".join(part + bytes(_padding(len(part))) for part in parts), np.uint8)
+    return message(head, [array.tobytes() for array in arrays])
+
+
+def message(head: bytes, arrays: Sequence[bytes]) -> UInt8Array:
+    """Return the bytes of a message with this head and the bytes of these arrays."""
+    padded = (array + bytes(_padding(len(array))) for array in arrays)
+    parts = [head + bytes(_padding(_START.size + len(head))), *padded]
+    checksum = functools.reduce(lambda crc, part: zlib.crc32(part, crc), parts, 0)
+    return np.frombuffer(b"".join([_START.pack(len(head), checksum), *parts]), np.uint8)
 
 
 def decode(of_type: type[_Value], data: UInt8Array) -> _Value:
-    """Return the object of this type that `encode` turned into bytes; its arrays are views of `data`."""
-    (length,) = _LENGTH.unpack(data[: _LENGTH.size].tobytes())
-    head = json.loads(data[_LENGTH.size : _LENGTH.size + length].tobytes())
-    value: _Value = _Reader(data, _LENGTH.size + length).read(head, of_type)
+    """Return the object of this type that `encode` turned into bytes; its arrays are views of `data`.
+
+    Raise TaskError if the bytes are no such message.
+    """
+    try:
+        length, checksum = _START.unpack_from(data.data)
+        if checksum != zlib.crc32(data.data[_START.size :]):
+            raise ValueError("its checksum does not fit")
+        end = _START.size + length
+        value = _Reader(data, end).read(json.loads(data[_START.size : end].tobytes()), of_type)
+        if not isinstance(value, of_type):
+            raise TypeError(f"it holds a {type(value).__name__}")
+    except (struct.error, ValueError, TypeError, LookupError, OverflowError, RecursionError, MemoryError) as error:
+        raise TaskError(f"a message with a {of_type.__name__} arrived damaged: {brief(error)}") from None
     return value
 
 
@@ -77,6 +99,8 @@ class _Reader:
             if name == _ARRAY:
                 return self._array(*content)
             of_type = _class_of(name, annotation)
+            if not isinstance(content, dict):
+                raise TypeError(f"a {name} has fields")
             hints = _hints(of_type)
             return of_type(**{field: self.read(value, hints[field]) for field, value in content.items()})
         if isinstance(node, list):
@@ -85,6 +109,8 @@ class _Reader:
         return enums[0](node) if enums and node is not None else node
 
     def _array(self, dtype: str, *shape: int) -> np.ndarray:
+        if not _NUMBERS.fullmatch(dtype) or not all(type(size) is int and size >= 0 for size in shape):
+            raise ValueError(f"there is no array of {dtype!r} in the shape {shape}")
         first = self._next
         end = first + np.dtype(dtype).itemsize * math.prod(shape)
         self._next = end + _padding(end)

@@ -17,6 +17,8 @@ import tensorflow as tf
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare
+from gensim_tfw2v.cluster.errors import TaskError
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
@@ -84,6 +86,7 @@ STAGED_BLOCK = StagedBlock(
 
 def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> StagedBlock:
     """Return the assignment's block with rows numbered anew; one without batches if subsampling leaves no token."""
+    _check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
         return _empty(assignment, metrics)
@@ -108,6 +111,19 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
         tokens=np.int64(block.tokens),
         metrics=metrics,
     )
+
+
+def _check(model: WorkerModel, assignment: Assignment) -> None:
+    """Raise TaskError if an assignment has ids of no word, or does not fit the model in another way."""
+    content, sharing = assignment.task.content, assignment.sharing
+    if isinstance(content, Sentences):
+        ids, lengths = content.ids, content.lengths
+        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < model.words:
+            raise TaskError(f"the sentences have ids from {ids.min()} to {ids.max()}, of {model.words} words")
+        if lengths.min(initial=0) < 0 or int(lengths.sum(dtype=np.int64)) != ids.size:
+            raise TaskError(f"the sentences do not end where their {ids.size} words do")
+    if assignment.shards < 1 or not 0 <= sharing.rows <= model.words:
+        raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")
 
 
 class _NeededRows(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.cluster.errors import TaskError
+from gensim_tfw2v.cluster.errors import TaskError, brief
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task import Task, register_task, text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
@@ -59,10 +59,14 @@ class BlockFactory:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
+        work = decode(Assignment, assignment)
         try:
-            staged = stage(known, decode(Assignment, assignment), own_metrics())
+            staged = stage(known, work, own_metrics())
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
+            # The task goes on: what it was sent fits neither the model nor its memory.
+            raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error
         self.blocks += 1
         return load_tensorflow().nest.flatten(staged)
 
