@@ -50,8 +50,9 @@ class BlockReport(NamedTuple):
             raise ValueError(f"a report of {servers} servers cannot have {len(numbers)} numbers")
         parts = zip(np.split(numbers, ends[:-1]), _parts(shapes), strict=True)
         report = _report_of(part.reshape(shape) for part, shape in parts)
-        counted = np.concatenate([report.tokens, report.staleness, *report.rows, report.pairs], axis=None)
-        if not np.all((counted >= 0) & (counted < _MOST_COUNTED)) or not abs(report.most_moved[0]) < _MOST_COUNTED:
+        counted = np.concatenate([report.tokens, report.rows, report.pairs], axis=None)
+        signed = np.array([report.staleness, report.most_moved[0]])
+        if not np.all((counted >= 0) & (counted < _MOST_COUNTED)) or not np.all(np.abs(signed) < _MOST_COUNTED):
             raise ValueError("a report has impossible numbers of tokens, blocks, rows, pairs or words")
         return report
 
