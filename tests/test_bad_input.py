@@ -72,10 +72,19 @@ def files(scratch: Path) -> Path:
     (scratch / "empty.txt").write_text("")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
+    make_half_moved_model(scratch)
     make_damaged_corpora(scratch)
     for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress)):
         (scratch / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
     return scratch
+
+
+def make_half_moved_model(folder: Path) -> None:
+    """Leave what a save leaves that was killed after it moved one array."""
+    new = folder / ".tfw2v-killed" / "new"
+    new.mkdir(parents=True)
+    built_model(Word2Vec).save(str(new / "half moved"), sep_limit=0)
+    (new / "half moved.syn1neg.npy").rename(folder / "half moved.syn1neg.npy")
 
 
 def make_damaged_corpora(folder: Path) -> None:
