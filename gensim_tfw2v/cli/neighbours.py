@@ -9,8 +9,7 @@ from typing import Any
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.files.models import read_vectors
+from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
 print the words nearest to a sum of words minus others, as in: --positive king woman --negative man."""
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=10,
         help="print this many neighbours of each (default: %(default)s)",
     )
-    parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    add_format_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
 
 
@@ -40,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
         queries.append((arguments.positive, arguments.negative))
     if not queries:
         raise CommandError("no WORD given, and no --positive or --negative")
-    vectors = read_vectors(arguments.model, arguments.format)
+    vectors = vectors_of(arguments)
     for word in (word for positive, negative in queries for word in positive + negative):
         if word not in vectors.key_to_index:
             raise CommandError(f"word {word!r} is not in model {str(arguments.model)!r}{_hint(vectors, word)}")
