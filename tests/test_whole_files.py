@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import json
@@ -341,6 +342,30 @@ def test_a_folder_is_no_place_for_a_model(word2vec_class: type[Any], scratch: Pa
     with pytest.raises(IsADirectoryError, match="folder"):
         model_of(model_class=word2vec_class).save("folder")
     assert os.listdir("folder") == []
+
+
+def test_a_folder_with_the_name_of_an_array_is_left_alone(scratch: Path) -> None:
+    model_of(1.0).save("model")
+    Path("model.syn1neg.npy").mkdir()
+    Path("model.syn1neg.npy", "precious").write_text("")
+    with pytest.raises(IsADirectoryError, match="model"):
+        model_of(2.0).save("model", sep_limit=0)
+    assert os.listdir("model.syn1neg.npy") == ["precious"]
+    assert sorted(os.listdir()) == ["model", "model.syn1neg.npy"]
+    assert_whole(Path("model"), 1.0)
+
+
+@pytest.mark.parametrize(("number", "is_raised"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_file_system_without_fsync_takes_models_and_one_that_loses_content_does_not(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_raised: bool
+) -> None:
+    def fail(file: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="stays") if is_raised else contextlib.nullcontext():
+        model_of().save("model", sep_limit=0)
+    assert os.path.exists("model") != is_raised
 
 
 def test_an_error_while_a_file_is_written_leaves_the_old_one(tmp_path: Path) -> None:

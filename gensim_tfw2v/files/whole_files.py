@@ -25,6 +25,7 @@ from pathlib import Path
 
 _PREFIX = ".tfw2v-"  # of unfinished files and folders
 _UNFINISHED, _NEW, _OLD = "unfinished", "new", "old"
+_LOST = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # errors of fsync that say that content is not on the disk
 _UNCHANGED = "cannot write, and what was there before stays"
 
 
@@ -112,7 +113,7 @@ def _move_all(path: Path, folder: Path) -> set[str]:
     """Move the new files to their places, and return their names. An error or an interrupt moves all of them back."""
     new, old = folder / _NEW, folder / _OLD
     names = _names(new)
-    replaced = [name for name in sorted(names - {path.name}) if os.path.lexists(path.with_name(name))]
+    replaced = [name for name in sorted(names - {path.name}) if path.with_name(name).is_file()]
     try:
         if replaced and path.exists():
             _move(_place_of(path), old / path.name)
@@ -162,19 +163,22 @@ def _place_of(path: Path) -> Path:
 
 def _keep_permissions(path: Path, unfinished: Path) -> None:
     """Give a file the permissions of the one that it will replace."""
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):  # there is none, or the file system has no permissions
         shutil.copymode(path, unfinished)
 
 
 def bring_to_disk(path: Path) -> None:
     """Return when the content of a file, or the names in a folder, would survive a crash of the machine."""
-    # Some file systems, such as those of networks, have no such call for folders.
-    with contextlib.suppress(OSError) if path.is_dir() else contextlib.nullcontext():
+    try:
         file = os.open(path, os.O_RDONLY)
         try:
             os.fsync(file)
         finally:
             os.close(file)
+    except OSError as error:
+        # Some file systems, such as those of networks, have no such call for folders, or none at all.
+        if error.errno in _LOST and not path.is_dir():
+            raise
 
 
 @contextlib.contextmanager
