@@ -172,6 +172,7 @@ def connect(cluster: Any, any_version: bool = False) -> Connection:
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
+                gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
                 found = Connection(next(_numbers), addresses, _strategy(cluster, addresses))
             logger.info(
                 "connected to %i parameter servers and %i workers; TensorFlow listens on every network interface "
