@@ -80,11 +80,18 @@ def test_the_notebook_names_no_place_and_time_of_a_machine() -> None:
     assert not re.findall(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", everything)
 
 
-def test_bars_are_all_that_cells_write_to_standard_error(notebook: Any) -> None:
+def lines_written(notebook: Any) -> list[str]:
+    """Return the lines that a notebook's cells print, or write to standard error."""
     streams = [output for cell in code_cells(notebook) for output in cell.outputs if output.output_type == "stream"]
-    lines = [line for output in streams for line in output.text.splitlines() if line]
-    assert len(lines) > 1
-    assert [line for line in lines if not BAR.fullmatch(line)] == []
+    return [line for output in streams for line in output.text.splitlines() if line]
+
+
+def test_the_committed_notebook_shows_progress_bars() -> None:
+    assert len([line for line in lines_written(committed()) if BAR.fullmatch(line)]) > 1
+
+
+def test_cells_write_no_lines_but_progress_bars(notebook: Any) -> None:
+    assert [line for line in lines_written(notebook) if not BAR.fullmatch(line)] == []
 
 
 def test_every_number_of_the_text_stands_in_code_or_in_an_output() -> None:
