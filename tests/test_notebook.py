@@ -14,7 +14,7 @@ from notebook_parts import code_cells, committed, number, pictures, rows, shown,
 from sklearn.svm import OneClassSVM
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?%?")
-BAR = re.compile(r"(vocabulary|epoch \d+/\d+) .*")
+BAR = re.compile(r"(vocabulary|epoch \d+/\d+) .*|loading TensorFlow|connecting to the cluster")
 # Values of the notebook's variables after its last cell, from which the tests compute its claims.
 EXPRESSIONS = {
     "is_space": "is_space.tolist()",
@@ -83,7 +83,7 @@ def test_the_notebook_names_no_place_and_time_of_a_machine() -> None:
 def lines_written(notebook: Any) -> list[str]:
     """Return the lines that a notebook's cells print, or write to standard error."""
     streams = [output for cell in code_cells(notebook) for output in cell.outputs if output.output_type == "stream"]
-    return [line for output in streams for line in output.text.splitlines() if line]
+    return [line for output in streams for line in output.text.splitlines() if line.strip()]
 
 
 def test_the_committed_notebook_shows_progress_bars() -> None:
