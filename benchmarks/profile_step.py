@@ -70,7 +70,7 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
     words, options = model.corpus_total_words, ReadingOptions.of(model)
     corpus = Corpus(None, job.corpus)
     reader = CorpusReader()
-    source = reader.source(corpus, model.wv.key_to_index, options, plan.choice.block_words, words, is_read_again=False)
+    source = reader.source(corpus, model.wv, options, plan.choice.block_words, words, is_read_again=False)
     chunks = list(itertools.islice(source.epoch(), blocks))
     source.close()
     placement = plan.placement(source)

@@ -20,6 +20,7 @@ __all__ = [
     "__version__",
     "encode_corpus",
     "export_projector",
+    "load_vectors_safely",
     "local_cluster",
     "register_task_functions",
 ]
@@ -31,6 +32,7 @@ _HOMES = {
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
     "encode_corpus": ("corpus.encode", "encode_corpus"),
     "export_projector": ("tensorboard.projector", "export_projector"),
+    "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
     "register_task_functions": ("placement.parameter_servers.task_functions", "register_functions"),
 }
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.placement.parameter_servers.task_functions import (
         register_functions as register_task_functions,
     )

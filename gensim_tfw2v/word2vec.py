@@ -18,6 +18,7 @@ from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.shards import header_of, is_encoded
+from gensim_tfw2v.files.models import missing_explained, save_whole
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.arguments import (
     TRAINING_ARGUMENTS,
@@ -445,13 +446,18 @@ class TFWord2Vec(Word2Vec):
         return as_plain_gensim(self)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save the model in gensim's own format: plain gensim loads it where this package is not installed."""
-        self.to_gensim().save(*args, **kwargs)
+        """Save the model in gensim's own format: plain gensim loads it where this package is not installed.
+
+        A save that fails leaves the former model of that name whole.
+        """
+        save_whole(self.to_gensim(), *args, **kwargs)
 
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
         """Return a model saved by :meth:`save`, by gensim's own class or by a subclass of that, ready to train on."""
-        model: _Model = as_class(cls, super().load(*args, rethrow=rethrow, **kwargs))
+        plain = [os.fspath(argument) if isinstance(argument, os.PathLike) else argument for argument in args]
+        with missing_explained(plain[0] if plain else kwargs.get("fname")):
+            model: _Model = as_class(cls, super().load(*plain, rethrow=rethrow, **kwargs))
         return model
 
     def __getstate__(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from error_table import rows_of_tables
 from former_corpus import write_former
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import TensorBoardLog, encode_corpus
+from gensim_tfw2v import TensorBoardLog, encode_corpus, load_vectors_safely
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 
 BEHAVIOURS_OF_GENSIM = {"same", "silent", "hangs", "none"}
@@ -36,11 +36,11 @@ class Row:
     def run(self, model_class: type[Any], model: Any) -> None:
         """Run the row's code on a class, and on a model of it whose vocabulary has been built."""
         names = {"model_class": model_class, "model": model, "sentences": SENTENCES, "nan": float("nan")}
-        names["TensorBoardLog"] = TensorBoardLog
+        names |= {"TensorBoardLog": TensorBoardLog, "load_vectors_safely": load_vectors_safely}
         eval(self._call(), names)
 
     def _call(self) -> str:
-        if self.code.startswith("model"):
+        if self.code.startswith(("model", "load_")):
             return self.code
         corpus = "" if re.match("sentences=|corpus_file=", self.code) else "sentences, "
         settings = "" if "min_count" in self.code else ", min_count=1"
@@ -60,10 +60,30 @@ def files(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (scratch / "blank.txt").write_text(" \n\r\n\u3000\n")
     (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
     (scratch / "folder").mkdir()
+    make_half_moved_model(scratch)
+    make_strange_vectors(scratch)
     make_damaged_corpora(scratch)
     for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress)):
         (scratch / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
     return scratch
+
+
+def make_half_moved_model(folder: Path) -> None:
+    """Leave what a save leaves that was killed after it moved one array."""
+    new = folder / ".tfw2v-killed" / "new"
+    new.mkdir(parents=True)
+    built_model(Word2Vec).save(str(new / "half moved"), sep_limit=0)
+    (new / "half moved.syn1neg.npy").rename(folder / "half moved.syn1neg.npy")
+
+
+def make_strange_vectors(folder: Path) -> None:
+    """Write vectors as nobody should send them."""
+    built_model(Word2Vec).wv.save(str(folder / "pickle.txt"))
+    (folder / "large.bin").write_bytes(b"999999999 300\nuser " + bytes([1, 200, 3, 4]) * 300)
+    (folder / "large.txt").write_text("999999999 300\nuser" + " 0.5" * 300)
+    np.savez(folder / "objects.npz", words=np.array(["user"], object), vectors=np.ones((1, 2)))
+    np.savez(folder / "unnamed.npz", np.ones((1, 2)))
+    np.savez_compressed(folder / "zeros.npz", words=np.array(["user"]), vectors=np.zeros((1, 2**20), np.float32))
 
 
 def make_damaged_corpora(folder: Path) -> None:

@@ -333,6 +333,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         *tuning,
         "bfloat16",
         "float32",
+        "linear",
         True,
         False,
     )

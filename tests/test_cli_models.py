@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import SENTENCES, error_of, run, save_as
 from gensim.models import Word2Vec
@@ -126,6 +127,45 @@ def test_a_missing_array_file_is_named(
 def test_a_missing_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert run(command, tmp_path / "nowhere", *(["cat"] if command == "neighbours" else [])) == 2
     assert "nowhere' is not there" in error_of(capsys)
+
+
+@pytest.mark.parametrize("kind", ["text", "binary", "headless", "npz"])
+def test_safe_opens_formats_without_code(
+    gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    path = tmp_path / "saved"
+    if kind == "npz":
+        with path.open("wb") as file:
+            np.savez(file, words=np.array(gensim_model.wv.index_to_key), vectors=gensim_model.wv.vectors)
+    else:
+        save_as(gensim_model, path, kind)
+    assert run("neighbours", path, "cat", "--topn", "1", "--safe") == 0
+    assert gensim_model.wv.most_similar("cat", topn=1)[0][0] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["model", "vectors"])
+@pytest.mark.parametrize("command", [["evaluate"], ["neighbours", "cat"], ["projector", "--logdir", "log"]])
+def test_safe_refuses_pickles(
+    gensim_model: Word2Vec, scratch: Path, capsys: pytest.CaptureFixture[str], kind: str, command: list[str]
+) -> None:
+    save_as(gensim_model, scratch / "saved.txt", kind)
+    assert run(command[0], "saved.txt", *command[1:], "--safe") == 2
+    assert "'saved.txt' are a pickle" in error_of(capsys)
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        (["neighbours", "missing", "cat"], "'missing' is not there"),
+        (["neighbours", "saved", "cat", "--format", "text"], "leave out --format"),
+        (["projector", "saved", "--logdir", "log", "--output-vectors"], "leave one of them out"),
+    ],
+)
+def test_safe_does_not_go_with_what_it_cannot_do(
+    scratch: Path, capsys: pytest.CaptureFixture[str], command: list[str], reason: str
+) -> None:
+    assert run(*command, "--safe") == 2
+    assert reason in error_of(capsys)
 
 
 def write_pairs(path: Path) -> Path:

@@ -186,6 +186,19 @@ print(blocks_on(other) == before)
     assert done.stdout == "True\n", done.stderr
 
 
+def test_tasks_are_not_asked_to_delete_graphs_of_an_earlier_training_in_this_process() -> None:
+    script = """
+from contract import SENTENCES, SMALL
+from gensim_tfw2v import TFWord2Vec, local_cluster
+TFWord2Vec(SENTENCES, **SMALL)
+with local_cluster() as cluster:
+    TFWord2Vec(SENTENCES, **SMALL, cluster=cluster)
+"""
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert "non-existent function" not in done.stderr
+
+
 def test_a_task_that_was_not_started_by_this_package_is_named() -> None:
     addresses = {"ps": free_addresses(1), "worker": free_addresses(1)}
     script = f"""

@@ -100,13 +100,11 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
     below = {name for name in knowing if layer_of(name) < LAYER_OF["model"]}
     # gensim's formats are read by gensim, compressed files are opened as it opens them, and its evaluation sets are at
     # hand.
-    assert below <= {"corpus.file_parts", "files.models", "evaluation.scoring"}
+    assert below <= {"corpus.file_parts", "files.models", "files.safe_vectors", "evaluation.scoring"}
 
 
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
-    importing = {
-        name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")
-    }
+    importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {
         "placement.parameter_servers.concurrent_updates",
         "placement.parameter_servers.graphs",

@@ -54,6 +54,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "__version__",
         "encode_corpus",
         "export_projector",
+        "load_vectors_safely",
         "local_cluster",
         "register_task_functions",
     ]

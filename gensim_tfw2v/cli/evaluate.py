@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
 from gensim_tfw2v.cli.score_files import check_score_files
-from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.files.models import read_vectors
 
 if TYPE_CHECKING:  # help needs no NumPy, which this package imports
     from gensim_tfw2v.evaluation.scores import Scores
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="score on this file of lines of four words under headings ': section'; may be repeated",
     )
-    parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    add_format_arguments(parser)
     parser.add_argument(
         "--restrict-vocab",
         metavar="N",
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     own_files = arguments.pairs is not None or arguments.analogies is not None
     check_score_files({"--pairs": arguments.pairs}, {"--analogies": arguments.analogies})
-    vectors = read_vectors(arguments.model, arguments.format)
+    vectors = vectors_of(arguments)
     scores = score_vectors(
         vectors,
         arguments.pairs or [] if own_files else None,

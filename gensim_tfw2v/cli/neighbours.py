@@ -9,9 +9,8 @@ from pathlib import Path
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
 from gensim_tfw2v.cli.near_spellings import near_spellings
-from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.files.models import read_vectors
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
 print the words nearest to a sum of words minus others, as in: --positive king woman --negative man.
@@ -31,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=10,
         help="print this many neighbours of each (default: %(default)s)",
     )
-    parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    add_format_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table (default: no)")
 
 
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
         queries.append((arguments.positive, arguments.negative))
     if not queries:
         raise CommandError("no WORD given, and no --positive or --negative")
-    vectors = read_vectors(arguments.model, arguments.format)
+    vectors = vectors_of(arguments)
     known = vectors.key_to_index
     answers = {
         _title(positive, negative): vectors.most_similar(positive, negative, topn=arguments.topn)

@@ -8,8 +8,8 @@ from typing import Any
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.files.models import read_model, read_vectors, recognise_format
+from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
+from gensim_tfw2v.files.models import read_model, recognise_format
 from gensim_tfw2v.tensorboard.options import PROJECTOR_WORDS
 
 DESCRIPTION = """Write vectors of MODEL to a folder where TensorBoard's projector finds them: those of the most frequent
@@ -31,15 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--words", metavar="FILE", type=Path, help="write the words of this file instead, one word a line")
     add("--name", default="vectors", help="name of the vectors in the projector (default: %(default)s)")
     add("--output-vectors", action="store_true", help="write a gensim model's output vectors as well (default: no)")
-    add("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
+    add_format_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the vectors and print the command that shows them."""
     from gensim_tfw2v.tensorboard.projector import export_projector
 
+    if arguments.safe and arguments.output_vectors:
+        raise CommandError("--output-vectors needs a whole gensim model, which --safe refuses; leave one of them out")
     words = None if arguments.words is None else _read_words(arguments.words)
-    vectors = read_vectors(arguments.model, arguments.format)
+    vectors = vectors_of(arguments)
     outputs = _output_vectors(arguments.model, arguments.format) if arguments.output_vectors else None
     try:
         export_projector(

@@ -190,6 +190,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
+                gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
                 found = Connection(next(_numbers), addresses, strategy_for(cluster, addresses))
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:

@@ -12,6 +12,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_file
 from gensim_tfw2v.corpus.shard_writer import ShardWriter
 from gensim_tfw2v.corpus.shards import EncodedCorpus
+from gensim_tfw2v.files.whole_files import bring_to_disk
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 
@@ -49,9 +50,9 @@ def encode_corpus(
     try:
         _encode(files, unfinished, workers or usable_cores(), shard_words, progress)
         unfinished.chmod(0o777 & ~_umask())  # the usual permissions: workers may run as other users
-        _bring_to_disk(unfinished)
+        bring_to_disk(unfinished)
         unfinished.rename(target)
-        _bring_to_disk(target.parent)
+        bring_to_disk(target.parent)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -86,16 +87,6 @@ def _files_of(corpus: Path) -> list[Path]:
         if not file.is_file():
             raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
     return files
-
-
-def _bring_to_disk(folder: Path) -> None:
-    """Have the names in a folder survive a crash of the machine, where the file system can."""
-    with contextlib.suppress(OSError):  # some file systems, such as those of networks, have no such call for folders
-        file = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
 
 
 def _umask() -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.files.whole_files import written_files
 
 FORMATS = ("gensim", "keyed-vectors", "text", "binary")
 SUFFIX_FORMATS = {".txt": "text", ".vec": "text", ".bin": "binary", ".kv": "keyed-vectors"}
@@ -49,24 +49,22 @@ def side_files(path: Path) -> list[Path]:
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield a path for writing a model, and move the model to `path` at the end; a failed write changes nothing.
 
-    All files are first written to a folder beside `path`, under the model's own name, because gensim finds a model's
-    separate arrays by it.
+    The last part of the yielded path is the model's own name, because gensim finds a model's separate arrays by it.
     """
-    folder = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=path.parent))
-    try:
-        with _final_name_in_log(folder / path.name, path):
-            yield folder / path.name
-        _replace(path, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with written_files(path, side_files) as unfinished, _final_name_in_log(unfinished, path):
+        yield unfinished
 
 
 @contextlib.contextmanager
 def _final_name_in_log(unfinished: Path, path: Path) -> Iterator[None]:
     """Give gensim's log lines the name that a file will have."""
 
+    def named(part: Any) -> Any:
+        return part.replace(str(unfinished), str(path)) if isinstance(part, str) else part
+
     def rename(record: logging.LogRecord) -> bool:
-        record.msg, record.args = record.getMessage().replace(str(unfinished), str(path)), ()
+        if isinstance(record.args, tuple):  # lines of other threads keep their arguments
+            record.args = tuple(map(named, record.args))
         return True
 
     loggers = [logging.getLogger(name) for name in _SAVING_LOGGERS]
@@ -77,13 +75,3 @@ def _final_name_in_log(unfinished: Path, path: Path) -> Iterator[None]:
     finally:
         for logger in loggers:
             logger.removeFilter(rename)
-
-
-def _replace(path: Path, folder: Path) -> None:
-    """Move a model's files from `folder` to the folder of `path`. The model file itself comes last."""
-    path.unlink(missing_ok=True)
-    for file in side_files(path):
-        file.unlink()
-    for file in side_files(folder / path.name):
-        os.replace(file, path.parent / file.name)
-    os.replace(folder / path.name, path)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import inspect
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, side_files, written_whole
+from gensim_tfw2v.files.whole_files import explain_missing
 
 # Bytes that hold the first line of any text format with vectors of some thousand numbers.
 FIRST_LINES = 2**20
@@ -35,17 +40,46 @@ def write_model(model: Any, path: Path, file_format: str) -> None:
     if model.vectors_on_servers:
         model.export_vectors(path, file_format)
         return
-    with written_whole(path) as unfinished:
-        _write(model, unfinished, file_format)
-
-
-def _write(model: Any, path: Path, file_format: str) -> None:
     if file_format == "gensim":
         model.save(str(path))
     elif file_format == "keyed-vectors":
-        model.wv.save(str(path))
+        save_whole(model.wv, path)
     else:
-        model.wv.save_word2vec_format(str(path), binary=file_format == "binary")
+        with written_whole(path) as unfinished:
+            model.wv.save_word2vec_format(str(unfinished), binary=file_format == "binary")
+
+
+def save_whole(saveable: Any, fname_or_handle: Any, *args: Any, **kwargs: Any) -> None:
+    """Save an object of gensim's as its ``save()`` does; a failed write to a file of this machine changes nothing.
+
+    Parameters
+    ----------
+    saveable : gensim.utils.SaveLoad
+        A model or keyed vectors.
+    fname_or_handle : str or os.PathLike or file
+        A name of a local file, or whatever else gensim takes: an open file, or an address such as ``s3://...``.
+    *args, **kwargs
+        gensim's further arguments of ``save()``.
+    """
+    if not isinstance(fname_or_handle, str | os.PathLike) or "://" in str(fname_or_handle):
+        saveable.save(fname_or_handle, *args, **kwargs)
+        return
+    path = Path(fname_or_handle).expanduser()  # as gensim does
+    with written_whole(path) as unfinished:
+        save_named(saveable, unfinished, os.fspath(fname_or_handle), *args, **kwargs)
+
+
+def save_named(saveable: Any, unfinished: Path, name: str, *args: Any, **kwargs: Any) -> None:
+    """Save an object of gensim's to `unfinished` as its ``save()`` does, but record `name` in the saved events."""
+    from gensim.utils import SaveLoad
+
+    bound = inspect.signature(SaveLoad.save).bind(saveable, name, *args, **kwargs)
+    bound.apply_defaults()
+    _, _, separately, sep_limit, ignore, protocol = bound.args
+    saveable.add_lifecycle_event(
+        "saving", fname_or_handle=name, separately=str(separately), sep_limit=sep_limit, ignore=ignore
+    )
+    saveable._smart_save(str(unfinished), separately, sep_limit, ignore, pickle_protocol=protocol)
 
 
 def read_vectors(path: Path, file_format: str | None = None) -> Any:
@@ -53,7 +87,7 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
     if path.is_dir():
         raise ModelFileError(f"model {str(path)!r} is a folder, not a file")
     if not path.exists():
-        raise ModelFileError(f"model {str(path)!r} is not there")
+        raise ModelFileError(explain_missing(path) or f"model {str(path)!r} is not there")
     try:
         found = file_format or recognise_format(path)
         vectors = _read(path, found)
@@ -73,6 +107,18 @@ def read_model(path: Path) -> Any:
     from gensim.utils import SaveLoad
 
     return SaveLoad.load(str(path), mmap=None if path.name.endswith(COMPRESSED) else "r")
+
+
+@contextlib.contextmanager
+def missing_explained(fname: Any) -> Iterator[None]:
+    """Say in the error of a missing file that a killed save left files that do not belong together, if so."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        explanation = explain_missing(Path(fname).expanduser())
+        if explanation is None:
+            raise
+        raise FileNotFoundError(errno.ENOENT, explanation, fname) from error
 
 
 def _read(path: Path, file_format: str) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, format_of, written_whole
+from gensim_tfw2v.files.models import save_named
 
 _PIECE_BYTES = 2**22  # of vectors, in memory at a time
 
@@ -35,15 +36,11 @@ def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None
         raise ModelFileError(f"keyed vectors are opened in place and cannot be compressed, as {str(path)!r} asks for")
     if not path.parent.is_dir():
         raise ModelFileError(f"output folder {str(path.parent)!r} is not there; make it first")
-    try:
-        with written_whole(path) as unfinished:
-            if chosen == "keyed-vectors":
-                _write_keyed_vectors(keyed_vectors, unfinished)
-            else:
-                _write_word2vec(keyed_vectors, unfinished, chosen == "binary")
-    except OSError as error:
-        message = f"cannot write the vectors, and no file is left behind: {error.strerror}"
-        raise OSError(error.errno, message, str(path)) from error
+    with written_whole(path) as unfinished:
+        if chosen == "keyed-vectors":
+            _write_keyed_vectors(keyed_vectors, unfinished, str(path))
+        else:
+            _write_word2vec(keyed_vectors, unfinished, chosen == "binary")
 
 
 def _pieces(matrix: Any) -> Iterator[tuple[int, Float32Array]]:
@@ -69,8 +66,10 @@ def _write_word2vec(keyed_vectors: Any, path: Path, binary: bool) -> None:
                     file.write(f"{word} {' '.join(map(str, row))}\n".encode())
 
 
-def _write_keyed_vectors(keyed_vectors: Any, path: Path) -> None:
+def _write_keyed_vectors(keyed_vectors: Any, path: Path, name: str) -> None:
     """Write the same files as gensim's `save`, with the matrix in a separate file, and with the norms of the vectors.
+
+    The saved events have `name` for the file.
 
     Without stored norms, gensim computes all at the first search, which takes as much memory as the vectors.
     """
@@ -86,5 +85,5 @@ def _write_keyed_vectors(keyed_vectors: Any, path: Path) -> None:
         for first, rows in _pieces(matrix):
             file.write(rows.data)
             saved.norms[first : first + len(rows)] = np.linalg.norm(rows, axis=1)
-    saved.save(str(path), separately=["vectors"])
+    save_named(saved, path, name, separately=["vectors"])
     unnamed.replace(path.with_name(f"{path.name}.vectors.npy"))  # replaces the empty one

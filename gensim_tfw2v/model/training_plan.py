@@ -39,12 +39,17 @@ class TrainingPlan:
         Where to train, as `placement_for` returns it.
     total_examples, total_words : int, optional
         Sentences or raw words of an epoch.
-    fall : float
-        What `fall_within_epoch` returns.
+    fall : float, optional
+        What `fall_within_epoch` returns; by default the learning rate falls evenly.
     """
 
     def __init__(
-        self, model: Any, choice: PlacementChoice, total_examples: int | None, total_words: int | None, fall: float
+        self,
+        model: Any,
+        choice: PlacementChoice,
+        total_examples: int | None,
+        total_words: int | None,
+        fall: float = 1.0,
     ) -> None:
         self._model = model
         self._total_examples, self._total_words = total_examples, total_words

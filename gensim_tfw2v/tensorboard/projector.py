@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.sampling import ids_by_count
+from gensim_tfw2v.files.whole_files import written_file
 from gensim_tfw2v.tensorboard.event_file import make_known
 from gensim_tfw2v.tensorboard.options import PROJECTOR_WORDS
 from gensim_tfw2v.tensorboard.spelling import visible
@@ -89,11 +91,16 @@ def write_tensors(
     folder = Path(logdir)
     (folder / _FOLDER).mkdir(parents=True, exist_ok=True)
     metadata = f"{_FOLDER}/{next(iter(arrays))}-metadata.tsv"
-    (folder / metadata).write_bytes(_metadata(vocabulary.index_to_key, counts, by_count, ids).encode("utf8"))
     make_known(folder)
-    for name, table in arrays.items():
-        _write_tensor(folder / _tensor_path(name), np.require(table[ids], np.float32, ["C"]))
-    return _list_tensors(folder, {name: (len(ids), table.shape[1]) for name, table in arrays.items()}, metadata)
+    shapes = {name: (len(ids), table.shape[1]) for name, table in arrays.items()}
+    with contextlib.ExitStack() as files:  # all are written, then the last one moves first
+        _list_tensors(folder / CONFIG, files.enter_context(written_file(folder / CONFIG)), shapes, metadata)
+        text = _metadata(vocabulary.index_to_key, counts, by_count, ids)
+        files.enter_context(written_file(folder / metadata)).write_bytes(text.encode("utf8"))
+        for name, table in arrays.items():
+            tensor = files.enter_context(written_file(folder / _tensor_path(name)))
+            _write_tensor(tensor, np.require(table[ids], np.float32, ["C"]))
+    return folder / CONFIG
 
 
 def _counts(keyed_vectors: Any) -> npt.NDArray[np.int64] | None:
@@ -153,12 +160,11 @@ def _write_tensor(path: Path, table: Float32Array) -> None:
         path.write_text("\n".join(rows) + "\n", encoding="utf8")
 
 
-def _list_tensors(folder: Path, shapes: dict[str, tuple[int, int]], metadata: str) -> Path:
-    """Add tensors to the folder's list, replace those of the same name, and return the path of the list."""
+def _list_tensors(path: Path, new_path: Path, shapes: dict[str, tuple[int, int]], metadata: str) -> None:
+    """Write a list of the tensors in the list `path` and new ones. A new one replaces that of the same name."""
     from google.protobuf import text_format
     from tensorboard.plugins.projector.projector_config_pb2 import EmbeddingInfo, ProjectorConfig
 
-    path = folder / CONFIG
     listed = text_format.Parse(path.read_text(encoding="utf8") if path.exists() else "", ProjectorConfig())
     new = [
         EmbeddingInfo(
@@ -171,7 +177,4 @@ def _list_tensors(folder: Path, shapes: dict[str, tuple[int, int]], metadata: st
     ]
     kept = [embedding for embedding in listed.embeddings if embedding.tensor_name not in shapes]
     whole = ProjectorConfig(embeddings=[*new, *kept])
-    unfinished = path.with_name(f".{CONFIG}-{os.getpid()}")
-    unfinished.write_text(text_format.MessageToString(whole), encoding="utf8")
-    unfinished.replace(path)
-    return path
+    new_path.write_text(text_format.MessageToString(whole), encoding="utf8")
