@@ -2,7 +2,7 @@
 
 A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every ``step``-th part. It
 numbers words by itself, and sends the text of each word once. A compressed file has no places to begin at: each reader
-decompresses the whole of it, which takes a fraction of the time of tokenising.
+decompresses the whole of it.
 """
 
 from __future__ import annotations
