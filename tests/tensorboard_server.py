@@ -12,12 +12,18 @@ from pathlib import Path
 from interrupts import heed_interrupts
 
 
+def printed_file(logdir: Path) -> Path:
+    """Return the file that what the server of a folder prints goes to."""
+    return logdir.parent / "tensorboard-printed.txt"
+
+
 @contextlib.contextmanager
 def serving(logdir: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Serve a folder meanwhile; yield the address and the process."""
     command = [sys.executable, "-m", "gensim_tfw2v", "tensorboard", str(logdir), "--port", "0"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    printed = logdir.parent / "tensorboard-printed.txt"
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment.pop("TF_CPP_MIN_LOG_LEVEL", None)  # users have no such variable
+    printed = printed_file(logdir)
     with printed.open("w") as output:
         process = subprocess.Popen(
             command, env=environment, stdout=output, stderr=output, text=True, preexec_fn=heed_interrupts

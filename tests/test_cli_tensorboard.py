@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import urllib.request
@@ -11,7 +12,7 @@ import pytest
 from command_line import error_of, run, train, write_corpus
 from event_files import text_of, values_of
 from gensim.models import Word2Vec
-from tensorboard_server import serving
+from tensorboard_server import printed_file, serving
 
 from gensim_tfw2v.cli import main as cli
 from gensim_tfw2v.cli.main import parse_arguments
@@ -103,6 +104,17 @@ def test_tensorboard_serves_on_loopback_until_interrupted(tmp_path: Path) -> Non
             assert b"TensorBoard" in page.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) in (0, 130)
+
+
+def test_tensorboard_prints_its_address_and_nothing_of_tensorflow(corpus: Path, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    assert train(corpus, tmp_path / "model", "--logdir", logs, "--quiet") == 0
+    with serving(logs) as (address, _):
+        for page in ("", "data/plugins_listing", "data/plugin/projector/runs"):
+            urllib.request.urlopen(address + page, timeout=60).close()
+    first, second = printed_file(logs).read_text().splitlines()
+    assert first == f"starting TensorBoard on '{logs}'"
+    assert re.fullmatch(rf"TensorBoard \S+ at {address} \(Press CTRL\+C to quit\)", second)
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

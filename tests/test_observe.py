@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES, two_topics
-from event_files import SMALL, events_of, text_of, values_of
+from event_files import SMALL, events_of, hyperparameters_of, text_of, values_of
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import datapath
 from tensorboard.plugins.hparams import metadata
@@ -24,6 +24,7 @@ from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.tensorboard.curves import task_points
 from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.vector_metrics import choose_probes
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
@@ -146,14 +147,40 @@ def test_the_graph_is_that_of_the_step(trained: Trained) -> None:
 
 
 def test_hyperparameters_and_final_scores_are_for_comparing(trained: Trained) -> None:
+    assert hyperparameters_of(trained.folder)["alpha"].number_value == 0.025
     content = events_of(trained.folder).summary_metadata
-    start = metadata.parse_session_start_info_plugin_data(content[metadata.SESSION_START_INFO_TAG].plugin_data.content)
-    assert start.hparams["vector_size"].number_value == 8
     experiment = metadata.parse_experiment_plugin_data(content[metadata.EXPERIMENT_TAG].plugin_data.content)
+    shown = [info.name for info in experiment.hparam_infos if info.differs]  # TensorBoard shows these, and five at most
+    assert shown == ["epochs", "alpha", "vector_size", "window", "sg"]
     tags = [info.name.tag for info in experiment.metric_infos]
     assert tags == ["final/loss", "final/words_per_second", "final/wordsim353", "final/simlex999"]
     assert values_of(trained.folder, "final/loss") == pytest.approx([trained.model.epoch_losses[-1]])
     assert values_of(trained.folder, "final/wordsim353") == values_of(trained.folder, "scores/wordsim353")[-1:]
+
+
+def test_loss_learning_rate_speed_and_scores_are_in_the_first_group_of_tags(trained: Trained) -> None:
+    tags = events_of(trained.folder).Tags()["scalars"]
+    assert min(tag.partition("/")[0] for tag in tags) == "essentials"
+    for tag, elsewhere in [
+        ("essentials/loss", "loss/running"),
+        ("essentials/learning_rate", "learning_rate"),
+        ("essentials/words_per_second", "speed/words_per_second"),
+        ("essentials/simlex999", "scores/simlex999"),
+        ("essentials/wordsim353", "scores/wordsim353"),
+    ]:
+        assert values_of(trained.folder, tag) == values_of(trained.folder, elsewhere)
+    assert sum(tag.startswith("essentials/") for tag in tags) == 5
+
+
+def test_whole_numbers_among_hyperparameters_are_texts_that_sort_as_numbers(tmp_path: Path) -> None:
+    shown = {}
+    for epochs in (10, 9):
+        TFWord2Vec(SENTENCES, **SMALL | {"epochs": epochs, "alpha": 1}, logdir=tmp_path / str(epochs))
+        shown[epochs] = hyperparameters_of(tmp_path / str(epochs))
+    assert (shown[9]["alpha"].number_value, shown[9]["sg"].string_value.strip()) == (1.0, "1")
+    nine, ten = shown[9]["epochs"].string_value, shown[10]["epochs"].string_value
+    assert (nine.strip(), ten.strip()) == ("9", "10")
+    assert nine < ten
 
 
 def test_the_projector_gets_every_epoch_and_the_end(trained: Trained) -> None:
@@ -269,11 +296,11 @@ def test_a_disk_that_fills_up_midway_is_warned_of_once_and_training_goes_on(tmp_
     assert "training goes on" in done.stderr
 
 
-def writer_for(folder: Path, tables: ModelTables) -> LogWriter:
+def writer_for(folder: Path, tables: ModelTables, every_seconds: float = 0) -> LogWriter:
     """Return a log writer of a made-up training."""
     model = TFWord2Vec(**SMALL)
     model.build_vocab(SENTENCES)
-    options = TensorBoardLog(folder, every_seconds=0, pairs=[], probes=[], projector="none")
+    options = TensorBoardLog(folder, every_seconds=every_seconds, pairs=[], probes=[], projector="none")
     return LogWriter(options, LoggedModel(model.wv, {"sg": 1}, bytes, lambda: tables))
 
 
@@ -293,6 +320,25 @@ def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:
     assert values_of(tmp_path / "tasks" / "worker-0", "tasks/cpu_percent") == [150, 250, 350]
     assert values_of(tmp_path / "tasks" / "worker-0", "tasks/staleness") == [2, 2, 2]
     assert values_of(tmp_path / "tasks" / "ps-0", "tasks/cpu_percent") == [7, 7, 7]
+
+
+def test_a_speed_is_measured_over_the_time_between_points_at_least_or_over_a_short_epoch(tmp_path: Path) -> None:
+    tables = ModelTables(np.ones((11, 8), np.float32), None, None, np.ones(1, np.float32))
+    with writer_for(tmp_path, tables, every_seconds=1) as writer:
+        for hundredths in (90, 150, 250):
+            writer.advance(progress_with_tasks(hundredths))
+        writer.end_epoch(progress_with_tasks(251))  # right after a point
+        writer.advance(progress_with_tasks(1))  # right after the start of the second epoch
+        writer.end_epoch(progress_with_tasks(30))
+    steps = [point.step for point in events_of(tmp_path).Scalars("speed/words_per_second")]
+    assert steps == [250, 251 + 30]
+    assert values_of(tmp_path, "speed/words_per_second") == pytest.approx([100, 100])
+    assert len(values_of(tmp_path, "learning_rate")) == 5
+
+
+def test_a_task_that_has_not_reported_has_no_memory_yet() -> None:
+    assert task_points({"blocks": 0, "memory_bytes": 0.0}) == {"tasks/blocks": 0}
+    assert task_points({"blocks": 1, "memory_bytes": 7.0}) == {"tasks/blocks": 1, "tasks/memory_bytes": 7}
 
 
 def test_vectors_that_have_become_nan_are_no_reason_to_stop(tmp_path: Path) -> None:

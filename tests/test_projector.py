@@ -14,6 +14,7 @@ from contract import SENTENCES
 from gensim.models import KeyedVectors, Word2Vec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tensorboard import default
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 from tensorboard.plugins.base_plugin import TBContext
@@ -21,6 +22,7 @@ from tensorboard.plugins.projector.projector_plugin import ProjectorPlugin
 from werkzeug.test import Client
 
 from gensim_tfw2v import export_projector
+from gensim_tfw2v.tensorboard.pages import LabelledProjector, with_labels
 from gensim_tfw2v.tensorboard.spelling import visible
 
 
@@ -40,14 +42,14 @@ def unescaped(shown: str) -> str:
 class Plugin:
     """TensorBoard's projector, as its web page calls it."""
 
-    def __init__(self, logdir: Path) -> None:
+    def __init__(self, logdir: Path, kind: type[Any] = ProjectorPlugin) -> None:
         provider = MultiplexerDataProvider(EventMultiplexer({".": str(logdir)}), str(logdir))
-        plugin = ProjectorPlugin(TBContext(logdir=str(logdir), data_provider=provider))
+        plugin = kind(TBContext(logdir=str(logdir), data_provider=provider))
         self._clients = {route: Client(app) for route, app in plugin.get_plugin_apps().items()}
 
-    def get(self, route: str, **query: Any) -> bytes:
+    def get(self, route: str, headers: dict[str, str] | None = None, **query: Any) -> bytes:
         """Return the answer to a call of the web page."""
-        answer = self._clients[f"/{route}"].get(query_string={"run": ".", **query})
+        answer = self._clients[f"/{route}"].get(query_string={"run": ".", **query}, headers=headers)
         assert answer.status_code == 200, answer.data
         return answer.data
 
@@ -125,6 +127,19 @@ def test_snapshots_are_kept_and_those_of_one_name_replaced(tmp_path: Path) -> No
     assert plugin.names() == ["first", "second"]
     assert [row[0] for row in plugin.table("first")[1:]] == ["e", "f", "g"]
     assert plugin.tensor("first").shape == (3, 5)
+
+
+def test_the_page_that_is_served_has_the_script_that_labels_points(tmp_path: Path) -> None:
+    export_projector(keyed_vectors(["a", "b"]), tmp_path)
+    plugin = Plugin(tmp_path, LabelledProjector)
+    page = plugin.get("projector_binary.html", headers={"Accept-Encoding": "gzip"}).decode()
+    (script,) = re.findall('src="(projector_labels.js)"></script></body>', page)
+    assert b"generateVisibleLabelRenderParams" in plugin.get(script)
+
+
+def test_the_labelled_projector_takes_the_place_of_tensorboards() -> None:
+    plugins = default.get_plugins()
+    assert [plugin for plugin in with_labels(plugins) if plugin not in plugins] == [LabelledProjector]
 
 
 @pytest.mark.parametrize("value", [0.0, 1.1754944e-38, float(np.frombuffer(b"\n\n\n\n", np.float32)[0])])

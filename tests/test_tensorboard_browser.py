@@ -7,6 +7,7 @@ import re
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import browser
 import numpy as np
@@ -44,9 +45,44 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Page]:
         yield opened
 
 
+# The curves that TensorBoard shows first, in its order.
+FIRST = ["learning_rate", "loss", "simlex999", "words_per_second", "wordsim353"]
+
+
+# The table of the HParams tab.
+COLUMNS = [
+    "Trial ID", "Show Metrics", "alpha", "epochs", "sg", "vector_size", "window",
+    "final/loss", "final/words_per_second", "final/wordsim353", "final/simlex999",
+]  # fmt: skip
+
+
+def shown_cells(page: browser.Page) -> list[Any]:
+    """Return the cells of the HParams tab's table, row by row from the header on."""
+    tables = page.all("tf-hparams-table-view")
+    return [cell for cell in page.all(".table-cell", tables[0]) if cell.is_displayed()] if tables else []
+
+
 def coloured(pixels: np.ndarray) -> int:
     """Return how many of the pixels [height, width, 3] are neither white, grey nor black."""
     return int((pixels.max(axis=2) - pixels.min(axis=2) > 0.05).sum())
+
+
+# Has the projector note the texts that it draws.
+NOTE_LABELS = """
+window.labels = new Set();
+const context = CanvasRenderingContext2D.prototype;
+const draw = context.fillText;
+context.fillText = function (text, ...place) {
+  window.labels.add(text);
+  return draw.call(this, text, ...place);
+};
+"""
+
+
+def drawn_labels(page: browser.Page) -> list[str]:
+    """Return the texts that were drawn since NOTE_LABELS."""
+    drawn: list[str] = page.driver.execute_script("return [...window.labels]")
+    return drawn
 
 
 def open_projector(page: browser.Page, address: str, words: int) -> None:
@@ -88,6 +124,13 @@ def nearest_about_the_mean(model: TFWord2Vec, word: str, count: int) -> list[str
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
     order = np.argsort(-(unit @ unit[model.wv.key_to_index[word]]))
     return [model.wv.index_to_key[index] for index in order if model.wv.index_to_key[index] != word][:count]
+
+
+def test_time_series_opens_on_loss_learning_rate_speed_and_scores(page: browser.Page, address: str) -> None:
+    page.open(f"{address}#timeseries")
+    essentials = [f"essentials/{name}" for name in FIRST]
+    shown = page.until(lambda: [page.text(card) for card in page.all("metrics-card-groups card-view")][: len(FIRST)])
+    assert [tag for tag, text in zip(essentials, shown, strict=True) if tag in text] == essentials
 
 
 def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
@@ -155,10 +198,21 @@ def test_hyperparameters_have_the_size_of_the_cluster(page: browser.Page, cluste
         page.until_text("tf-hparams-main", column)
 
 
-def test_hyperparameters_stand_beside_final_scores(page: browser.Page, address: str) -> None:
+def test_hyperparameters_stand_beside_final_scores_with_whole_numbers_as_such(page: browser.Page, address: str) -> None:
     page.open(f"{address}#hparams")
-    for column in ("vector_size", "final/wordsim353"):
-        page.until_text("tf-hparams-main", column)
+    cells = page.until(lambda: shown_cells(page)[2 * len(COLUMNS) - 1 :] and shown_cells(page))
+    header, values = cells[: len(COLUMNS)], cells[len(COLUMNS) :]
+    assert [cell.text for cell in header] == COLUMNS
+    assert [cell.text for cell in values][2:7] == ["0.025000", "10", "1", "100", "5"]
+
+
+def test_five_hyperparameters_and_four_final_values_are_on_one_screen(page: browser.Page, address: str) -> None:
+    page.open(f"{address}#hparams")
+    cells = page.until(lambda: shown_cells(page)[2 * len(COLUMNS) - 1 :] and shown_cells(page))
+    width = page.driver.execute_script("return window.innerWidth")
+    assert max(cell.rect["x"] + cell.rect["width"] for cell in cells) < width
+    is_cut = "return arguments[0].scrollWidth > arguments[0].clientWidth"
+    assert [cell.text for cell in cells if page.driver.execute_script(is_cut, cell)] == [cells[len(COLUMNS)].text]
 
 
 @pytest.mark.slow
@@ -173,6 +227,22 @@ def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searc
     assert str(model.wv.get_vecattr("fire", "count")) in find(page, "fire")
     neighbours = page.until(lambda: [link.text.split("\n")[0] for link in page.all(".nn-list a") if link.text])
     assert set(neighbours[:5]) <= set(nearest_about_the_mean(model, "fire", 10))
+
+
+def test_points_are_labelled_before_anything_is_selected_and_afterwards_those_that_are(
+    page: browser.Page, tmp_path: Path
+) -> None:
+    words = [f"word{rank}" for rank in range(200)]
+    export_projector(keyed_vectors(words), tmp_path / "logs" / "words")
+    with serving(tmp_path / "logs") as (address, _):
+        open_projector(page, address, len(words))
+        page.driver.execute_script(NOTE_LABELS)
+        assert set(page.until(lambda: drawn_labels(page)[30:] and drawn_labels(page))) <= set(words)
+        find(page, "word199")  # which selects its neighbours too
+        page.driver.execute_script("window.labels.clear()")
+        neighbours = page.until(lambda: {link.text.split("\n")[0] for link in page.all(".nn-list a")})
+        assert "word199" in page.until(lambda: drawn_labels(page))
+        assert set(drawn_labels(page)) <= {"word199", *neighbours}
 
 
 @pytest.mark.slow

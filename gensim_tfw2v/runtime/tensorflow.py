@@ -42,11 +42,19 @@ def load_tensorflow() -> Any:
         _choose_allocator()
         _choose_products()
         with _quiet_start():
-            with _keras_left_for_later(), _garbage_left_for_later():
-                import tensorflow as tf
-
+            tf = import_quietly()
             _set_threads(tf)
             tf.constant(0)  # makes TensorFlow look for devices now, while messages about missing GPUs are held back
+    return tf
+
+
+def import_quietly() -> Any:
+    """Return the tensorflow module, imported without start-up messages.
+
+    TensorFlow does not start: that takes a large part of a GPU's memory, which only training needs.
+    """
+    with _quiet_start(), _keras_left_for_later(), _garbage_left_for_later():
+        import tensorflow as tf
     return tf
 
 

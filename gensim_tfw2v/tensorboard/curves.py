@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
 METRICS = ("final/loss", "final/words_per_second")  # the HParams tab compares these and the final scores
+# Curves to look at first, by the tag of the same curve in its own group. TensorBoard sorts groups by name and shows the
+# first two when it opens; the others show their names only.
+_ESSENTIALS = {
+    "loss/running": "essentials/loss",
+    "learning_rate": "essentials/learning_rate",
+    "speed/words_per_second": "essentials/words_per_second",
+}
 
 
 def running_points(progress: EpochProgress, since: EpochCounts) -> dict[str, float]:
@@ -15,7 +22,6 @@ def running_points(progress: EpochProgress, since: EpochCounts) -> dict[str, flo
     worker_seconds = counts.seconds_waiting + counts.seconds_preparing + counts.seconds_stepping
     ratios = {
         "loss/running": (counts.loss, counts.measured_pairs),
-        "speed/words_per_second": (counts.raw_words, counts.seconds),
         "speed/pairs_per_word": (counts.pairs, counts.trained_words),
         "workers/share_waiting_for_corpus": (counts.seconds_waiting, worker_seconds),
         "workers/share_preparing_batches": (counts.seconds_preparing, worker_seconds),
@@ -23,7 +29,18 @@ def running_points(progress: EpochProgress, since: EpochCounts) -> dict[str, flo
         "updates/share_of_bounded_rows": (counts.clipped_rows, counts.touched_rows),
     }
     points = {tag: numerator / denominator for tag, (numerator, denominator) in ratios.items() if denominator}
-    return {"learning_rate": progress.learning_rate, **points}
+    return _with_essentials({"learning_rate": progress.learning_rate, **points})
+
+
+def speed_points(progress: EpochProgress, since: EpochCounts) -> dict[str, float]:
+    """Return the points by tag of the speed after `since`; none if no time has passed."""
+    counts = progress.counts.since(since)
+    return _with_essentials({"speed/words_per_second": counts.raw_words / counts.seconds} if counts.seconds else {})
+
+
+def score_points(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return the points by tag of evaluation scores by name."""
+    return {f"{group}/{name}": score for group in ("scores", "essentials") for name, score in scores.items()}
 
 
 def epoch_points(progress: EpochProgress) -> dict[str, float]:
@@ -33,5 +50,9 @@ def epoch_points(progress: EpochProgress) -> dict[str, float]:
 
 
 def task_points(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return the points by tag of one task of a cluster."""
-    return {f"tasks/{name}": float(value) for name, value in metrics.items()}
+    """Return the points by tag of one task of a cluster, without the memory of one that has not reported yet."""
+    return {f"tasks/{name}": float(value) for name, value in metrics.items() if value or name != "memory_bytes"}
+
+
+def _with_essentials(points: dict[str, float]) -> dict[str, float]:
+    return points | {_ESSENTIALS[tag]: value for tag, value in points.items() if tag in _ESSENTIALS}

@@ -62,6 +62,7 @@ class LogWriter:
         self._seconds = 0.0
         self._next_points = 0.0  # seconds of the epoch
         self._logged = EpochCounts()  # those of the epoch's latest points
+        self._timed = EpochCounts()  # those of the latest point of its speed
         self._final: dict[str, float] = {}
         try:
             self._begin()
@@ -100,10 +101,10 @@ class LogWriter:
 
     def end_epoch(self, progress: EpochProgress) -> None:
         """Log a finished epoch and all metrics of its vectors."""
-        self._log_points(progress)
+        self._log_points(progress, is_end=True)
         self._step += progress.counts.trained_words
         self._seconds += progress.counts.seconds
-        self._next_points, self._logged = 0.0, EpochCounts()
+        self._next_points, self._logged, self._timed = 0.0, EpochCounts(), EpochCounts()
         self._files.scalars(self._step, curves.epoch_points(progress))
         tables = self._model.tables()
         scores = self._log_vectors(tables)
@@ -133,14 +134,18 @@ class LogWriter:
             raise ValueError(f"probes must be words of the vocabulary, got {unknown[0]!r}")
         return {word: vocabulary.key_to_index[word] for word in words}
 
-    def _log_points(self, progress: EpochProgress) -> None:
-        if progress.counts.trained_words == self._logged.trained_words:
-            return
+    def _log_points(self, progress: EpochProgress, is_end: bool = False) -> None:
         step = self._step + progress.counts.trained_words
-        self._files.scalars(step, curves.running_points(progress, self._logged))
-        for task, metrics in progress.tasks.items():
-            self._files.scalars(step, curves.task_points(metrics), task)
-        self._logged = progress.counts
+        if progress.counts.trained_words != self._logged.trained_words:
+            self._files.scalars(step, curves.running_points(progress, self._logged))
+            for task, metrics in progress.tasks.items():
+                self._files.scalars(step, curves.task_points(metrics), task)
+            self._logged = progress.counts
+        # Blocks of several workers end at the same time: over a few milliseconds, the speed seems many times as high.
+        seconds = progress.counts.seconds - self._timed.seconds
+        if seconds >= self._options.every_seconds or (is_end and not self._timed.seconds):
+            self._files.scalars(step, curves.speed_points(progress, self._timed))
+            self._timed = progress.counts
 
     def _log_vectors(self, tables: ModelTables) -> dict[str, float]:
         """Log norms, neighbours and scores, and return the scores by name, in percent."""
@@ -155,7 +160,7 @@ class LogWriter:
 
     def _log_scores(self, step: int, tables: ModelTables) -> dict[str, float]:
         scores = self._evaluation.points(self._model.vocabulary, tables.inputs)
-        self._files.scalars(step, {f"scores/{name}": score for name, score in scores.items()})
+        self._files.scalars(step, curves.score_points(scores))
         return scores
 
     def _export(self, name: str, tables: ModelTables) -> None:

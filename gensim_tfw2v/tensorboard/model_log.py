@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,10 +15,13 @@ from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 
+# Those that people compare most come first: the table of the HParams tab shows five.
 _HYPERPARAMETERS = (
-    "sg", "hs", "negative", "vector_size", "window", "shrink_windows", "cbow_mean", "alpha", "min_alpha", "sample",
-    "ns_exponent", "min_count", "epochs", "workers", "seed",
+    "epochs", "alpha", "vector_size", "window", "sg", "hs", "negative", "shrink_windows", "cbow_mean", "min_alpha",
+    "sample", "ns_exponent", "min_count", "workers", "seed",
 )  # fmt: skip
+_FRACTIONS = {"alpha", "min_alpha", "sample", "ns_exponent"}
+_DIGITS = 12  # most whole numbers are shorter
 
 
 def check_log(options: TensorBoardLog | None) -> None:
@@ -59,16 +63,21 @@ def start_log(
 
         return graph_definition(settings)
 
-    hyperparameters = {name: _plain(getattr(model, name)) for name in _HYPERPARAMETERS}
-    hyperparameters["words"] = len(model.wv)
-    hyperparameters |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
+    settings_by_name = {name: getattr(model, name) for name in _HYPERPARAMETERS}
+    settings_by_name["words"] = len(model.wv)
+    settings_by_name |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
+    hyperparameters = {name: _shown(name, value) for name, value in settings_by_name.items()}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
     return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables))
 
 
-def _plain(value: Any) -> Any:
-    """Return a setting as the HParams tab accepts it: a number or a text."""
-    if isinstance(value, bool):
-        return int(value)  # the tab cannot filter by booleans
-    return value if isinstance(value, int | float | str) else str(value)
+def _shown(name: str, value: Any) -> str | float:
+    """Return a setting as the HParams tab is to show it.
+
+    The tab shows numbers with five digits: 5 as 5.0000, and a million as 1.0000e+6. It shows texts as they are, but
+    sorts them as texts. Spaces in front, which pages do not show, put whole numbers in order.
+    """
+    if name in _FRACTIONS:
+        return float(value)
+    return f"{int(value):{_DIGITS}}" if isinstance(value, numbers.Integral) else str(value)

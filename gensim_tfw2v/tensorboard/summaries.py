@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+_COLUMNS = 5  # hyper-parameters that TensorBoard's table shows unless the user chooses others
+
 
 def text(tag: str, markdown: str) -> Any:
     """Return a text for the text panel."""
@@ -24,10 +26,17 @@ def histogram(tag: str, values: np.ndarray) -> Any:
 
 
 def experiment(hyperparameters: Mapping[str, Any], metrics: Sequence[str]) -> Any:
-    """Return the summary that says which hyper-parameters and which scalars the HParams tab compares."""
+    """Return the summary that says which hyper-parameters and which scalars the HParams tab compares.
+
+    The first hyper-parameters have columns in the tab's table; the user can choose others.
+    """
     from tensorboard.plugins.hparams import api_pb2, metadata
 
-    hparams = [api_pb2.HParamInfo(name=name, type=_type_of(value)) for name, value in hyperparameters.items()]
+    # TensorBoard sorts them by name, but those that are said to differ between runs come first.
+    hparams = [
+        api_pb2.HParamInfo(name=name, type=_type_of(value), differs=place < _COLUMNS)
+        for place, (name, value) in enumerate(hyperparameters.items())
+    ]
     compared = [api_pb2.MetricInfo(name=api_pb2.MetricName(tag=tag), display_name=tag) for tag in metrics]
     return _of_hparams(
         metadata.EXPERIMENT_TAG, experiment=api_pb2.Experiment(hparam_infos=hparams, metric_infos=compared)
