@@ -27,6 +27,7 @@ from gensim_tfw2v.model.arguments import (
     docstring_entries,
     plain_arguments,
 )
+from gensim_tfw2v.model.checkpoint_content import state_in
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import (
     Corpus,
@@ -39,6 +40,14 @@ from gensim_tfw2v.model.corpus_reading import (
 )
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
+from gensim_tfw2v.model.resuming import (
+    ResumeFrom,
+    check_no_training_is_lost,
+    checkpoint_folder,
+    chosen_checkpoint,
+    go_on_from,
+    resumed_model,
+)
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
     check_server_vectors,
@@ -46,14 +55,16 @@ from gensim_tfw2v.model.server_vectors import (
     free_server_matrices,
     make_server_matrices,
 )
-from gensim_tfw2v.model.training_loop import TrainingLoop
+from gensim_tfw2v.model.training_loop import TrainingCall, TrainingLoop
 from gensim_tfw2v.model.training_plan import (
     UNSET_BATCH_WORDS,
+    TrainingChoices,
     TrainingPlan,
     entropy_of,
     fall_within_epoch,
     placement_for,
 )
+from gensim_tfw2v.placement.choice import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import LogDir, log_options
@@ -134,9 +145,14 @@ class TFWord2Vec(Word2Vec):
         shared_negatives: int | None = None,
         update_bound: float | None = None,
         compute_dtype: str | None = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | str = default_of("checkpoint_every"),
+        keep_checkpoints: int = default_of("keep_checkpoints"),
         logdir: LogDir = None,
         cluster: Any = None,
         cluster_timeout: float = default_of("cluster_timeout"),
+        recovery_timeout: float = default_of("recovery_timeout"),
+        max_recoveries: int = default_of("max_recoveries"),
         cluster_overlap: bool | None = None,
         cluster_dtype: str | None = None,
         allow_network: bool = False,
@@ -157,9 +173,14 @@ class TFWord2Vec(Word2Vec):
         self.shared_negatives = shared_negatives
         self.update_bound = update_bound
         self.compute_dtype = compute_dtype
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.keep_checkpoints = keep_checkpoints
         self.logdir = logdir
         self.cluster = cluster
         self.cluster_timeout = cluster_timeout
+        self.recovery_timeout = recovery_timeout
+        self.max_recoveries = max_recoveries
         self.cluster_overlap = cluster_overlap
         self.cluster_dtype = cluster_dtype
         self.allow_network = allow_network
@@ -287,12 +308,19 @@ class TFWord2Vec(Word2Vec):
         *,
         logdir: LogDir = None,
         cluster: Any = None,
+        resume: ResumeFrom = False,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: the first has none in gensim, and as many
         blocks are read ahead as there are workers. `logdir` and `cluster` are as in the constructor, whose values stand
         if there are none here.
+
+        Parameters
+        ----------
+        resume : bool, str or os.PathLike
+            True goes on from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
+            The path of a checkpoint goes on from that one. See :meth:`resume`, which needs no model.
 
         Returns
         -------
@@ -311,27 +339,84 @@ class TFWord2Vec(Word2Vec):
             self.min_alpha: float = rates["end_alpha"] or self.min_alpha
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
+            folder = checkpoint_folder(self)
+            checkpoint = chosen_checkpoint(folder, resume)
+            if folder is not None and not resume:
+                check_no_training_is_lost(folder)
+            resumed = checkpoint and go_on_from(self, checkpoint, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
             if callbacks:  # which may have changed the model
                 check_fits(self)
             start = default_timer() - 0.00001
+            choices = resumed and resumed.choices
+
+            def connect() -> PlacementChoice:
+                return placement_for(self, cluster, total_words, choices)
+
             with shown_while("connecting to the cluster", wants_bar(self.progress) and cluster is not None):
-                choice = placement_for(self, cluster, total_words)
-            # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
-            end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
-            fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)
-            plan = TrainingPlan(self, choice, total_examples, total_words, fall)
+                choice = connect()
+            if choices is None:
+                # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
+                end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
+                fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)
+                choices = TrainingChoices.of(self, choice, total_examples, total_words, fall)
             source = self._reader.source(
                 Corpus(corpus_iterable, corpus_file),
                 self.wv,
                 ReadingOptions.of(self),
-                choice.block_words,
+                choices.block_words,
                 total_words or self.corpus_total_words or 0,
                 is_read_again=self.epochs != 1,
             )
-            loop = TrainingLoop(self, plan, source, from_file=corpus_file is not None)
-            of_epochs = loop.run(callbacks, log, report_delay)
+            call = TrainingCall(callbacks, log, report_delay, corpus_file is not None, connect, folder, resumed)
+            of_epochs = TrainingLoop(self, TrainingPlan(self, choice, choices), source, call).run()
         return self._end_training(of_epochs, default_timer() - start, callbacks)
+
+    @classmethod
+    def resume(
+        cls: type[_Model],
+        checkpoint_dir: str | os.PathLike[str],
+        corpus_iterable: Iterable[Sequence[Any]] | None = None,
+        corpus_file: str | None = None,
+        *,
+        epochs: int | None = None,
+        callbacks: Iterable[Any] = (),
+        report_delay: float = 1.0,
+        **changes: Any,
+    ) -> _Model:
+        """Return the model of a training that was interrupted, after it has been trained to its end.
+
+        The corpus must be the one with which training began. It is read up to where training was, and goes on from
+        there as it would have.
+
+        Parameters
+        ----------
+        checkpoint_dir : str or os.PathLike
+            The training's ``checkpoint_dir``, or one of the checkpoints there to go on from that one.
+        corpus_iterable, corpus_file, callbacks, report_delay
+            As for :meth:`train`.
+        epochs : int, optional
+            As many epochs as the training began with, or more. By default as many.
+        **changes
+            Arguments of the constructor that may differ from those with which training began: `workers`, `progress`,
+            `logdir`, `cluster` and others of the cluster, of checkpoints and of the corpus's cache.
+        """
+        model, checkpoint = resumed_model(cls, checkpoint_dir, epochs, changes)
+        if checkpoint is not None:
+            choices = state_in(checkpoint).choices
+            model.train(
+                corpus_iterable,
+                corpus_file,
+                choices.total_examples,
+                choices.total_words,
+                model.epochs,
+                compute_loss=model.compute_loss,
+                callbacks=callbacks,
+                report_delay=report_delay,
+                resume=checkpoint.path,
+            )
+        found: _Model = model
+        return found
 
     def _check_can_train(
         self,

@@ -140,7 +140,7 @@ class Killing(CallbackAny2Vec):
 block = ExitStack()
 cluster = block.enter_context(local_cluster(ps=1, workers=1))
 try:
-    TFWord2Vec(two_topics(), min_count=1, cluster=cluster, callbacks=[Killing()])
+    TFWord2Vec(two_topics(), min_count=1, cluster=cluster, callbacks=[Killing()], max_recoveries=0)
 except ClusterError as error:
     print("ClusterError:", error)
 """

@@ -14,7 +14,8 @@ from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedCh
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
+from gensim_tfw2v.training.epoch import EpochPlan
+from gensim_tfw2v.training.epochs import train_epochs
 
 LONGEST_WAIT = 20.0
 CHUNKS = 4

@@ -26,7 +26,8 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.steps.settings import StepSettings
-from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
+from gensim_tfw2v.training.epoch import EpochPlan
+from gensim_tfw2v.training.epochs import train_epochs
 
 ARGUMENTS: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 2, "sample": 0}
 

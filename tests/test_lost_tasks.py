@@ -59,7 +59,7 @@ def mortal_cluster() -> Iterator[LocalCluster]:
 
 def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, dict[str, Any]]:
     """Return a model with a vocabulary, and the arguments of train(): 24 blocks an epoch."""
-    model = TFWord2Vec(**SMALL | {"batch_words": 1500}, cluster=cluster, cluster_timeout=timeout)
+    model = TFWord2Vec(**SMALL | {"batch_words": 1500}, cluster=cluster, cluster_timeout=timeout, max_recoveries=0)
     sentences = two_topics(3000)
     model.build_vocab(sentences)
     return model, {"corpus_iterable": sentences, "total_examples": 3000}

@@ -20,6 +20,7 @@ class Numbers(Source):
     """Chunks with nothing in them; what of them has been made, and by which threads."""
 
     def __init__(self, chunks: int = 10**9, error: Exception | None = None) -> None:
+        super().__init__()
         self.chunks, self.error = chunks, error
         self.made = 0
         self.threads: list[int] = []
@@ -85,7 +86,7 @@ def test_all_chunks_come_in_order_and_then_none() -> None:
 
 def test_an_error_of_the_corpus_comes_after_all_chunks_before_it() -> None:
     reader = started(Numbers(5, OSError("the share went away")), ahead=10)
-    assert [reader.take().number for _ in range(5)] == list(range(5))  # type: ignore[union-attr]
+    assert [reader.take().chunk.number for _ in range(5)] == list(range(5))  # type: ignore[union-attr]
     with pytest.raises(OSError, match="the share went away"):
         reader.take()
     reader.join()

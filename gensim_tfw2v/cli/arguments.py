@@ -6,7 +6,7 @@ import argparse
 import math
 from collections.abc import Callable
 
-from gensim_tfw2v.model.rules import Bytes, Number, PositiveNumber, WholeNumber
+from gensim_tfw2v.model.rules import Bytes, Interval, Number, PositiveNumber, WholeNumber
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -75,8 +75,29 @@ def add_allow_network(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reader_of(rule: Number) -> Callable[[str], float]:
+def interval(text: str) -> float | str:
+    """The seconds that a text stands for, or a text of words such as "5e6 words"."""
+    try:
+        value: float | str = Interval().plain("the interval", float(text) if _is_number(text) else text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number of seconds, nor words such as "5e6 words"'
+        ) from None
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def reader_of(rule: Number | Interval) -> Callable[[str], float | str]:
     """Return what reads the text of an argument with this rule."""
+    if isinstance(rule, Interval):
+        return interval
     if isinstance(rule, Bytes):
         return byte_size
     if isinstance(rule, WholeNumber):

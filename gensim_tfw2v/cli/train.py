@@ -31,10 +31,12 @@ class Trained:
     """A trained model, with the time and the words that its training took."""
 
     model: Any
-    vocabulary_seconds: float
+    vocabulary_seconds: float | None  # None if the vocabulary came from a checkpoint
     training_seconds: float
     raw_words: int
     trained_words: int
+    words_before: int = 0
+    """Raw words that were trained before the training was resumed."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -43,6 +45,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
     if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
+    if arguments.resume and arguments.checkpoint_dir is None:
+        raise CommandError("--resume needs the --checkpoint-dir of the training that is to go on")
     check_corpus(arguments.corpus)
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force)
@@ -99,6 +103,8 @@ def _train(arguments: argparse.Namespace) -> Trained:
     from gensim_tfw2v import TFWord2Vec
 
     corpus = open_corpus(arguments.corpus)
+    if arguments.resume and (found := _resumed(arguments, corpus)) is not None:
+        return found
     started = time.perf_counter()
     with text_errors_named(arguments.corpus):
         model = TFWord2Vec(**settings_of(arguments))
@@ -116,6 +122,32 @@ def _train(arguments: argparse.Namespace) -> Trained:
         )
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
     return Trained(model, vocabulary_seconds, training_seconds, raw_words, trained_words)
+
+
+def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained | None:
+    """Return the model of a training that went on from its newest checkpoint, None if there is none."""
+    from gensim_tfw2v import TFWord2Vec
+    from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+    from gensim_tfw2v.model.checkpoint_content import state_in
+    from gensim_tfw2v.model.resuming import MAY_CHANGE, check_settings, resumed_model
+
+    newest = CheckpointFolder(arguments.checkpoint_dir).newest()
+    if newest is None:
+        return None
+    settings, state = settings_of(arguments), state_in(newest)
+    check_settings(settings, newest)
+    changes = {name: value for name, value in settings.items() if name in MAY_CHANGE}
+    model, checkpoint = resumed_model(TFWord2Vec, newest.path, arguments.epochs, changes)
+    _check_probes(arguments.log_probe, model.wv)
+    started = time.perf_counter()
+    trained_words, raw_words = state.trained_words(), state.raw_words()
+    if checkpoint is not None:
+        totals = {"total_examples": state.choices.total_examples, "total_words": state.choices.total_words}
+        with text_errors_named(arguments.corpus):
+            trained_words, raw_words = model.train(
+                **corpus, **totals, epochs=model.epochs, compute_loss=model.compute_loss, resume=checkpoint.path
+            )
+    return Trained(model, None, time.perf_counter() - started, raw_words, trained_words, state.raw_words())
 
 
 def _no_words(arguments: argparse.Namespace, words: int) -> str:
@@ -148,9 +180,12 @@ def _log_lines(wanted: bool) -> Iterator[None]:
 
 def _summary(trained: Trained, output: Path, file_format: str) -> str:
     model, losses = trained.model, trained.model.epoch_losses
-    speed = trained.raw_words / max(trained.training_seconds, 1e-9)
+    speed = (trained.raw_words - trained.words_before) / max(trained.training_seconds, 1e-9)
+    found = "from the checkpoint"
+    if trained.vocabulary_seconds is not None:
+        found = f"found in {trained.vocabulary_seconds:.1f} s"
     lines = [
-        f"vocabulary  {len(model.wv):,} words, found in {trained.vocabulary_seconds:.1f} s",
+        f"vocabulary  {len(model.wv):,} words, {found}",
         f"trained on  {trained.raw_words:,} words ({trained.trained_words:,} after subsampling), "
         f"{model.epochs} epochs, in {trained.training_seconds:.1f} s ({speed:,.0f} words/s)",
     ]

@@ -15,7 +15,7 @@ from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.model.arguments import FLAG_GROUPS, LEARNING_FLAGS, OWN_ARGUMENTS, Argument, Flag, rule_of
-from gensim_tfw2v.model.rules import Choice, Number
+from gensim_tfw2v.model.rules import Choice, Interval, Number
 from gensim_tfw2v.tensorboard.options import PROJECTOR_CHOICES, TensorBoardLog
 
 # Flags that say what to log, and the names of TensorBoardLog's arguments.
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", *_LOG_OPTIONS}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", *_LOG_OPTIONS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = _log_of(arguments)
     if arguments.cluster not in (None, "env"):
@@ -249,6 +249,12 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     groups = {name: parser.add_argument_group(name) for name in FLAG_GROUPS}
     for group in groups.values():
         _add_own_flags(group)
+    groups["checkpoints"].add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the newest checkpoint in --checkpoint-dir, and begin anew if there is none; everything else "
+        "of the command stays as it was (default: begin anew)",
+    )
     _add_log(groups["TensorBoard"])
 
 
@@ -270,7 +276,7 @@ def _options_of(argument: Argument, flag: Flag) -> dict[str, Any]:
         return options | {"action": argparse.BooleanOptionalAction}
     if isinstance(argument.rule, Choice):
         return options | {"choices": argument.rule.words}
-    read = reader_of(argument.rule) if isinstance(argument.rule, Number) else None
+    read = reader_of(argument.rule) if isinstance(argument.rule, Number | Interval) else None
     return options | {"metavar": flag.metavar, "type": read}
 
 

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from contextlib import closing
 
-from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition, PlacedChunk, placed_chunks
 from gensim_tfw2v.corpus.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -27,13 +27,20 @@ class ChunkReader:
         The corpus.
     ahead : int
         Chunks that may wait to be taken, beside the one that the thread holds.
+    begin : PassPosition, optional
+        Where to go on; by default at the beginning.
+    has_checksums : bool
+        Whether to compute the checksum of the chunks.
     """
 
-    def __init__(self, source: Source, ahead: int) -> None:
+    def __init__(
+        self, source: Source, ahead: int, begin: PassPosition = BEGINNING, has_checksums: bool = False
+    ) -> None:
         self._source = source
         self._ahead = ahead
+        self._begin, self._has_checksums = begin, has_checksums
         self._changed = threading.Condition()  # guards all attributes below
-        self._waiting: deque[Chunk] = deque()
+        self._waiting: deque[PlacedChunk] = deque()
         self._ended = False
         self._stopped = False
         self._failure: BaseException | None = None
@@ -43,7 +50,7 @@ class ChunkReader:
         """Start reading."""
         self._thread.start()
 
-    def take(self) -> Chunk | None:
+    def take(self) -> PlacedChunk | None:
         """Return the next chunk, None after the last one or once stopped; raise the corpus's error after its chunks."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended or self._stopped)
@@ -77,7 +84,9 @@ class ChunkReader:
         failure = None
         try:
             with closing(self._source.epoch()) as chunks:
-                for chunk in chunks:
+                reader = self._source.reader
+                fingerprint = "" if reader is None else reader.fingerprint
+                for chunk in placed_chunks(chunks, self._begin, self._has_checksums, fingerprint):
                     if not self._hand_over(chunk):
                         break
         except BaseException as error:
@@ -88,7 +97,7 @@ class ChunkReader:
                 self._failure = failure
             self._changed.notify_all()
 
-    def _hand_over(self, chunk: Chunk) -> bool:
+    def _hand_over(self, chunk: PlacedChunk) -> bool:
         """Queue a chunk once there is room; return False if reading was stopped."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < self._ahead or self._stopped)

@@ -24,6 +24,7 @@ class EncodedSource(Source):
     """
 
     def __init__(self, corpus: EncodedCorpus, key_to_index: Mapping[str, int], words_per_chunk: int) -> None:
+        super().__init__()
         self._corpus = corpus
         self._words_per_chunk = words_per_chunk
         self.reader = corpus.reader(key_to_index)

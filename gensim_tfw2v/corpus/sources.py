@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -31,10 +32,11 @@ class _AbandonedError(Exception):
 class Source(ABC):
     """A corpus that yields the same chunks every epoch."""
 
-    _abandoned = False
-
     reader: ShardReader | None = None
     """Reads the chunks that are spans of an encoded corpus."""
+
+    def __init__(self) -> None:
+        self._abandoned = threading.Event()
 
     def __enter__(self) -> Source:
         return self
@@ -50,7 +52,11 @@ class Source(ABC):
 
     def abandon(self) -> None:
         """End a pass over an iterable at its next sentence, and let no other begin. Any thread may call this."""
-        self._abandoned = True
+        self._abandoned.set()
+
+    def allow_passes(self) -> None:
+        """Let passes begin again; one that was abandoned ends all the same."""
+        self._abandoned = threading.Event()
 
     @abstractmethod
     def close(self) -> None:
@@ -75,6 +81,7 @@ class _TextSource(Source):
     def __init__(
         self, key_to_index: Mapping[Any, int], words_per_chunk: int, budget: CacheBudget, ids_below: int | None
     ) -> None:
+        super().__init__()
         if words_per_chunk < 1:
             raise ValueError(f"words_per_chunk is {words_per_chunk!r}; give a number of words above 0")
         self._key_to_index = key_to_index
@@ -169,12 +176,13 @@ class IterableSource(_TextSource):
         self._sentences = sentences
 
     def _pieces(self) -> Generator[Pieces, None, None]:
+        abandoned = self._abandoned
         words: list[Hashable] = []
         lengths: list[int] = []
         begun: list[int] = []
         position = -1
         for position, sentence in enumerate(self._sentences):
-            if self._abandoned:
+            if abandoned.is_set():
                 raise _AbandonedError  # a plain end would look like the end of the corpus
             begin = 1
             for length in _append_pieces(sentence, position, words):

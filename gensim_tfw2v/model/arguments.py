@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.model.rules import Bytes, Choice, Number, PositiveNumber, Rule, WholeNumber
+from gensim_tfw2v.model.rules import Bytes, Choice, Interval, Number, PositiveNumber, Rule, WholeNumber
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -48,8 +48,8 @@ class Argument:
 
 # Groups of flags, in the order of `tfw2v train --help`. The first also has flags of gensim's arguments.
 LEARNING_FLAGS = "learning"
-FLAG_GROUPS = "memory", "cluster", "TensorBoard", "tuning, best left alone"
-_MEMORY, _CLUSTER, _TENSORBOARD, _TUNING = FLAG_GROUPS
+FLAG_GROUPS = "memory", "checkpoints", "cluster", "TensorBoard", "tuning, best left alone"
+_MEMORY, _CHECKPOINTS, _CLUSTER, _TENSORBOARD, _TUNING = FLAG_GROUPS
 
 OWN_ARGUMENTS: tuple[Argument, ...] = (
     Argument(
@@ -163,6 +163,36 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         is_fixed_in_training=True,
     ),
     Argument(
+        "checkpoint_dir",
+        None,
+        "str or os.PathLike, optional",
+        "Folder in which `train()` writes [checkpoints](docs/checkpoints.md), from which training can be resumed. It "
+        "is not saved with the model",
+        "no checkpoints",
+        flag=Flag(_CHECKPOINTS, "FOLDER", "write checkpoints there, from which --resume goes on", default="none"),
+        is_saved=False,
+    ),
+    Argument(
+        "checkpoint_every",
+        600.0,
+        "float or str",
+        'How often: seconds, or words as in `"5e6 words"`',
+        rule=Interval(),
+        flag=Flag(
+            _CHECKPOINTS, "INTERVAL", 'seconds, or words as "5e6 words", between two checkpoints', default="10 minutes"
+        ),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "keep_checkpoints",
+        3,
+        "int",
+        "How many checkpoints are kept; older ones are removed",
+        rule=WholeNumber(1, is_int=True),
+        flag=Flag(_CHECKPOINTS, "N", "checkpoints that are kept"),
+        is_read_by_train=True,
+    ),
+    Argument(
         "logdir",
         None,
         "str, os.PathLike or TensorBoardLog, optional",
@@ -196,6 +226,25 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Seconds after which a block that its worker has not finished goes to another worker",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(_CLUSTER, "SECONDS", "time after which another worker gets a block that is not finished"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "recovery_timeout",
+        300.0,
+        "float",
+        "Seconds that training waits for lost parameter servers to be started again. It then goes on from the last "
+        "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
+        rule=PositiveNumber(unit="seconds"),
+        flag=Flag(_CLUSTER, "SECONDS", "time that training waits for a lost parameter server to be started again"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "max_recoveries",
+        10,
+        "int",
+        "How often a training goes on after parameter servers were lost",
+        rule=WholeNumber(0, is_int=True),
+        flag=Flag(_CLUSTER, "N", "how often training goes on after it has lost a parameter server"),
         is_read_by_train=True,
     ),
     Argument(

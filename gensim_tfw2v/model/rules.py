@@ -102,6 +102,29 @@ class Bytes(WholeNumber):
 
 
 @dataclass(frozen=True)
+class Interval:
+    """Seconds as a number, or words as a text such as "5e6 words"."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return a number of seconds as a float, and a text of words as it is; raise ValueError for others."""
+        try:
+            amount = words_in(value) if isinstance(value, str) else float(value)
+        except (TypeError, ValueError):
+            amount = math.nan
+        if not (math.isfinite(amount) and amount > 0):
+            raise ValueError(f'{name} must be a number of seconds above 0, or words such as "5e6 words", got {value!r}')
+        return value if isinstance(value, str) else amount
+
+
+def words_in(text: str) -> float:
+    """Return the number of words that a text such as "5e6 words" names; raise ValueError for others."""
+    number, _, unit = text.strip().partition(" ")
+    if unit.strip() != "words":
+        raise ValueError(text)
+    return float(number.replace(",", "_"))
+
+
+@dataclass(frozen=True)
 class Choice:
     """One of some words, or None."""
 

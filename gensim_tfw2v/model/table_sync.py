@@ -39,6 +39,25 @@ class TableSync:
         self._placement = placement
         self._words = list(model.wv.index_to_key)
         self._is_pushed = False
+        self._buffer: ModelTables | None = None  # for tables that may be lost while they are read
+
+    def drop_placement(self) -> None:
+        """Free a placement that has lost its tables; the model has the current vectors from then on."""
+        self._placement.close()
+        self._is_pushed = False
+
+    def move_to(self, placement: Placement) -> None:
+        """Train the model's vectors on another placement from then on."""
+        self._placement = placement
+
+    @property
+    def placement(self) -> Placement:
+        """The placement, whether or not it has the vectors."""
+        return self._placement
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each table by its name."""
+        return {name: tuple(table.shape) for name, table in self._tables().present().items()}
 
     def push(self) -> Placement:
         """Return the placement, which has the current vectors from then on."""
@@ -65,14 +84,27 @@ class TableSync:
     def pull(self) -> None:
         """Copy the current vectors into the model, which has them from then on."""
         if self._is_pushed:
-            self._placement.read_into(self._tables())
+            self._read()
             self._model._clear_post_train()
             self._is_pushed = False
 
     def back_up(self) -> None:
         """Copy the vectors into the model if the placement could lose them; the placement keeps the current ones."""
         if self._placement.can_fail:
-            self._placement.read_into(self._tables())
+            self._read()
+
+    def _read(self) -> None:
+        """Copy the placement's tables into the model; what is lost in the midst leaves the model as it is."""
+        tables = self._tables()
+        if not self._placement.can_fail:
+            self._placement.read_into(tables)
+            return
+        if self._buffer is None:
+            self._buffer = replace(tables, **{name: _empty_like(table) for name, table in tables.present().items()})
+        self._placement.read_into(self._buffer)
+        for name, table in tables.present().items():
+            if isinstance(table, np.ndarray):
+                np.copyto(table, getattr(self._buffer, name))
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
@@ -106,7 +138,7 @@ class TableSync:
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
         word, distance = error.divergence.most_moved or self._most_moved()
-        return DivergenceError(error.divergence, self._words[word], distance) if distance else error
+        return error.with_word(self._words[word], distance) if distance else error
 
     def _most_moved(self) -> tuple[int, float]:
         """Return the word whose input or output vector is furthest from where the model has it, and how far."""
@@ -124,15 +156,21 @@ class TableSync:
     def close(self) -> None:
         """Pull, unless the placement has lost the vectors, and free the placement."""
         try:
-            if not self._placement.has_failed:
+            if self._is_pushed and not self._placement.has_failed:
                 self.pull()
         finally:
+            self._buffer = None
             self._placement.close()
 
 
 def _first_rows(matrix: Float32Array, rows: int) -> Float32Array:
     """Return a view of the first rows; a matrix on the servers has no others."""
     return matrix if len(matrix) == rows else matrix[:rows]
+
+
+def _empty_like(matrix: Any) -> Any:
+    """Return an array of the same shape, or the matrix itself if it is on the servers."""
+    return np.empty_like(matrix) if isinstance(matrix, np.ndarray) else matrix
 
 
 def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:

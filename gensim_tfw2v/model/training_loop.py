@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.model.callbacks import EpochCallbacks
+from gensim_tfw2v.model.checkpoint_content import TrainingState
+from gensim_tfw2v.model.checkpointing import Checkpointer
+from gensim_tfw2v.model.recovery import Recovery
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
+from gensim_tfw2v.placement.choice import PlacementChoice
+from gensim_tfw2v.tensorboard.log_writer import LogWriter
 from gensim_tfw2v.tensorboard.model_log import start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.training.display import TrainingBar, TrainingLog, wants_bar
 from gensim_tfw2v.training.divergence import DivergenceError
-from gensim_tfw2v.training.epochs import EpochPlan, train_epochs
-from gensim_tfw2v.training.progress import EpochCounts, ProgressObserver
+from gensim_tfw2v.training.epoch import EpochPlan
+from gensim_tfw2v.training.epochs import train_epochs
+from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ProgressObserver
 
 logger = logging.getLogger(__name__)
 
 _NOTABLE_PART = 1000  # a corpus has changed if it is longer or shorter by more than one such part
+
+
+@dataclass(frozen=True)
+class TrainingCall:
+    """What one call of `train()` brings besides the model and its corpus."""
+
+    callbacks: Sequence[Any]
+    log: TensorBoardLog | None
+    report_delay: float
+    from_file: bool  # the corpus is a file, which gensim's log lines depend on
+    connect: Callable[[], PlacementChoice]  # connects to the cluster again
+    folder: CheckpointFolder | None = None  # of checkpoints
+    resumed: TrainingState | None = None
+    run: str = field(default_factory=lambda: secrets.token_hex(8))  # a name of the training, which a resumed one keeps
 
 
 class TrainingLoop:
@@ -33,55 +58,170 @@ class TrainingLoop:
         What is trained.
     source : Source
         The corpus; closed at the end.
-    from_file : bool
-        Whether the corpus is a file, which gensim's log lines depend on.
+    call : TrainingCall
+        How it is trained.
     """
 
-    def __init__(self, model: Any, plan: TrainingPlan, source: Source, from_file: bool) -> None:
-        self._model, self._plan, self._source, self._from_file = model, plan, source, from_file
-        self._counts: list[EpochCounts] = []
+    def __init__(self, model: Any, plan: TrainingPlan, source: Source, call: TrainingCall) -> None:
+        self._model, self._plan, self._source, self._call = model, plan, source, call
+        resumed, folder = call.resumed, call.folder
+        self._positions = {} if resumed is None else {position.epoch: position for position in resumed.epochs}
+        self._placement_state = {} if resumed is None else resumed.placement
+        self._seconds_before = model.total_train_time if resumed is None else resumed.seconds_before
+        self._log_folder = None if resumed is None else resumed.log_folder
+        self._callbacks = EpochCallbacks(
+            model,
+            call.callbacks,
+            0 if resumed is None else resumed.epochs_ended,
+            None if folder is None else lambda ended: folder.note({"run": call.run, "epochs_ended": ended}),
+        )
+        self._recovery = Recovery(model, call.connect, folder, call.run)
+        self._checkpointer = None if folder is None else Checkpointer(folder, model, self._state)
 
-    def run(self, callbacks: Sequence[Any], log: TensorBoardLog | None, report_delay: float) -> list[EpochCounts]:
+    def run(self) -> list[EpochCounts]:
         """Return what each epoch has done; whatever ends training early, the model has what was learnt until then."""
-        model, plan = self._model, self._plan
-        shown = TrainingBar() if wants_bar(model.progress) else TrainingLog(report_delay)
+        model, call = self._model, self._call
+        shown = TrainingBar() if wants_bar(model.progress) else TrainingLog(call.report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(self._source.close)
             cleanup.callback(shown.close)
-            sync = TableSync(model, plan.placement(self._source))
-            cleanup.callback(sync.close)
-            observers: list[ProgressObserver] = [shown]
-            if log is not None:
-                training_log = start_log(model, log, plan.settings, sync.look, plan.choice.addresses)
-                observers.append(cleanup.enter_context(training_log))
-            # Epochs follow each other without a pause, unless something looks at the model between them.
-            is_seen_between = bool(callbacks) or log is not None
-            for epochs in [[epoch] for epoch in range(model.epochs)] if is_seen_between else [range(model.epochs)]:
-                for callback in callbacks:
-                    callback.on_epoch_begin(model)
-                self._train(epochs, sync, observers, has_callbacks=bool(callbacks))
-                for callback in callbacks:
-                    callback.on_epoch_end(model)
-        return self._counts
+            self._sync = TableSync(model, self._plan.placement(self._source))
+            cleanup.callback(self._sync.close)
+            self._observers: list[ProgressObserver] = [shown, self._recovery]
+            if call.log is not None:
+                self._observers.append(cleanup.enter_context(self._start_log(call.log)))
+            if self._checkpointer is not None:
+                cleanup.callback(self._checkpointer.end)
+            self._go_on()
+            while not self._trains_to_the_end():
+                continue
+            self._finish_checkpoints()
+        return [position.counts for position in self._finished()]
 
-    def _train(
-        self, epochs: Sequence[int], sync: TableSync, observers: Sequence[ProgressObserver], has_callbacks: bool
-    ) -> None:
+    def _start_log(self, options: TensorBoardLog) -> LogWriter:
+        addresses, begun = self._plan.choice.addresses, list(self._positions.values())
+        log = start_log(self._model, options, self._plan.settings, self._sync.look, addresses, self._log_folder, begun)
+        self._log_folder = str(log.folder)
+        return log
+
+    def _trains_to_the_end(self) -> bool:
+        """Train; return False if servers were lost and training is to go on from an earlier moment."""
+        try:
+            self._train_all()
+        except DivergenceError as error:
+            raise self._with_checkpoint(error) from None
+        except BaseException as error:
+            if self._sync.placement.has_failed and isinstance(error, ClusterError):
+                self._recover(error)
+                return False
+            if not self._sync.placement.has_failed:
+                self._finish_checkpoints()
+            raise
+        return True
+
+    def _train_all(self) -> None:
+        """Train the epochs that are left."""
+        finished, epochs = len(self._finished()), self._model.epochs
+        for epoch in range(self._callbacks.ended, finished):  # training was cut off before they heard of its end
+            self._callbacks.end(epoch)
+        left = range(finished, epochs)
+        # Epochs follow each other without a pause, unless something looks at the model between them.
+        is_seen_between = bool(self._callbacks) or self._call.log is not None
+        for group in [range(epoch, epoch + 1) for epoch in left] if is_seen_between else [left] if left else []:
+            self._callbacks.begin(group[0])
+            self._train(group)
+            self._callbacks.end(group[-1])
+
+    def _train(self, epochs: Sequence[int]) -> None:
         """Train epochs one after the other, with the model's attributes up to date after each."""
-        model = self._model
+        model, sync = self._model, self._sync
+        placement = sync.push()
+        if self._checkpointer is not None:
+            self._checkpointer.begin(placement, sync.shapes())
+        plans, observers = map(self._plan.epoch, epochs), self._observers
+        begun = {epoch: self._positions[epoch] for epoch in epochs if epoch in self._positions}
         with (
             _most_moved_word_named(sync),
-            closing(train_epochs(map(self._plan.epoch, epochs), self._source, sync.push(), observers)) as trained,
+            closing(train_epochs(plans, self._source, placement, observers, begun, self._checkpointer)) as trained,
         ):
             for done, counts in trained:
-                self._counts.append(counts)
+                self._positions[done.epoch] = EpochPosition(done.epoch, counts=counts, is_finished=True)
                 self._record(done, counts)
-                model.training_report = sync.report(sum(counts.raw_words for counts in self._counts))
-                if has_callbacks:  # they may read the model, and change it
+                model.training_report = self._report()
+                is_last = done.epoch + 1 == model.epochs
+                if self._callbacks:  # they may read the model, and change it
                     sync.pull()
-                elif done.epoch + 1 < model.epochs:  # after the last epoch the model is brought up to date at once
+                elif not is_last:  # after the last epoch the model is brought up to date at once
                     sync.back_up()
                 sync.check_words()
+                if self._callbacks or not is_last:
+                    self._recovery.keep(self._finished())
+
+    def _recover(self, error: ClusterError) -> None:
+        """Go on from an earlier moment after servers were lost."""
+        if self._checkpointer is not None:
+            self._checkpointer.end()
+        self._recovery.check_possible(error)
+        self._sync.drop_placement()
+        self._plan.choice = self._recovery.wait_for_servers(error)
+        point = self._recovery.restore()
+        self._positions = {position.epoch: position for position in point.epochs}
+        self._placement_state = point.placement
+        self._source.allow_passes()
+        self._sync.move_to(self._plan.placement(self._source))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Bring all that depends on the positions up to date with them."""
+        model, finished = self._model, self._finished()
+        if self._placement_state:
+            self._sync.placement.restore(self._placement_state)
+        model.epoch_losses = [position.counts.mean_loss for position in finished]
+        model.running_training_loss = sum(position.counts.loss for position in finished) if model.compute_loss else 0.0
+        model.total_train_time = self._seconds_before + sum(position.counts.seconds for position in finished)
+        positions = list(self._positions.values())
+        self._recovery.keep(positions)
+        for observer in self._observers:
+            observer.go_on(positions)
+
+    def _finished(self) -> list[EpochPosition]:
+        """Return the finished epochs, in their order."""
+        return [position for _, position in sorted(self._positions.items()) if position.is_finished]
+
+    def _state(self, positions: Sequence[EpochPosition]) -> TrainingState:
+        """Return the state of the training, given how far the epochs have come that the present call trains."""
+        epochs = {**self._positions, **{position.epoch: position for position in positions}}
+        return TrainingState(
+            run=self._call.run,
+            choices=self._plan.choices,
+            epochs=[epochs[epoch] for epoch in sorted(epochs)],
+            placement=self._sync.placement.state(),
+            epochs_ended=self._callbacks.ended,
+            seconds_before=self._seconds_before,
+            log_folder=self._log_folder,
+        )
+
+    def _finish_checkpoints(self) -> None:
+        """Write the last checkpoint, from the tables that the model will have."""
+        if self._checkpointer is not None:
+            self._sync.push()
+            self._checkpointer.finish()
+            self._model.training_report = self._report()
+
+    def _with_checkpoint(self, error: DivergenceError) -> DivergenceError:
+        """Return the error with the name of the last checkpoint, if there is one."""
+        folder = self._call.folder
+        found = [] if folder is None else folder.checkpoints()
+        return error.with_checkpoint(str(found[-1])) if found else error
+
+    def _report(self) -> dict[str, Any] | None:
+        """Return what training has used so far, None if it ran in this process without checkpoints."""
+        report = self._sync.report(sum(position.counts.raw_words for position in self._finished()))
+        if report is not None:
+            report = {**report, "recoveries": self._recovery.report()}
+        if self._checkpointer is not None:
+            report = {**(report or {}), "checkpoints": self._checkpointer.report()}
+        return report
 
     def _record(self, plan: EpochPlan, counts: EpochCounts) -> None:
         """Add an epoch's counts to the model's attributes and to gensim's log."""
@@ -103,9 +243,9 @@ class TrainingLoop:
             plan.total_words,
             counts.trained_words,
             max(counts.seconds, 1e-9),
-            self._from_file,
+            self._call.from_file,
         )
-        if self._from_file:  # of other corpora gensim's own log has said so by now
+        if self._call.from_file:  # of other corpora gensim's own log has said so by now
             _warn_of_other_size(plan, counts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,67 @@ from gensim_tfw2v.placement.choice import ClusterOptions, PlacementChoice, choos
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
-from gensim_tfw2v.training.epochs import EpochPlan
+from gensim_tfw2v.training.epoch import EpochPlan
 
 logger = logging.getLogger(__name__)
 
 UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default, with which blocks have the size that suits them
+
+
+@dataclass(frozen=True)
+class TrainingChoices:
+    """What is chosen when a training begins, and stays as it is if the training is resumed elsewhere."""
+
+    total_examples: int | None  # sentences of an epoch
+    total_words: int | None  # raw words of an epoch
+    fall: float  # what `fall_within_epoch` returns
+    entropy: tuple[int, ...]  # what `entropy_of` returns
+    alpha: float  # the model's rates at the beginning; callbacks may change them
+    min_alpha: float
+    block_words: int
+    negative_pool: int | None
+    shape: BatchShape
+    windows: Windows
+    settings: StepSettings
+
+    @classmethod
+    def of(
+        cls, model: Any, choice: PlacementChoice, total_examples: int | None, total_words: int | None, fall: float = 1.0
+    ) -> TrainingChoices:
+        """Return the choices for a model that is trained from the beginning."""
+        words = len(model.wv)
+        kept = kept_counts(word_counts(model.wv), keep_probabilities(model.wv, model.sample))
+        windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words)
+        shape = _batch_shape(model, kept)
+        hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
+        # A pool as large as the vocabulary would save nothing.
+        pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
+        return cls(
+            total_examples,
+            total_words,
+            fall,
+            entropy_of(model),
+            model.alpha,
+            model.min_alpha,
+            choice.block_words,
+            pool,
+            shape,
+            windows,
+            _step_settings(model, shape, windows, hits),
+        )
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> TrainingChoices:
+        """Return the choices of which JSON has the fields."""
+        return cls(
+            **{
+                **found,
+                "entropy": tuple(found["entropy"]),
+                "shape": BatchShape(**found["shape"]),
+                "windows": Windows(found["windows"]),
+                "settings": StepSettings(**found["settings"]),
+            }
+        )
 
 
 class TrainingPlan:
@@ -37,26 +93,20 @@ class TrainingPlan:
         Read once, apart from its learning rates, which a callback may change.
     choice : PlacementChoice
         Where to train, as `placement_for` returns it.
-    total_examples, total_words : int, optional
-        Sentences or raw words of an epoch.
-    fall : float, optional
-        What `fall_within_epoch` returns; by default the learning rate falls evenly.
+    choices : TrainingChoices
+        What else was chosen.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        choice: PlacementChoice,
-        total_examples: int | None,
-        total_words: int | None,
-        fall: float = 1.0,
-    ) -> None:
+    def __init__(self, model: Any, choice: PlacementChoice, choices: TrainingChoices) -> None:
         self._model = model
-        self._total_examples, self._total_words = total_examples, total_words
-        self._fall = fall
         self._in_use = {name: getattr(model, name) for name in FIXED_IN_TRAINING}
-        self.choice = choice
-        self.settings, self.maker = _steps_and_blocks(model, choice)
+        self.choice, self.choices = choice, choices
+        self.maker = _block_maker(model, choices)
+
+    @property
+    def settings(self) -> StepSettings:
+        """The settings of the steps."""
+        return self.choices.settings
 
     def placement(self, source: Source) -> Placement:
         """Return a placement that trains chunks of this corpus."""
@@ -65,14 +115,14 @@ class TrainingPlan:
     def epoch(self, number: int) -> EpochPlan:
         """Return what an epoch is trained with."""
         self._warn_of_changes()
-        model = self._model
+        model, choices = self._model, self.choices
         return EpochPlan(
             epoch=number,
             epochs=model.epochs,
-            seed=(*entropy_of(model), model.train_count, number),
-            learning_rate_at=lambda fraction: float(model._get_next_alpha(self._fall * fraction, number)),
-            total_examples=self._total_examples,
-            total_words=self._total_words,
+            seed=(*choices.entropy, model.train_count, number),
+            learning_rate_at=lambda fraction: float(model._get_next_alpha(choices.fall * fraction, number)),
+            total_examples=choices.total_examples,
+            total_words=choices.total_words,
             exact_loss=model.compute_loss,
         )
 
@@ -102,9 +152,16 @@ def fall_within_epoch(model: Any, from_file: bool, end_is_chosen: bool) -> float
     return 1.0 if falls_evenly else 1.0 / model.workers
 
 
-def placement_for(model: Any, cluster: Any, total_words: int | None) -> PlacementChoice:
-    """Return where to train a model: this process for `cluster` None, or the cluster, to which it connects."""
+def placement_for(
+    model: Any, cluster: Any, total_words: int | None, choices: TrainingChoices | None = None
+) -> PlacementChoice:
+    """Return where to train a model: this process for `cluster` None, or the cluster, to which it connects.
+
+    A training that is resumed has made its `choices`, the size of its blocks among them.
+    """
     chosen = None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words
+    if choices is not None:
+        chosen = choices.block_words
     words = int(total_words or model.corpus_total_words or 0)
     options = ClusterOptions(
         model.cluster_timeout, model.cluster_overlap, model.cluster_dtype, bool(model.allow_network)
@@ -114,28 +171,17 @@ def placement_for(model: Any, cluster: Any, total_words: int | None) -> Placemen
     return choose_placement(cluster, model.workers, words, model.epochs, chosen, share_rows, tree, options)
 
 
-def _steps_and_blocks(model: Any, choice: PlacementChoice) -> tuple[StepSettings, BlockMaker]:
-    """Return what steps do and how blocks are made; what both depend on is computed once."""
-    words = len(model.wv)
-    keep = keep_probabilities(model.wv, model.sample)
-    kept = kept_counts(word_counts(model.wv), keep)
-    negatives = NegativeSampler(model.cum_table) if model.negative else None
-    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words)
-    shape = _batch_shape(model, kept)
-    hits = negatives is not None and has_frequent_hits(kept, negatives.shares())
-    # A pool as large as the vocabulary would save nothing.
-    pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
-    maker = BlockMaker(
+def _block_maker(model: Any, choices: TrainingChoices) -> BlockMaker:
+    return BlockMaker(
         skip_gram=bool(model.sg),
         window=model.window,
-        windows=windows,
-        shape=shape,
-        keep=keep,
-        negatives=negatives,
+        windows=choices.windows,
+        shape=choices.shape,
+        keep=keep_probabilities(model.wv, model.sample),
+        negatives=NegativeSampler(model.cum_table) if model.negative else None,
         tree=HuffmanTree.of(model.wv) if model.hs else None,
-        negative_pool=pool,
+        negative_pool=choices.negative_pool,
     )
-    return _step_settings(model, shape, windows, hits), maker
 
 
 def _batch_shape(model: Any, kept: Float64Array) -> BatchShape:

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 
+TABLES = ("inputs", "outputs", "nodes")
+
 
 @dataclass
 class ModelTables:
@@ -19,13 +21,17 @@ class ModelTables:
     nodes: Float32Array | None  # one row an inner node of the Huffman tree
     lock_factors: Float32Array  # input row r learns at rate lock_factors[r % size]
 
+    def present(self) -> dict[str, Float32Array]:
+        """Return the tables that the model has, by name."""
+        return {name: values for name in TABLES if (values := getattr(self, name)) is not None}
+
 
 class Placement(Protocol):
     """Tables in one place, steps in the same or another.
 
-    `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report` and `read_into` may
-    be called; `read_into` then reads rows of different moments. The other methods are called only while no chunk is
-    being trained.
+    `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report`, `state`, `rows` and
+    `read_into` may be called; the last two then read rows of different moments. The other methods are called only while
+    no chunk is being trained.
     """
 
     concurrency: int
@@ -56,6 +62,18 @@ class Placement(Protocol):
 
     def read_into(self, tables: ModelTables) -> None:
         """Write the current values into these arrays."""
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of the table of this name, as `TABLES` has them."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return, as JSON has it, what decides how further chunks are trained, besides the tables."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from the state of a placement that is no longer there, and free what it left."""
+        return
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         """Return the metrics of each task of a cluster so far; none without tasks."""

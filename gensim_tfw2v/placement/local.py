@@ -20,12 +20,11 @@ from gensim_tfw2v.blocks.chunk_task import (
     TrainedChunk,
     prepare,
 )
-from gensim_tfw2v.placement.interface import ModelTables, Placement
+from gensim_tfw2v.placement.interface import TABLES, ModelTables, Placement
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
 _DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
-_TABLES = ("inputs", "outputs", "nodes")
 _ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
 
 
@@ -53,7 +52,7 @@ class LocalPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
-        for name, values in _present(tables).items():
+        for name, values in tables.present().items():
             with self._tf.device(_DEVICE):
                 if name not in self._variables:
                     zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
@@ -80,7 +79,7 @@ class LocalPlacement(Placement):
     def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
         """Train a block's batches and return their metrics."""
         inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
-        handles = (self._variables[name].handle if name in self._variables else inputs for name in _TABLES)
+        handles = (self._variables[name].handle if name in self._variables else inputs for name in TABLES)
         with self._tf.device(_DEVICE):
             arguments = self._tf.nest.map_structure(
                 self._tf.convert_to_tensor,
@@ -96,10 +95,16 @@ class LocalPlacement(Placement):
         return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
 
     def read_into(self, tables: ModelTables) -> None:
-        for name, values in _present(tables).items():
-            for rows, part in _pieces(values):
-                with self._tf.device(_DEVICE):
-                    np.copyto(part, self._rows.read_rows(self._variables[name].handle, rows).numpy())
+        for name, values in tables.present().items():
+            for numbers, part in _pieces(values):
+                np.copyto(part, self._read(name, numbers))
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        return self._read(table, np.arange(first, end, dtype=np.int32))
+
+    def _read(self, table: str, numbers: Int32Array) -> Float32Array:
+        with self._tf.device(_DEVICE):
+            return np.asarray(self._rows.read_rows(self._variables[table].handle, numbers).numpy())
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {}
@@ -109,11 +114,6 @@ class LocalPlacement(Placement):
 
     def close(self) -> None:
         self._variables.clear()
-
-
-def _present(tables: ModelTables) -> dict[str, Float32Array]:
-    """Return the tables that the model has."""
-    return {name: values for name in _TABLES if (values := getattr(tables, name)) is not None}
 
 
 def _pieces(values: Float32Array) -> Iterator[tuple[Int32Array, Float32Array]]:

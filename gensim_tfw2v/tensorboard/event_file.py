@@ -52,6 +52,12 @@ class EventFile:
         """Write a serialised GraphDef."""
         self._write(graph_def=definition)
 
+    def purge(self, step: int) -> None:
+        """Have TensorBoard forget what earlier files of the run have after a step."""
+        from tensorboard.compat.proto.event_pb2 import SessionLog
+
+        self._write(step=step, session_log=SessionLog(status=SessionLog.START))
+
     def close(self) -> None:
         """Close the file; events that cannot be written any more are lost."""
         with contextlib.suppress(OSError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from gensim_tfw2v.tensorboard.run_files import RunFiles
 from gensim_tfw2v.tensorboard.throttle import Throttle
 from gensim_tfw2v.tensorboard.traces import Trace
 from gensim_tfw2v.tensorboard.vector_metrics import Evaluation, Neighbours, NormGroups, choose_probes, tables_by_name
-from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
+from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, EpochProgress
 
 # Metrics of the vectors within an epoch may take this share of the time.
 _SHARE_FOR_NORMS = 0.002
@@ -45,26 +45,37 @@ class LogWriter:
 
     Use it in a `with` statement: an error that leaves the statement is logged as a failed training. An error in writing
     is raised before training. During training, the first one is warned of and ends the log.
+
+    Parameters
+    ----------
+    folder : str, optional
+        The run's folder of a training that is resumed, which is used again if it is in the options' `logdir`.
+    begun : sequence of EpochPosition
+        How far the epochs of such a training have come.
     """
 
-    def __init__(self, options: TensorBoardLog, model: LoggedModel) -> None:
+    def __init__(
+        self,
+        options: TensorBoardLog,
+        model: LoggedModel,
+        folder: str | None = None,
+        begun: Sequence[EpochPosition] = (),
+    ) -> None:
         self._options, self._model = options, model
-        self._folder = folder_of_run(Path(options.logdir).absolute())  # a callback may change the working directory
-        self._files = RunFiles(options.logdir, self._folder)
-        self._trace = Trace(self._folder, options.trace_seconds, options.trace_hosts)
+        logdir = Path(options.logdir).absolute()  # a callback may change the working directory
+        is_there = folder is not None and Path(folder).is_dir() and Path(folder).is_relative_to(logdir)
+        self.folder = Path(folder) if folder is not None and is_there else folder_of_run(logdir)
+        self._files = RunFiles(options.logdir, self.folder)
+        self._trace = Trace(self.folder, options.trace_seconds, options.trace_hosts)
         self._evaluation = Evaluation(options.pairs, options.analogies)
         by_count = ids_by_count(word_counts(model.vocabulary))
         self._groups = NormGroups.of(by_count)
         self._neighbours = Neighbours(model.vocabulary.index_to_key, self._probe_ids(by_count), options.neighbours)
         self._norms_throttle = Throttle(options.every_seconds, _SHARE_FOR_NORMS)
         self._scores_throttle = Throttle(options.score_every_seconds, _SHARE_FOR_SCORES)
-        self._step = 0  # words trained in earlier epochs
-        self._seconds = 0.0
-        self._next_points = 0.0  # seconds of the epoch
-        self._logged = EpochCounts()  # those of the epoch's latest points
-        self._timed = EpochCounts()  # those of the latest point of its speed
         self._final: dict[str, float] = {}
         try:
+            self.go_on(begun)
             self._begin()
         except BaseException:
             self._files.close()
@@ -83,6 +94,18 @@ class LogWriter:
         self._files.scalars(self._step, {f"final/{name}": value for name, value in self._final.items()})
         self._files.summary(self._step, summaries.session_end(succeeded=kind is None))
         self._files.close()
+
+    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+        """Log from these positions on; TensorBoard forgets later points of an earlier part of the training."""
+        finished = [position.counts for position in positions if position.is_finished]
+        running = next((position.counts for position in positions if not position.is_finished), EpochCounts())
+        self._step = sum(counts.trained_words for counts in finished)  # words trained in earlier epochs
+        self._seconds = sum(counts.seconds for counts in finished)
+        self._next_points = running.seconds  # seconds of the epoch
+        self._logged = running  # counts of the epoch's latest points
+        self._timed = running  # counts of the latest point of its speed
+        if positions:
+            self._files.purge(self._step + running.trained_words + 1)
 
     def advance(self, progress: EpochProgress) -> None:
         """Log the points since the last ones, and metrics of the vectors, each if it is time to."""
@@ -107,7 +130,7 @@ class LogWriter:
         self._next_points, self._logged, self._timed = 0.0, EpochCounts(), EpochCounts()
         self._files.scalars(self._step, curves.epoch_points(progress))
         tables = self._model.tables()
-        scores = self._log_vectors(tables)
+        scores = self._log_vectors(tables, self._step)
         words = progress.counts.raw_words * (progress.epoch + 1)
         final = {"loss": progress.counts.mean_loss, "words_per_second": words / max(self._seconds, 1e-9), **scores}
         self._final = {name: value for name, value in final.items() if math.isfinite(value)}
@@ -117,11 +140,11 @@ class LogWriter:
     def _begin(self) -> None:
         """Log what is known before training, so that errors in logging are raised before training."""
         self._files.graph(self._model.graph())
-        scores = self._log_vectors(self._model.tables())
+        scores = self._log_vectors(self._model.tables(), self._step + self._logged.trained_words)
         settings = self._model.hyperparameters
         metrics = [*curves.METRICS, *(f"final/{name}" for name in scores)]
         self._files.summary(0, summaries.experiment(settings, metrics))
-        name = f"{self._folder.resolve().name} {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        name = f"{self.folder.resolve().name} {time.strftime('%Y-%m-%d %H:%M:%S')}"
         self._files.summary(0, summaries.session_start(settings, name))
 
     def _probe_ids(self, by_count: npt.NDArray[np.int64]) -> dict[str, int]:
@@ -147,16 +170,16 @@ class LogWriter:
             self._files.scalars(step, curves.speed_points(progress, self._timed))
             self._timed = progress.counts
 
-    def _log_vectors(self, tables: ModelTables) -> dict[str, float]:
+    def _log_vectors(self, tables: ModelTables, step: int) -> dict[str, float]:
         """Log norms, neighbours and scores, and return the scores by name, in percent."""
-        self._files.scalars(self._step, self._groups.mean_norms(tables))
+        self._files.scalars(step, self._groups.mean_norms(tables))
         for name, table in tables_by_name(tables):
             norms = np.linalg.norm(table, axis=1)
             if np.isfinite(norms).all():
-                self._files.summary(self._step, summaries.histogram(f"norms/{name}_vectors", norms))
+                self._files.summary(step, summaries.histogram(f"norms/{name}_vectors", norms))
         if self._neighbours.probes:
-            self._files.summary(self._step, summaries.text("neighbours", self._neighbours.table(tables.inputs)))
-        return self._log_scores(self._step, tables)
+            self._files.summary(step, summaries.text("neighbours", self._neighbours.table(tables.inputs)))
+        return self._log_scores(step, tables)
 
     def _log_scores(self, step: int, tables: ModelTables) -> dict[str, float]:
         scores = self._evaluation.points(self._model.vocabulary, tables.inputs)
@@ -167,4 +190,4 @@ class LogWriter:
         shown = {name: tables.inputs}
         if self._options.projector_outputs and tables.outputs is not None:
             shown[f"{name}-output"] = tables.outputs
-        write_tensors(self._model.vocabulary, shown, self._folder, self._options.projector_words)
+        write_tensors(self._model.vocabulary, shown, self.folder, self._options.projector_words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
+from gensim_tfw2v.training.progress import EpochPosition
 
 # Those that people compare most come first: the table of the HParams tab shows five.
 _HYPERPARAMETERS = (
@@ -41,6 +42,8 @@ def start_log(
     settings: StepSettings,
     tables: Callable[[], ModelTables],
     cluster: Addresses | None,
+    folder: str | None = None,
+    begun: Sequence[EpochPosition] = (),
 ) -> LogWriter:
     """Return the writer of a training's log, with all that is known before training already written.
 
@@ -56,6 +59,8 @@ def start_log(
         Returns a copy of the current tables, also during training.
     cluster : mapping, optional
         Addresses of the cluster that trains. Its workers are traced unless the options name others.
+    folder, begun
+        As for `LogWriter`.
     """
 
     def graph() -> bytes:
@@ -69,7 +74,7 @@ def start_log(
     hyperparameters = {name: _shown(name, value) for name, value in settings_by_name.items()}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
-    return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables))
+    return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables), folder, begun)
 
 
 def _shown(name: str, value: Any) -> str | float:

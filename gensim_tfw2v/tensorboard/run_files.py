@@ -23,6 +23,7 @@ class RunFiles:
         self._logdir, self._folder = logdir, folder
         self._files: dict[str | None, EventFile] = {}
         self._has_failed = False
+        self._purged_step: int | None = None
         self.only_warn = False
         self.do(lambda: self._file(None))
 
@@ -33,6 +34,12 @@ class RunFiles:
     def summary(self, step: int, summary: Any) -> None:
         """Write a summary made by one of TensorBoard's plugins."""
         self.do(lambda: self._file(None).summary(step, summary))
+
+    def purge(self, step: int) -> None:
+        """Have TensorBoard forget what was logged after a step, for the run and for each task of the cluster."""
+        self._purged_step = step
+        for file in self._files.values():
+            self.do(lambda file=file: file.purge(step))
 
     def graph(self, definition: bytes) -> None:
         """Write a serialised GraphDef."""
@@ -59,4 +66,6 @@ class RunFiles:
         if task not in self._files:
             folder = self._folder if task is None else self._folder / "tasks" / task.replace("/", "-")
             self._files[task] = EventFile(folder)
+            if self._purged_step is not None:
+                self._files[task].purge(self._purged_step)
         return self._files[task]

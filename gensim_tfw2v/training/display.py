@@ -6,10 +6,10 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from gensim_tfw2v.training.progress import EpochProgress
+from gensim_tfw2v.training.progress import EpochPosition, EpochProgress
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,9 @@ class TrainingBar:
     def __init__(self) -> None:
         self._bar: Any = None
 
+    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+        self.close()  # another epoch's bar, perhaps
+
     def advance(self, progress: EpochProgress) -> None:
         self._set(progress, min(progress.fraction, 1.0))
 
@@ -74,6 +77,10 @@ class TrainingLog:
     def __init__(self, report_delay: float = _LOG_EVERY_SECONDS) -> None:
         self._delay = report_delay
         self._next_report = self._delay
+
+    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+        running = next((position.counts.seconds for position in positions if not position.is_finished), 0.0)
+        self._next_report = running + self._delay
 
     def advance(self, progress: EpochProgress) -> None:
         if progress.counts.seconds >= self._next_report:

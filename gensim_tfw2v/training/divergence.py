@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,21 +35,35 @@ class DivergenceError(RuntimeError):
         Where it was found.
     word : object
         The word whose vector has moved most; None if none has moved, or that is not known.
+    checkpoint : str or None
+        The last checkpoint of the training, if there is one.
     """
 
-    def __init__(self, divergence: Divergence, word: object = None, distance: float = 0.0) -> None:
+    def __init__(
+        self, divergence: Divergence, word: object = None, distance: float = 0.0, checkpoint: str | None = None
+    ) -> None:
         moved = "" if word is None else f" The word moved most is {word!r}, by {distance:.3g}."
         super().__init__(
             f"training diverged: steps became NaN or infinite in {divergence}.{moved} These steps were not taken, and "
             "the model has finite vectors, which are of little use if they are long. Begin anew with a lower alpha, "
             "update_bound or wv.vectors_lockf"
+            + ("" if checkpoint is None else f". The last checkpoint is {checkpoint}")
         )
         self.divergence = divergence
         self.word = word
-        self._arguments = (divergence, word, distance)
+        self.checkpoint = checkpoint
+        self._distance = distance
 
-    def __reduce__(self) -> tuple[type[DivergenceError], tuple[Divergence, object, float]]:
-        return type(self), self._arguments
+    def __reduce__(self) -> tuple[type[DivergenceError], tuple[Any, ...]]:
+        return type(self), (self.divergence, self.word, self._distance, self.checkpoint)
+
+    def with_word(self, word: object, distance: float) -> DivergenceError:
+        """Return the same error, with the word that has moved most."""
+        return DivergenceError(self.divergence, word, distance, self.checkpoint)
+
+    def with_checkpoint(self, checkpoint: str) -> DivergenceError:
+        """Return the same error, with the last checkpoint."""
+        return DivergenceError(self.divergence, self.word, self._distance, checkpoint)
 
 
 def check_finite(epoch: int, block: int, task: ChunkTask, trained: TrainedChunk) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from gensim_tfw2v.corpus.passes import BEGINNING, PassPosition
 
 
 @dataclass
@@ -40,9 +42,22 @@ class EpochCounts:
             setattr(self, name, getattr(self, name) + value)
         return self
 
+    def __add__(self, other: EpochCounts) -> EpochCounts:
+        return EpochCounts(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
     def since(self, before: EpochCounts) -> EpochCounts:
         """Return what was counted after `before`, an earlier state of these counts."""
         return EpochCounts(**{name: value - getattr(before, name) for name, value in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class EpochPosition:
+    """How far an epoch has come, exactly enough to go on from there."""
+
+    epoch: int  # from 0
+    passed: PassPosition = BEGINNING
+    counts: EpochCounts = field(default_factory=EpochCounts)  # of the chunks that are trained
+    is_finished: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,8 +76,22 @@ class EpochProgress:
 class ProgressObserver(Protocol):
     """Receives the progress of training."""
 
+    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+        """Hear that training goes on from these positions, which may lie before what was received."""
+        return
+
     def advance(self, progress: EpochProgress) -> None:
         """Receive the progress of a running epoch, a few times a second."""
 
     def end_epoch(self, progress: EpochProgress) -> None:
         """Receive the progress of a finished epoch."""
+
+
+class ChunkObserver(Protocol):
+    """Hears of every chunk that was trained."""
+
+    def after_chunk(self, raw_words: int, positions: Callable[[], list[EpochPosition]]) -> None:
+        """Receive the raw words of a trained chunk, and a function that returns how far all epochs have come.
+
+        The thread that trained the chunk calls this method, and takes its next chunk afterwards.
+        """

@@ -11,10 +11,10 @@ import numpy as np
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
 from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 STAGES = ("make", "pull", "compute", "push")
-TABLES = ("inputs", "outputs", "nodes")
 _MOST_COUNTED = 2**53  # which float64 counts to
 
 

@@ -13,8 +13,8 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.keepalive import Keepalive
-from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.block_report import TABLES, BlockReport
+from gensim_tfw2v.placement.interface import TABLES, ModelTables, Placement
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
@@ -86,7 +86,7 @@ class ClusterPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._vector_size = tables.inputs.shape[1]
-        self._fewest_rows = min(len(table) for name in TABLES if (table := getattr(tables, name)) is not None)
+        self._fewest_rows = min(map(len, tables.present().values()))
         self._is_loading = True  # stays so after an interrupt, when a thread may still load them
         prepared = self._dispatcher.servers.call(lambda: self._fill_servers(tables))
         self._is_loading = False
@@ -101,7 +101,7 @@ class ClusterPlacement(Placement):
             self._tables = self._tables_for(tables)
             self._version = self._tables.keep("version", np.int64(0))
         on_servers = self._tables
-        for name, values in _present(tables).items():
+        for name, values in _local(tables).items():
             on_servers.load(name, values)
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
@@ -117,7 +117,7 @@ class ClusterPlacement(Placement):
             self._dispatcher.servers.has_backup = False
             kept: ServerTables = self._store.tables_on(self._connection)
             return kept
-        rows = max(len(values) for values in _present(tables).values())
+        rows = max(len(values) for values in _local(tables).values())
         made = ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
         if self._is_closed:  # an interrupt has closed the placement while this thread was making them
             made.free_later()
@@ -168,10 +168,24 @@ class ClusterPlacement(Placement):
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:
-            for name, values in _present(tables).items():
+            for name, values in _local(tables).items():
                 self._tables.read_into(name, values)
 
         self._dispatcher.servers.call(read)
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        rows: Float32Array = self._dispatcher.servers.call(lambda: self._tables.rows(table, first, end))
+        return rows
+
+    def state(self) -> dict[str, Any]:
+        return {"blocks": self._ramp_up.done, "lease": self._tables.name}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made
+
+        self._ramp_up.done = int(state.get("blocks", 0))
+        if state.get("lease"):
+            free_when_next_are_made(state["lease"])
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self._metrics is None else self._metrics.tasks()
@@ -201,7 +215,6 @@ class ClusterPlacement(Placement):
         self._tables = None
 
 
-def _present(tables: ModelTables) -> dict[str, Float32Array]:
+def _local(tables: ModelTables) -> dict[str, Float32Array]:
     """Return the tables that the model has in this process."""
-    found = {name: getattr(tables, name) for name in TABLES}
-    return {name: values for name, values in found.items() if not (values is None or isinstance(values, ServerMatrix))}
+    return {name: values for name, values in tables.present().items() if not isinstance(values, ServerMatrix)}

@@ -37,7 +37,8 @@ class RampUp:
         self._first = most if share_rows else 1
         least_blocks = float(tuning.LEAST_BLOCKS_PER_RAMP_UP_PART)
         self._blocks_for_one_more = max(least_blocks, total_blocks / (parts or tuning.RAMP_UP_PARTS))
-        self._done = 0
+        self.done = 0
+        """Blocks that have been trained."""
         self._in_flight = 0
         self._changed = threading.Condition()
 
@@ -53,10 +54,10 @@ class RampUp:
         finally:
             with self._changed:
                 self._in_flight -= 1
-                self._done += 1
+                self.done += 1
                 self._changed.notify_all()
 
     def limit(self) -> int:
         """Return how many blocks may be in flight now."""
         with self._changed:
-            return min(self._most, self._first + int(self._done / self._blocks_for_one_more))
+            return min(self._most, self._first + int(self.done / self._blocks_for_one_more))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,6 +17,9 @@ from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
+
+Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
+"""Returns pieces of the table of a name: the number of the first row, and rows."""
 
 
 @dataclass
@@ -40,6 +43,8 @@ class ServerStore:
     def __init__(self, rows: int, columns: int, seeds: Mapping[str, int | None]) -> None:
         self.shape = (rows, columns)
         self._seeds = seeds
+        self.contents: Contents | None = None
+        """What the next tables hold that are made, in place of initial rows."""
         self._kept: _KeptTables | None = None
         self._making = threading.Lock()
 
@@ -59,9 +64,13 @@ class ServerStore:
         from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
 
         tables = ServerTables(connection, shards_for(*self.shape, connection.servers))
+        contents, self.contents = self.contents, None
         for name, seed in self._seeds.items():
             tables.make(name, *self.shape)
-            if seed is not None:
+            if contents is not None:
+                for first, rows in contents(name):
+                    tables.write(name, first, rows)
+            elif seed is not None:
                 tables.fill_randomly(name, seed)
         keepalive = Keepalive(tables.renew_lease)
         weakref.finalize(self, keepalive.end)

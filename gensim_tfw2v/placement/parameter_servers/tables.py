@@ -128,6 +128,18 @@ class ServerTables:
                 with self._tf.device(self.device_of(shard)):
                     self._write(handle, numbers, rows)
 
+    def write(self, name: str, first: int, values: Float32Array) -> None:
+        """Set rows of a table, in their order from row `first` on."""
+        for shard, handle in enumerate(self._handles[name]):
+            offset = (shard - first) % self.shards
+            rows = values[offset :: self.shards]
+            if len(rows):
+                start = (first + offset) // self.shards
+                numbers = remote_functions.local(np.arange(start, start + len(rows), dtype=np.int32))
+                sent = remote_functions.local(rows)
+                with self._tf.device(self.device_of(shard)):
+                    self._write(handle, numbers, sent)
+
     def read(self, name: str) -> Iterator[tuple[int, int, Float32Array]]:
         """Yield (shard, first row in it, rows) for all pieces of a table."""
         shape = self._shapes[name]
@@ -185,7 +197,7 @@ class ServerTables:
 
     def free_later(self) -> None:
         """Free the tables when the next ones are made: now a server may be lost, or still receive rows."""
-        _to_be_freed.add(self.name)
+        free_when_next_are_made(self.name)
 
     def _record(self, names: list[str]) -> None:
         """Record the tables on every server before they are made, so that they can be freed if this process dies."""
@@ -208,6 +220,11 @@ class ServerTables:
             )
             self._tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
         return handle
+
+
+def free_when_next_are_made(lease: str) -> None:
+    """Free the tables of a lease, this process's or one of a process that has ended, when the next tables are made."""
+    _to_be_freed.add(lease)
 
 
 def free_stale_tables(connection: Connection) -> None:

@@ -1,0 +1,233 @@
+"""A model and how far its training has come ↔ the content and the arrays of a checkpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from gensim.models.word2vec import Word2Vec
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.checkpoints.errors import CheckpointError
+from gensim_tfw2v.checkpoints.folder import Checkpoint
+from gensim_tfw2v.corpus.passes import PassPosition
+from gensim_tfw2v.model.gensim_files import as_class, saved_state
+from gensim_tfw2v.model.server_vectors import make_server_matrices
+from gensim_tfw2v.model.training_plan import TrainingChoices
+from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix
+from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
+
+_PLAIN = (str, int, float, bool, type(None))
+_OF_WORDS = "word."  # before the names of arrays with one value a word, such as counts
+_PATHS = {"point": np.dtype(np.uint32), "code": np.dtype(np.uint8)}  # of the Huffman tree, one array a word
+_ENDS = ".ends"
+# Settings that decide what is trained. A training is resumed with the same ones.
+_FIXED = (
+    *("vector_size", "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "ns_exponent"),
+    *("seed", "batch_words", "schedule", "batch_tokens", "run_tokens", "shared_negatives", "update_bound"),
+    "compute_dtype",
+)
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """How far a training has come, beside its tables."""
+
+    run: str  # the training's name, which it keeps when it is resumed
+    choices: TrainingChoices
+    epochs: list[EpochPosition]  # all that have begun, in their order
+    placement: Mapping[str, Any]  # what `Placement.state` returns
+    epochs_ended: int  # epochs at whose end callbacks have been called
+    seconds_before: float  # the model's `total_train_time` when the training began
+    log_folder: str | None = None  # of the TensorBoard run
+
+    def raw_words(self) -> int:
+        """Return the raw words that have been trained, over all epochs."""
+        return sum(position.counts.raw_words for position in self.epochs)
+
+    def trained_words(self) -> int:
+        """Return the words of these that subsampling kept."""
+        return sum(position.counts.trained_words for position in self.epochs)
+
+
+def check_words(model: Any) -> None:
+    """Raise TypeError if a word is neither a str nor an int, which a checkpoint could not give back."""
+    for word in model.wv.index_to_key:
+        if type(word) not in (str, int):
+            raise TypeError(
+                f"checkpoints can hold words that are str or int, and the vocabulary has {word!r} of type "
+                f"{type(word).__name__}; use such words, or leave out checkpoint_dir"
+            )
+
+
+def content_of(model: Any, state: TrainingState) -> dict[str, Any]:
+    """Return what a checkpoint's manifest says of a model and its training."""
+    attributes = {name: plain for name, value in saved_state(model).items() if (plain := _plain(value)) is not _NOTHING}
+    return {
+        "model": attributes,
+        "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
+        "training": asdict(state),
+    }
+
+
+def state_in(checkpoint: Checkpoint) -> TrainingState:
+    """Return how far the training of a checkpoint had come."""
+    try:
+        found = checkpoint.content["training"]
+        choices, epochs = TrainingChoices.from_json(found["choices"]), [_position(epoch) for epoch in found["epochs"]]
+        return TrainingState(**{**found, "choices": choices, "epochs": epochs})
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{checkpoint.path} is of another version of this package ({type(error).__name__}: {error}); resume the "
+            "training with the version that began it"
+        ) from None
+
+
+def vocabulary_arrays(model: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a model's vocabulary, which training leaves as they are."""
+    words = json.dumps(model.wv.index_to_key, separators=(",", ":")).encode()
+    arrays: dict[str, np.ndarray[Any, Any]] = {"words": np.frombuffer(words, np.uint8)}
+    for name, values in model.wv.expandos.items():
+        if name in _PATHS:
+            ends = np.cumsum([0, *map(len, values)], dtype=np.int64)
+            arrays[_OF_WORDS + name] = np.concatenate([np.zeros(0, _PATHS[name]), *values]).astype(_PATHS[name])
+            arrays[_OF_WORDS + name + _ENDS] = ends
+        elif np.asarray(values).dtype.kind in "fiu":
+            arrays[_OF_WORDS + name] = np.asarray(values)
+    if model.cum_table is not None:
+        arrays["cum_table"] = np.asarray(model.cum_table)
+    return arrays
+
+
+def fingerprint_of(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """Return the SHA-256 of a vocabulary's arrays."""
+    found = hashlib.sha256()
+    for name, values in sorted(arrays.items()):
+        found.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        found.update(np.ascontiguousarray(values).view(np.uint8).data)
+    return found.hexdigest()
+
+
+def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> Any:
+    """Return a model of class `cls` with the vocabulary of a checkpoint and with some attributes changed.
+
+    Its tables are not read yet.
+    """
+    attributes = checkpoint.content["model"] | dict(changes)
+    model = as_class(cls, Word2Vec(vector_size=attributes["vector_size"], seed=attributes["seed"]))
+    vars(model).update(attributes)
+    model.lifecycle_events = list(checkpoint.content["lifecycle_events"])
+    _set_vocabulary(model, checkpoint)
+    if model.vectors_on_servers:
+        make_server_matrices(model)
+    else:
+        for name, shape in _tables_in(checkpoint).items():
+            _set_matrix(model, name, np.zeros(shape, np.float32))
+    return model
+
+
+def read_tables(model: Any, checkpoint: Checkpoint) -> None:
+    """Copy a checkpoint's tables into a model's matrices."""
+    if isinstance(model.wv.vectors, ServerMatrix):
+        store = model.wv.vectors.store
+        store.forget()
+        store.contents = checkpoint.pieces
+    else:
+        for name in _tables_in(checkpoint):
+            checkpoint.read_into(name, _matrix(model, name))
+    model.wv.vectors_lockf = checkpoint.array("lock_factors")
+
+
+def check_same(model: Any, checkpoint: Checkpoint) -> None:
+    """Raise ValueError that names the first setting in which a model differs from that of a checkpoint."""
+    before = checkpoint.content["model"]
+    for name in _FIXED:
+        if getattr(model, name) != before.get(name):
+            raise ValueError(
+                f"{name} is {getattr(model, name)!r}, and the training in {checkpoint.path} began with "
+                f"{before.get(name)!r}; it can be resumed only with the same settings"
+            )
+    if fingerprint_of(vocabulary_arrays(model)) != _fingerprint_in(checkpoint):
+        words = len(json.loads(checkpoint.array("words").tobytes()))
+        raise ValueError(
+            f"the model's vocabulary of {len(model.wv)} words differs from the one of {words} words with which the "
+            f"training in {checkpoint.path} began, in its words, their order or their counts; build it from the same "
+            f"corpus with the same settings, or call {type(model).__name__}.resume(), which needs none"
+        )
+
+
+def _fingerprint_in(checkpoint: Checkpoint) -> str:
+    """Return the fingerprint of a checkpoint's vocabulary."""
+    return fingerprint_of({name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)})
+
+
+class _Nothing:
+    """Stands for an attribute that a checkpoint does not hold."""
+
+
+_NOTHING = _Nothing()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it, `_NOTHING` if it is no text, number, bool or None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if type(value) in _PLAIN else _NOTHING
+
+
+def _position(found: Mapping[str, Any]) -> EpochPosition:
+    passed = found["passed"]
+    position = PassPosition(passed["chunks"], passed["checksum"], tuple(passed["missing"]))
+    return EpochPosition(found["epoch"], position, EpochCounts(**found["counts"]), found["is_finished"])
+
+
+def _is_of_vocabulary(name: str) -> bool:
+    return name in ("words", "cum_table") or name.startswith(_OF_WORDS)
+
+
+def _tables_in(checkpoint: Checkpoint) -> dict[str, tuple[int, ...]]:
+    return {name: checkpoint.arrays[name][0] for name in TABLES if name in checkpoint.arrays}
+
+
+def _set_vocabulary(model: Any, checkpoint: Checkpoint) -> None:
+    vectors = model.wv
+    vectors.index_to_key = json.loads(checkpoint.array("words").tobytes())
+    vectors.key_to_index = {word: number for number, word in enumerate(vectors.index_to_key)}
+    vectors.next_index = len(vectors.index_to_key)
+    for name in checkpoint.arrays:
+        if name.startswith(_OF_WORDS) and not name.endswith(_ENDS):
+            values = checkpoint.array(name)
+            attribute = name.removeprefix(_OF_WORDS)
+            vectors.expandos[attribute] = _paths(values, checkpoint, name) if attribute in _PATHS else values
+    if "cum_table" in checkpoint.arrays:
+        model.cum_table = checkpoint.array("cum_table")
+    vectors.vectors_lockf = checkpoint.array("lock_factors")
+
+
+def _paths(values: np.ndarray[Any, Any], checkpoint: Checkpoint, name: str) -> np.ndarray[Any, Any]:
+    """Return one array a word."""
+    ends = checkpoint.array(name + _ENDS)
+    paths = np.empty(len(ends) - 1, object)
+    for word, (first, end) in enumerate(pairwise(ends.tolist())):
+        paths[word] = values[first:end]
+    return paths
+
+
+_MATRICES = {"inputs": ("wv", "vectors"), "outputs": ("syn1neg",), "nodes": ("syn1",)}  # attributes of a model
+
+
+def _set_matrix(model: Any, table: str, matrix: Float32Array) -> None:
+    *path, name = _MATRICES[table]
+    setattr(model.wv if path else model, name, matrix)
+
+
+def _matrix(model: Any, table: str) -> Float32Array:
+    *path, name = _MATRICES[table]
+    matrix: Float32Array = getattr(model.wv if path else model, name)
+    return matrix

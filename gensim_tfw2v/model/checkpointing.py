@@ -1,0 +1,169 @@
+"""Writes checkpoints of a training beside it, when it is time to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.model.checkpoint_content import TrainingState, content_of, vocabulary_arrays
+from gensim_tfw2v.model.rules import words_in
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.training.progress import EpochPosition
+
+logger = logging.getLogger(__name__)
+
+_PIECE_NUMBERS = 2**20  # of a table that are read at a time
+
+
+class Cadence:
+    """Says when a checkpoint is due: after so many seconds, or so many words.
+
+    Parameters
+    ----------
+    every : float or str
+        Seconds, or words as in "5e6 words".
+    """
+
+    def __init__(self, every: float | str) -> None:
+        self._words = words_in(every) if isinstance(every, str) else None
+        self._seconds = None if isinstance(every, str) else float(every)
+        self._words_since = 0
+        self._began = time.monotonic()
+
+    def add(self, words: int) -> None:
+        """Count trained words."""
+        self._words_since += words
+
+    def is_due(self) -> bool:
+        """Return whether it is time for a checkpoint."""
+        if self._seconds is not None:
+            return time.monotonic() - self._began >= self._seconds
+        return self._words_since >= (self._words or 0)
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self._words_since, self._began = 0, time.monotonic()
+
+
+class Checkpointer:
+    """Writes checkpoints of one call of `train()`.
+
+    With one worker, training stands while its tables are copied in memory. With several, tables are read while they
+    are trained, so that their rows are of slightly different moments. In both cases a thread writes the files. An error
+    in writing is warned of, and training goes on.
+
+    Parameters
+    ----------
+    folder : CheckpointFolder
+        Where to write.
+    model : TFWord2Vec
+        The model that is trained.
+    state : callable
+        Takes the positions of all epochs that have begun, and returns the state of the training.
+    """
+
+    def __init__(
+        self, folder: CheckpointFolder, model: Any, state: Callable[[list[EpochPosition]], TrainingState]
+    ) -> None:
+        self.folder = folder
+        self._model, self._state = model, state
+        self._cadence = Cadence(model.checkpoint_every)
+        self._vocabulary = vocabulary_arrays(model)
+        self._placement: Placement | None = None
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._positions: Callable[[], list[EpochPosition]] | None = None  # of the latest chunk
+        self._lock = threading.Lock()  # guards the cadence, the placement and the beginning of a checkpoint
+        self._writing: threading.Thread | None = None
+        self._written = 0
+        self._seconds_paused = 0.0
+
+    def begin(self, placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Write checkpoints of this placement's tables, which have these shapes, from now on."""
+        self._shapes = dict(shapes)
+        self._cadence.begin()
+        self._placement = placement
+
+    def after_chunk(self, raw_words: int, positions: Callable[[], list[EpochPosition]]) -> None:
+        """Begin a checkpoint if one is due and none is being written."""
+        with self._lock:
+            self._positions = positions
+            self._cadence.add(raw_words)
+            is_writing = self._writing is not None and self._writing.is_alive()
+            if is_writing or self._placement is None or not self._cadence.is_due():
+                return
+            self._cadence.begin()
+            began = time.perf_counter()
+            # Positions first: chunks that are trained during the copy count as not trained.
+            content = content_of(self._model, self._state(positions()))
+            tables = self._copied(self._placement) if self._placement.concurrency == 1 else self._read(self._placement)
+            self._seconds_paused += time.perf_counter() - began
+            self._writing = threading.Thread(target=self._write, args=(content, tables), name="tfw2v-checkpoint")
+            self._writing.start()
+
+    def end(self) -> None:
+        """Begin no further checkpoint of this placement, and wait until the one that is being written is whole."""
+        with self._lock:
+            self._placement = None
+        if self._writing is not None:
+            self._writing.join()
+
+    def finish(self) -> None:
+        """Write a last checkpoint of this placement, on which nothing is trained any more."""
+        placement = self._placement
+        self.end()
+        if placement is not None and self._positions is not None:
+            self._write(content_of(self._model, self._state(self._positions())), self._read(placement))
+
+    def report(self) -> dict[str, Any]:
+        """Return how many checkpoints were written, and for how long training stood meanwhile."""
+        return {"written": self._written, "seconds_paused": self._seconds_paused}
+
+    def _copied(self, placement: Placement) -> dict[str, ArrayToWrite]:
+        """Return copies of the tables."""
+        found = {}
+        for name, shape in self._shapes.items():
+            copy = np.empty(shape, np.float32)
+            for first, rows in _pieces(placement, name, shape):
+                copy[first : first + len(rows)] = rows
+            found[name] = ArrayToWrite.of(copy)
+        return found
+
+    def _read(self, placement: Placement) -> dict[str, ArrayToWrite]:
+        """Return the tables as they will be read when they are written."""
+
+        def pieces(name: str, shape: tuple[int, ...]) -> Iterator[Float32Array]:
+            return (rows for _, rows in _pieces(placement, name, shape))
+
+        return {
+            name: ArrayToWrite(shape, np.dtype(np.float32), lambda name=name, shape=shape: pieces(name, shape))
+            for name, shape in self._shapes.items()
+        }
+
+    def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
+        began = time.perf_counter()
+        constant = {"lock_factors": np.asarray(self._model.wv.vectors_lockf, np.float32), **self._vocabulary}
+        try:
+            found = self.folder.write(
+                content, {**tables, **{name: ArrayToWrite.of(array) for name, array in constant.items()}}
+            )
+        except (OSError, ValueError, ClusterError) as error:
+            logger.warning("no checkpoint could be written to %s: %s; training goes on", self.folder.path, error)
+            return
+        self._written += 1
+        logger.info("checkpoint %s, written in %.1f s", found.path, time.perf_counter() - began)
+
+
+def _pieces(placement: Placement, name: str, shape: tuple[int, ...]) -> Iterator[tuple[int, Float32Array]]:
+    """Yield the number of the first row, and rows, of all pieces of a table."""
+    step = max(1, _PIECE_NUMBERS // max(1, shape[1]))
+    for first in range(0, shape[0], step):
+        yield first, placement.rows(name, first, min(first + step, shape[0]))

@@ -1,0 +1,136 @@
+"""Goes on after parameter servers were lost: waits for them, and takes up the newest state that is left."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.checkpoints.errors import CheckpointError
+from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.model.checkpoint_content import read_tables, state_in
+from gensim_tfw2v.placement.choice import PlacementChoice
+from gensim_tfw2v.training.progress import EpochPosition, EpochProgress, ProgressObserver
+
+logger = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_TRIALS = 1.0
+
+
+@dataclass(frozen=True)
+class RestorePoint:
+    """A moment of the training to go on from; the model has its tables."""
+
+    epochs: list[EpochPosition]
+    placement: Mapping[str, Any] = field(default_factory=dict)  # what `Placement.state` returned
+
+    def raw_words(self) -> int:
+        """Return the raw words trained until then."""
+        return sum(position.counts.raw_words for position in self.epochs)
+
+
+class Recovery(ProgressObserver):
+    """The recoveries of one training.
+
+    Parameters
+    ----------
+    model : TFWord2Vec
+        Its arguments `recovery_timeout` and `max_recoveries` hold.
+    connect : callable
+        Connects to the cluster again and returns where to train.
+    folder : CheckpointFolder, optional
+        Where the training's checkpoints are.
+    run : str
+        The training's name in them.
+    """
+
+    def __init__(
+        self, model: Any, connect: Callable[[], PlacementChoice], folder: CheckpointFolder | None, run: str
+    ) -> None:
+        self._model, self._connect, self._folder, self._run = model, connect, folder, run
+        self._trained: dict[int, int] = {}  # raw words of each epoch
+        self._kept: RestorePoint | None = None
+        self._count = 0
+        self._seconds = 0.0
+        self._words_again = 0
+
+    def advance(self, progress: EpochProgress) -> None:
+        self._trained[progress.epoch] = progress.counts.raw_words
+
+    def end_epoch(self, progress: EpochProgress) -> None:
+        self._trained[progress.epoch] = progress.counts.raw_words
+
+    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+        self._trained = {position.epoch: position.counts.raw_words for position in positions}
+
+    def keep(self, epochs: Sequence[EpochPosition]) -> None:
+        """Record that the model's own matrices are those of this moment, in which no chunk was in training."""
+        if not self._model.vectors_on_servers:
+            self._kept = RestorePoint(list(epochs))
+
+    def check_possible(self, error: ClusterError) -> None:
+        """Raise an error that says why training cannot go on, if it cannot."""
+        if not self._model.max_recoveries:
+            raise error
+        if self._count >= self._model.max_recoveries:
+            raise ClusterError(
+                f"{error} Training has gone on {self._count} times after such losses (max_recoveries is "
+                f"{self._model.max_recoveries})"
+            ) from error
+        if self._kept is None and not self._checkpoints():
+            raise error
+
+    def wait_for_servers(self, error: ClusterError) -> PlacementChoice:
+        """Return where to train, once all servers answer; raise ClusterError if they do not in time."""
+        timeout = self._model.recovery_timeout
+        logger.warning("%s. Training goes on when the server is back, for which it waits %.0f s", error, timeout)
+        began = time.monotonic()
+        while True:
+            try:
+                choice = self._connect()
+            except ClusterError as reason:
+                if time.monotonic() - began > timeout:
+                    late = f"It was not back within recovery_timeout={timeout:g} s"
+                    raise ClusterError(f"{error}. {late}: {reason}") from reason
+                time.sleep(_SECONDS_BETWEEN_TRIALS)
+            else:
+                self._count += 1
+                self._seconds += time.monotonic() - began
+                return choice
+
+    def restore(self) -> RestorePoint:
+        """Return the newest moment that is left, with its tables in the model."""
+        found = self._newest()
+        again = max(0, sum(self._trained.values()) - found.raw_words())
+        self._words_again += again
+        logger.warning("training goes on; %s words are trained again", f"{again:,}")
+        return found
+
+    def report(self) -> dict[str, Any]:
+        """Return how often training has gone on, how long it waited, and how many words it trained again."""
+        return {"count": self._count, "seconds": self._seconds, "raw_words_again": self._words_again}
+
+    def _newest(self) -> RestorePoint:
+        for path in reversed(self._checkpoints()):
+            try:
+                checkpoint = Checkpoint(path)
+                state = state_in(checkpoint)
+                is_older = self._kept is not None and state.raw_words() <= self._kept.raw_words()
+                if is_older or state.run != self._run:
+                    break
+                checkpoint.check()  # before a matrix is changed
+                read_tables(self._model, checkpoint)
+            except (CheckpointError, OSError) as error:
+                logger.warning("%s; the one before it is used", error)
+            else:
+                return RestorePoint(state.epochs, state.placement)
+        if self._kept is None:
+            raise ClusterError("the vectors were lost with a parameter server, and no checkpoint of them can be read")
+        return self._kept
+
+    def _checkpoints(self) -> list[Path]:
+        return [] if self._folder is None else self._folder.checkpoints()

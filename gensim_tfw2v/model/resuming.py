@@ -1,0 +1,150 @@
+"""Where a model's checkpoints are, and how its training goes on from one of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
+from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, plain_arguments, rule_of
+from gensim_tfw2v.model.checkpoint_content import (
+    TrainingState,
+    check_same,
+    check_words,
+    model_in,
+    read_tables,
+    state_in,
+)
+
+logger = logging.getLogger(__name__)
+
+MAY_CHANGE = frozenset(("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training)))
+ResumeFrom = bool | str | os.PathLike[str]
+
+
+def checkpoint_folder(model: Any) -> CheckpointFolder | None:
+    """Return where a model's training writes checkpoints, None if it writes none.
+
+    Raise OSError if nothing can be written there, and TypeError if a checkpoint cannot hold the model's words.
+    """
+    if model.checkpoint_dir is None:
+        return None
+    check_words(model)
+    folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
+    folder.prepare()
+    return folder
+
+
+def check_no_training_is_lost(folder: CheckpointFolder) -> None:
+    """Raise ValueError if a folder has a training that is not finished, which a new one would replace."""
+    newest = folder.newest()
+    if newest is not None and not is_finished(state_in(newest), newest.content["model"]["epochs"]):
+        raise ValueError(
+            f"checkpoint_dir {str(folder.path)!r} has a training that is not finished; resume it (resume=True, on the "
+            "command line --resume), or name another folder, or remove this one"
+        )
+
+
+def is_finished(state: TrainingState, epochs: int) -> bool:
+    """Return whether a training of so many epochs has come to its end."""
+    return sum(position.is_finished for position in state.epochs) >= epochs
+
+
+def chosen_checkpoint(folder: CheckpointFolder | None, resume: ResumeFrom) -> Checkpoint | None:
+    """Return the checkpoint to go on from, None to begin anew.
+
+    Parameters
+    ----------
+    resume : bool, str or os.PathLike
+        True for the newest checkpoint, if there is one; the path of one for that one.
+    """
+    if folder is None and resume:
+        raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
+    if folder is None or not resume:
+        return None
+    if not isinstance(resume, bool):
+        return Checkpoint(resume)
+    newest = folder.newest()
+    if newest is None:
+        logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
+    return newest
+
+
+def go_on_from(
+    model: Any, checkpoint: Checkpoint, total_examples: int | None, total_words: int | None
+) -> TrainingState:
+    """Return the state of a training, with its tables and rates in the model.
+
+    Raise ValueError that names what differs if the model is not the one that was trained.
+    """
+    state = state_in(checkpoint)
+    check_same(model, checkpoint)
+    choices, before = state.choices, checkpoint.content["model"]
+    for name, given, value in (
+        ("alpha", model.alpha, choices.alpha),
+        ("min_alpha", model.min_alpha, choices.min_alpha),
+        ("total_examples", total_examples, choices.total_examples),
+        ("total_words", total_words, choices.total_words),
+    ):
+        if given is not None and value is not None and given != value:
+            raise ValueError(
+                f"{name} is {given!r}, and the training in {checkpoint.path} began with {value!r}; it can be resumed "
+                "only with the same corpus and the same settings"
+            )
+    if model.epochs < before["epochs"]:
+        raise ValueError(
+            f"epochs is {model.epochs}, and the training in {checkpoint.path} began with {before['epochs']}; it can be "
+            "resumed with as many or more"
+        )
+    checkpoint.check()
+    read_tables(model, checkpoint)
+    for name in ("alpha", "min_alpha", "train_count"):
+        setattr(model, name, before[name])
+    logger.info("training goes on from %s, after %i words", checkpoint.path, state.raw_words())
+    return state
+
+
+def resumed_model(
+    cls: Any, checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
+) -> tuple[Any, Checkpoint | None]:
+    """Return the model in a checkpoint, and the checkpoint to train it on from; None if its training is finished."""
+    check_may_change(changes)
+    checkpoint = Checkpoint(checkpoint_dir)
+    state = state_in(checkpoint)
+    settings = {"checkpoint_dir": checkpoint.path.parent, **plain_arguments(changes)}
+    model = model_in(cls, checkpoint, {**changes, **settings})
+    model.alpha, model.min_alpha = state.choices.alpha, state.choices.min_alpha
+    model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
+    if epochs is not None:
+        model.epochs = rule_of("epochs").plain("epochs", epochs)
+    if is_finished(state, model.epochs) and not model.vectors_on_servers:
+        read_tables(model, checkpoint)
+        model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
+        model.train_count += 1
+        return model, None
+    return model, checkpoint
+
+
+def check_may_change(changes: Mapping[str, Any]) -> None:
+    """Raise TypeError if an argument of the constructor has to be what it was when training began."""
+    for name in changes:
+        if name not in MAY_CHANGE:
+            raise TypeError(
+                f"resume() takes no argument {name!r}; a training goes on with the settings with which it began. These "
+                f"may change: {', '.join(sorted(MAY_CHANGE))}"
+            )
+
+
+def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
+    """Raise ValueError that names the first of some arguments of the constructor that a training did not have."""
+    choices, before = state_in(checkpoint).choices, checkpoint.content["model"]
+    began_with = {**before, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
+    for name, value in settings.items():
+        is_known = name in began_with and name not in MAY_CHANGE and name != "epochs"
+        if is_known and value != began_with[name]:
+            raise ValueError(
+                f"{name} is {value!r}, and the training in {checkpoint.path} began with {began_with[name]!r}; it can "
+                "be resumed only with the same settings"
+            )

@@ -1,0 +1,98 @@
+"""A training that a process runs until a signal kills it, and what tests of resuming share.
+
+`python resumed_training.py MODE FOLDER SENTENCE STAGE` trains with checkpoints in FOLDER. It kills itself with SIGKILL
+when it reads that many sentences, counted over all epochs. With STAGE "write", a checkpoint is being written by then.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from child_process import environment
+from contract import PURE_MODES, two_topics
+
+from gensim_tfw2v import TFWord2Vec
+
+SENTENCES = two_topics(6000)
+WORDS = 12 * len(SENTENCES)
+EPOCHS = 3
+# Blocks of 2400 words, 30 an epoch; a checkpoint after every third. Sentences are read 4167 at a time.
+SETTINGS: dict[str, Any] = {
+    **{"vector_size": 12, "min_count": 1, "workers": 1, "seed": 5, "batch_words": 2400, "epochs": EPOCHS},
+    "checkpoint_every": "7200 words",
+}
+
+
+class Interrupted:
+    """Sentences that call `stop` when so many have been read, over all passes."""
+
+    def __init__(self, sentence: int, stop: Any) -> None:
+        self.left, self._stop = sentence, stop
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for sentence in SENTENCES:
+            if self.left == 0:
+                self._stop()
+            self.left -= 1
+            yield sentence
+
+
+def untrained(mode: str, **settings: Any) -> TFWord2Vec:
+    """Return a model with the vocabulary of the sentences."""
+    model = TFWord2Vec(**SETTINGS | PURE_MODES[mode] | settings)
+    model.build_vocab(SENTENCES)
+    return model
+
+
+def train(model: TFWord2Vec, sentences: Any = None, **arguments: Any) -> TFWord2Vec:
+    """Train the model to its end, and return it."""
+    totals = {"total_examples": len(SENTENCES), "epochs": model.epochs, "total_words": WORDS}
+    model.train(SENTENCES if sentences is None else sentences, **totals | arguments)
+    return model
+
+
+def killed(mode: str, folder: Path, sentence: int, stage: str = "") -> None:
+    """Run a training in a process that is killed at a sentence."""
+    command = [sys.executable, __file__, mode, str(folder), str(sentence), stage]
+    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+
+def kill_this_process() -> None:
+    """End this process as a crash would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_while_writing() -> None:
+    """End this process while a file of a checkpoint is written."""
+    is_writing = threading.Event()
+    fsync = os.fsync
+
+    def killed_fsync(file: int) -> None:
+        is_writing.set()
+        kill_this_process()
+        fsync(file)
+
+    os.fsync = killed_fsync
+    is_writing.wait()
+
+
+def vectors_of(model: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """Return copies of what training has learnt."""
+    arrays = {"vectors": model.wv.vectors}
+    arrays |= {name: getattr(model, name) for name in ("syn1", "syn1neg") if hasattr(model, name)}
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+if __name__ == "__main__":
+    mode, folder, sentence, stage = sys.argv[1:]
+    stop = kill_while_writing if stage else kill_this_process
+    train(untrained(mode, checkpoint_dir=folder, cache_memory=0), Interrupted(int(sentence), stop))

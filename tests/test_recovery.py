@@ -1,0 +1,145 @@
+"""Servers that are killed, hung or exchanged in the midst of training: it goes on by itself."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from contract import assert_equal_models, topic_gap, two_topics
+from interrupts import freeze
+from placements import leases_on
+from resumed_training import SENTENCES, SETTINGS, WORDS, Interrupted, train, untrained
+
+from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.local import LocalCluster
+
+
+class StopError(Exception):
+    """What ends a training in these tests."""
+
+
+def stop() -> None:
+    """End a training."""
+    raise StopError
+
+
+@pytest.fixture(scope="module")
+def mortal_cluster() -> Iterator[LocalCluster]:
+    """Return a cluster of two servers and two workers, whose servers tests kill and start again."""
+    with local_cluster(ps=2, workers=2) as cluster:
+        yield cluster
+
+
+class Harmed:
+    """Sentences during the reading of which a server is harmed, and mended by a thread some time later."""
+
+    def __init__(self, cluster: LocalCluster, harm: str, sentence: int, seconds: float = 1.0) -> None:
+        self._cluster, self._harm, self._seconds, self.left = cluster, harm, seconds, sentence
+        self.sentences = two_topics(3000)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for sentence in self.sentences:
+            if self.left == 0:
+                server = self._cluster.processes["ps", 1]
+                threading.Thread(target=self._kill if self._harm == "kill" else self._hang, args=(server,)).start()
+            self.left -= 1
+            yield sentence
+
+    def _kill(self, server: subprocess.Popen[bytes]) -> None:
+        server.kill()
+        server.wait()
+        time.sleep(self._seconds)
+        self._cluster.start("ps", 1)
+
+    def _hang(self, server: subprocess.Popen[bytes]) -> None:
+        freeze(server)
+        time.sleep(self._seconds)
+        server.send_signal(signal.SIGCONT)
+
+
+def trained(cluster: LocalCluster, corpus: Harmed, **settings: Any) -> TFWord2Vec:
+    """Return a model that was trained for three epochs of 24 blocks on the cluster."""
+    model = TFWord2Vec(
+        vector_size=8, min_count=1, sample=0, epochs=3, batch_words=1500, cluster=cluster, cache_memory=0, **settings
+    )
+    model.build_vocab(corpus.sentences)
+    _, raw_words = model.train(corpus, total_examples=3000, total_words=36000, epochs=3)
+    assert raw_words == 3 * 36000
+    assert len(model.epoch_losses) == 3
+    return model
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_a_killed_server_costs_what_was_trained_since_the_last_copy(
+    checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    settings = {"checkpoint_dir": tmp_path, "checkpoint_every": "6000 words"} if checkpoints else {}
+    model = trained(mortal_cluster, Harmed(mortal_cluster, "kill", 5000), **settings)
+    assert model.training_report is not None
+    report = model.training_report["recoveries"]
+    assert report["count"] == 1
+    assert 0 < report["raw_words_again"] <= 36000
+    assert topic_gap(model.wv) > 0.5
+    assert not leases_on(mortal_cluster)
+
+
+def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster, tmp_path: Path) -> None:
+    model = trained(
+        mortal_cluster,
+        Harmed(mortal_cluster, "kill", 5000),
+        vectors_on_servers=True,
+        checkpoint_dir=tmp_path,
+        checkpoint_every="6000 words",
+    )
+    model.export_vectors(tmp_path / "vectors.kv")
+    from gensim.models import KeyedVectors
+
+    assert topic_gap(KeyedVectors.load(str(tmp_path / "vectors.kv"))) > 0.5
+    model.free_server_vectors()
+
+
+@pytest.mark.slow
+def test_a_hung_server_costs_what_was_trained_since_the_last_checkpoint(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    corpus = Harmed(mortal_cluster, "hang", 5000, seconds=10)
+    model = trained(mortal_cluster, corpus, cluster_timeout=2, checkpoint_dir=tmp_path, checkpoint_every="6000 words")
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    assert topic_gap(model.wv) > 0.5
+
+
+def test_a_server_that_stays_away_is_waited_for_as_long_as_asked(mortal_cluster: LocalCluster) -> None:
+    corpus = Harmed(mortal_cluster, "kill", 5000, seconds=40)
+    try:
+        with pytest.raises(ClusterError, match="not back within recovery_timeout=1 s"):
+            trained(mortal_cluster, corpus, recovery_timeout=1)
+    finally:
+        if mortal_cluster.processes["ps", 1].poll() is not None:
+            mortal_cluster.start("ps", 1)
+            mortal_cluster.wait()
+
+
+@pytest.mark.slow
+def test_a_training_goes_from_two_servers_to_three_to_one_process_and_back(tmp_path: Path) -> None:
+    with local_cluster(ps=2, workers=1) as two, local_cluster(ps=3, workers=1) as three:
+        whole = train(untrained("skipgram-negative", cluster=two))
+        model = untrained("skipgram-negative", cluster=two, checkpoint_dir=tmp_path, cache_memory=0)
+        with pytest.raises(StopError):
+            train(model, Interrupted(5000, stop))
+        for cluster, sentence in ((three, 11000), (None, 10500)):
+            with pytest.raises(StopError):
+                TFWord2Vec.resume(tmp_path, Interrupted(sentence, stop), cluster=cluster, cache_memory=0)
+        resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=two)
+        assert_equal_models(whole, resumed)
+        assert SETTINGS["workers"] == 1
+        assert 12 * len(SENTENCES) == WORDS
+        assert np.isfinite(resumed.wv.vectors).all()
