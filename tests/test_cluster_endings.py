@@ -20,11 +20,11 @@ from interrupts import heed_interrupts
 from placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
-from gensim_tfw2v.cluster import leases
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import _own_prefix, _remove_left_folders, free_addresses
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.runtime import processes
 
 
 def test_the_tasks_of_a_killed_parent_end_and_the_next_cluster_removes_its_folder(
@@ -106,7 +106,7 @@ def test_the_folder_of_a_cluster_in_another_container_is_left_alone(
     folder = Path(tempfile.mkdtemp(prefix=f"{_own_prefix()}{os.getpid()}-"))
     monkeypatch.setattr("gensim_tfw2v.cluster.local.is_running", lambda process: False)
     with monkeypatch.context() as container:
-        container.setattr(leases, "_PROCESS_NAMESPACE", scratch / "pid")
+        container.setattr(processes, "PROCESS_NAMESPACE", scratch / "pid")
         _remove_left_folders()
     assert folder.exists()
     _remove_left_folders()

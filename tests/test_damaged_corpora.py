@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import os
 import pickle
@@ -21,6 +22,7 @@ from gensim_tfw2v.corpus import corpus_header, shard_file, shard_writer, shards
 from gensim_tfw2v.corpus.shard_file import OpenShard, PageChecksums, ShardName, page_checksums
 from gensim_tfw2v.corpus.shard_source import EncodedSource
 from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, ShardReader, Span, is_encoded, shard_path
+from gensim_tfw2v.files import checked_json
 
 SHARDS = ("b a\nc a d\n", "d b é\n")
 
@@ -200,6 +202,16 @@ def test_a_header_without_its_checksum_is_refused(corpus: Path) -> None:
         EncodedCorpus(corpus)
 
 
+def test_a_header_is_indented_json_that_ends_with_the_checksum_of_what_is_before() -> None:
+    fields: dict[str, Any] = {"format": "gensim_tfw2v encoded and checked corpus 2", "vocabulary": "ab" * 32}
+    fields["shards"] = [{"words": 3, "sentences": 2, "checksums": "cd" * 32}]
+    before = json.dumps(fields, indent=1)[:-2].encode()
+    checksum = hashlib.sha256(before).hexdigest()
+    text = before + f',\n "checksum": "{checksum}"\n}}\n'.encode()
+    size = shard_file.ShardSize(words=3, sentences=2)
+    assert corpus_header.header_text("ab" * 32, [size], ["cd" * 32]) == (text, checksum)
+
+
 def test_a_header_that_claims_the_former_format_does_not_open_the_shards_of_this_one(corpus: Path) -> None:
     path = corpus / "corpus.json"
     found = json.loads(path.read_bytes())
@@ -366,7 +378,7 @@ def test_encoded_corpora_hold_no_pickles(corpus: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    "module", [corpus_header, shard_file, shard_writer, shards], ids=lambda module: module.__name__
+    "module", [corpus_header, checked_json, shard_file, shard_writer, shards], ids=lambda module: module.__name__
 )
 def test_modules_of_encoded_corpora_import_nothing_that_runs_what_it_reads(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))

@@ -17,6 +17,7 @@ LAYERS = [
     ["version", "arrays", "tuning"],
     ["runtime"],
     ["corpus", "files"],
+    ["checkpoints"],
     ["blocks"],
     ["operations"],
     ["steps"],

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from gensim_tfw2v.cluster import leases
-from gensim_tfw2v.cluster.leases import is_ours, lease_name, machine_name, owner_has_died
+from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
+from gensim_tfw2v.runtime import processes
+from gensim_tfw2v.runtime.processes import machine_name
 
 
 def output_of(script: str) -> list[str]:
@@ -36,7 +38,7 @@ def test_only_a_process_of_this_machine_is_known_to_have_ended(monkeypatch: pyte
     assert owner_has_died(ended)
     assert not owner_has_died(lease_name(0))
     (tmp_path / "pid").symlink_to("pid:[1]")  # as in a container that numbers its processes apart
-    monkeypatch.setattr(leases, "_PROCESS_NAMESPACE", tmp_path / "pid")
+    monkeypatch.setattr(processes, "PROCESS_NAMESPACE", tmp_path / "pid")
     assert not owner_has_died(ended)
 
 
@@ -50,8 +52,8 @@ def test_a_name_that_no_lease_has_belongs_to_nobody(lease: str) -> None:
 def test_on_a_system_without_other_names_the_host_name_is_enough(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("_BOOT_ID", "_PROCESS_NAMESPACE"):
-        monkeypatch.setattr(leases, name, tmp_path / "none")
+    for name in ("BOOT_ID", "PROCESS_NAMESPACE"):
+        monkeypatch.setattr(processes, name, tmp_path / "none")
     assert not owner_has_died(lease_name(0))
     monkeypatch.setattr(leases, "is_running", lambda process: False)
     assert owner_has_died(lease_name(0))

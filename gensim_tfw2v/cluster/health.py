@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import socket
 import threading
 import time
@@ -91,17 +90,6 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
             last_answer = time.monotonic()
         elif time.monotonic() - last_answer > seconds:
             raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
-
-
-def is_running(process: int) -> bool:
-    """Return whether this machine has a process of that number."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:

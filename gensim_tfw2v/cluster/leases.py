@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import platform
 import re
 import secrets
-from pathlib import Path
 
-from gensim_tfw2v.cluster.health import is_running
+from gensim_tfw2v.runtime.processes import is_running, machine_name
 
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_PROCESS_NAMESPACE = Path("/proc/self/ns/pid")
 _NAME = re.compile(r".*/(?P<machine>[^/]*)/(?P<process>[1-9][0-9]{0,8})/(?P<token>[^/]*)/[^/]*", re.DOTALL)
 
 
@@ -39,17 +35,3 @@ def is_ours(lease: str) -> bool:
 def _token(process: int) -> str:
     """Return a random name of this process. Others that get its number differ, and so does a forked child."""
     return secrets.token_hex(8)
-
-
-def machine_name() -> str:
-    """Return a short name of the machine or container within which process numbers are unique.
-
-    Containers may share a host name, and each of them numbers its processes from 1.
-    """
-    known = [platform.node()]
-    for read in (_BOOT_ID.read_text, _PROCESS_NAMESPACE.readlink):
-        try:
-            known.append(str(read()))
-        except OSError:  # a system without these: the host name must be enough
-            known.append("")
-    return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]

@@ -17,10 +17,10 @@ from pathlib import Path
 from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import warn_if_open
-from gensim_tfw2v.cluster.health import answers, is_running
-from gensim_tfw2v.cluster.leases import machine_name
+from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.cluster.watchdog import kill_after
+from gensim_tfw2v.runtime.processes import is_running, machine_name
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 
 _START_SECONDS = 120.0

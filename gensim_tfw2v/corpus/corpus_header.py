@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.corpus.shard_file import WHAT_TO_DO, EncodedCorpusError, ShardSize, with_path
+from gensim_tfw2v.files.checked_json import checksum_in, with_checksum
 
 HEADER_FILE, VOCABULARY_FILE = "corpus.json", "vocabulary.txt"
 # These differ in many bits, so that damage does not turn one into the other.
@@ -41,8 +42,7 @@ def header_text(vocabulary: str, shards: Sequence[ShardSize], checksums: Sequenc
     """Return the bytes of ``corpus.json`` and the fingerprint of the corpus."""
     of_shards = [asdict(size) | {"checksums": found} for size, found in zip(shards, checksums, strict=True)]
     fields = {"format": _FORMAT, "vocabulary": vocabulary, "shards": of_shards}
-    body = json.dumps(fields, indent=1).removesuffix("\n}").encode("ascii")
-    return body + _last_field(body), sha256_of(body)
+    return with_checksum(json.dumps(fields, indent=1))
 
 
 def read_header(folder: Path) -> CorpusHeader:
@@ -69,22 +69,11 @@ def read_file(path: Path) -> bytes:
         raise with_path(error, f"an encoded corpus has this file; {WHAT_TO_DO}", path) from None
 
 
-def sha256_of(data: bytes) -> str:
-    """Return the SHA-256 of some bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def _last_field(body: bytes) -> bytes:
-    return f',\n "checksum": "{sha256_of(body)}"\n}}\n'.encode("ascii")
-
-
 def _checked_header(data: bytes, found: dict[str, Any]) -> CorpusHeader:
-    body = data[: -len(_last_field(b""))]
-    if data != body + _last_field(body):
-        raise ValueError("its checksum does not fit")
+    fingerprint = checksum_in(data)
     shards = _sizes(found["shards"])
     checksums = [_sha256(shard["checksums"]) for shard in found["shards"]]
-    return CorpusHeader(sha256_of(body), _sha256(found["vocabulary"]), shards, checksums)
+    return CorpusHeader(fingerprint, _sha256(found["vocabulary"]), shards, checksums)
 
 
 def _former_header(found: dict[str, Any]) -> CorpusHeader:

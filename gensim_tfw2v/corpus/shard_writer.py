@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
-from gensim_tfw2v.corpus.corpus_header import HEADER_FILE, VOCABULARY_FILE, header_text, sha256_of
+from gensim_tfw2v.corpus.corpus_header import HEADER_FILE, VOCABULARY_FILE, header_text
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_file import (
     HEADER_BYTES,
@@ -20,6 +20,7 @@ from gensim_tfw2v.corpus.shard_file import (
     header_of_shard,
     shard_path,
 )
+from gensim_tfw2v.files.checked_json import sha256_of
 
 
 class ShardWriter:

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
-from gensim_tfw2v.corpus.corpus_header import HEADER_FILE, VOCABULARY_FILE, read_file, read_header, sha256_of
+from gensim_tfw2v.corpus.corpus_header import HEADER_FILE, VOCABULARY_FILE, read_file, read_header
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_file import WHAT_TO_DO, EncodedCorpusError, OpenShard, ShardName, ShardSize, shard_path
+from gensim_tfw2v.files.checked_json import sha256_of
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,8 @@ TARGETS = {
     "former-corpus": ("encoded_corpora", "FORMER"),
     "model-file": ("model_files", "MODELS"),
     "vector-file": ("model_files", "VECTORS"),
+    "checkpoint": ("checkpoints", "DAMAGED"),
+    "forged-checkpoint": ("checkpoints", "FORGED"),
     "damaged-message": ("messages", "DAMAGED"),
     "forged-message": ("messages", "FORGED"),
     "assignment": ("messages", "ASSIGNMENTS"),

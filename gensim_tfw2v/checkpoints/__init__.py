@@ -1,0 +1,1 @@
+"""What a training needs to go on → files on disk, and back."""

@@ -1,0 +1,137 @@
+"""A folder of checkpoints: each of them is whole or not there, and only the newest are kept."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gensim_tfw2v.checkpoints.array_file import write_array
+from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
+from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, number_of
+from gensim_tfw2v.checkpoints.errors import reading, writing
+from gensim_tfw2v.checkpoints.manifest import (
+    MANIFEST_FILE,
+    NOTES_FILE,
+    Manifest,
+    array_file,
+    checked_content,
+    manifest_text,
+    notes_text,
+    read_notes,
+)
+from gensim_tfw2v.checkpoints.unfinished import remove_folder, remove_leftovers, unfinished_folder
+from gensim_tfw2v.files.whole_files import bring_to_disk
+
+__all__ = ["Checkpoint", "CheckpointFolder"]
+
+logger = logging.getLogger(__name__)
+
+
+class CheckpointFolder:
+    """Writes checkpoints to a folder, and finds those that are there.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The folder.
+    keep : int
+        How many checkpoints stay: the newest ones.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], keep: int = 3) -> None:
+        if keep < 1:
+            raise ValueError(f"at least one checkpoint has to be kept, not {keep}")
+        self.path = absolute(path)
+        self._keep = keep
+
+    def prepare(self) -> None:
+        """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+        with writing(self.path):
+            if self.path.exists() and not self.path.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "this is a file, and not a folder")
+            self.path.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(self.path)
+        with unfinished_folder(self.path) as folder:
+            self._write_file(folder / MANIFEST_FILE, b"{}")
+
+    def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
+        """Write a checkpoint, and remove those that are older than the newest `keep`.
+
+        An error or an interrupt while it is written leaves the former checkpoints as they are, and no new one.
+
+        Parameters
+        ----------
+        content : Mapping
+            What JSON can hold.
+        arrays : Mapping
+            Arrays by name: letters, digits and ``_``, and after the first also ``-`` and ``.``.
+
+        Returns
+        -------
+        Checkpoint
+            What is on the disk.
+        """
+        found = checked_content(content)
+        files = {name: array_file(name) for name in arrays}
+        remove_leftovers(self.path)
+        with unfinished_folder(self.path) as folder:
+            layouts = {name: write_array(folder / files[name], name, array) for name, array in arrays.items()}
+            self._write_file(folder / MANIFEST_FILE, manifest_text(Manifest(found, layouts)))
+            with writing(self.path):
+                bring_to_disk(folder)
+                path = self._move_to_its_name(folder)
+                bring_to_disk(self.path)
+        written = Checkpoint(path)
+        self._remove_old()
+        return written
+
+    def checkpoints(self) -> list[Path]:
+        """Return the checkpoints in the folder, oldest first; none if it is not there."""
+        with reading(self.path):
+            return checkpoints_in(self.path)
+
+    def newest(self) -> Checkpoint | None:
+        """Return the newest checkpoint, if there is any; raise CheckpointError if its manifest is damaged."""
+        found = self.checkpoints()
+        return Checkpoint(found[-1]) if found else None
+
+    def note(self, content: Mapping[str, Any]) -> None:
+        """Write notes about the training, which replace the former ones."""
+        text = notes_text(checked_content(content))
+        with unfinished_folder(self.path) as folder:
+            self._write_file(folder / NOTES_FILE, text)
+            with writing(self.path):
+                os.replace(folder / NOTES_FILE, self.path / NOTES_FILE)
+                bring_to_disk(self.path)
+
+    def notes(self) -> dict[str, Any]:
+        """Return the notes; none if nobody wrote any."""
+        path = self.path / NOTES_FILE
+        return read_notes(path) if path.exists() else {}
+
+    def _write_file(self, path: Path, data: bytes) -> None:
+        with writing(self.path):
+            path.write_bytes(data)
+            bring_to_disk(path)
+
+    def _move_to_its_name(self, folder: Path) -> Path:
+        """Give a finished checkpoint the number after the largest one."""
+        while True:
+            number = max(map(number_of, checkpoints_in(self.path)), default=0) + 1
+            path = self.path / f"checkpoint-{number:06d}"
+            try:
+                return folder.rename(path)
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # else another process has just taken it
+                    raise
+
+    def _remove_old(self) -> None:
+        for path in self.checkpoints()[: -self._keep]:
+            try:
+                remove_folder(path)
+            except OSError as error:
+                logger.warning("cannot remove the old checkpoint %s: %s", path, error.strerror or error)
