@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from timeit import default_timer
 from typing import Any, TypeVar
@@ -40,14 +41,7 @@ from gensim_tfw2v.model.corpus_reading import (
 )
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
-from gensim_tfw2v.model.resuming import (
-    ResumeFrom,
-    check_no_training_is_lost,
-    checkpoint_folder,
-    chosen_checkpoint,
-    go_on_from,
-    resumed_model,
-)
+from gensim_tfw2v.model.resuming import ResumeFrom, resumed_model, where_to_begin
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
     check_server_vectors,
@@ -64,7 +58,6 @@ from gensim_tfw2v.model.training_plan import (
     fall_within_epoch,
     placement_for,
 )
-from gensim_tfw2v.placement.choice import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import LogDir, log_options
@@ -339,27 +332,19 @@ class TFWord2Vec(Word2Vec):
             self.min_alpha: float = rates["end_alpha"] or self.min_alpha
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
-            folder = checkpoint_folder(self)
-            checkpoint = chosen_checkpoint(folder, resume)
-            if folder is not None and not resume:
-                check_no_training_is_lost(folder)
-            resumed = checkpoint and go_on_from(self, checkpoint, total_examples, total_words)
+            folder, resumed = where_to_begin(self, resume, total_examples, total_words)
             self._begin_training(compute_loss, callbacks)
             if callbacks:  # which may have changed the model
                 check_fits(self)
             start = default_timer() - 0.00001
-            choices = resumed and resumed.choices
-
-            def connect() -> PlacementChoice:
-                return placement_for(self, cluster, total_words, choices)
-
+            begun_with = None if resumed is None else resumed.choices
+            connect = partial(placement_for, self, cluster, total_words, begun_with)
             with shown_while("connecting to the cluster", wants_bar(self.progress) and cluster is not None):
                 choice = connect()
-            if choices is None:
-                # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
-                end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
-                fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)
-                choices = TrainingChoices.of(self, choice, total_examples, total_words, fall)
+            # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
+            end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
+            fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)
+            choices = begun_with or TrainingChoices.of(self, choice, total_examples, total_words, fall)
             source = self._reader.source(
                 Corpus(corpus_iterable, corpus_file),
                 self.wv,

@@ -25,6 +25,7 @@ class Numbers(Source):
     """A source of empty chunks, which counts the passes that are open at the same time."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.passes = self.open_passes = self.most_open = 0
         self.was_abandoned = False
 

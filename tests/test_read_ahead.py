@@ -77,7 +77,7 @@ def readers() -> list[threading.Thread]:
 def test_all_chunks_come_in_order_and_then_none() -> None:
     source = Numbers(50)
     reader = started(source)
-    assert [chunk.number for chunk in iter(reader.take, None)] == list(range(50))
+    assert [placed.chunk.number for placed in iter(reader.take, None)] == list(range(50))
     assert reader.take() is None
     assert source.closed.is_set()
     reader.join()

@@ -25,7 +25,7 @@ from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # before the names of arrays with one value a word, such as counts
-_PATHS = {"point": np.dtype(np.uint32), "code": np.dtype(np.uint8)}  # of the Huffman tree, one array a word
+_PATHS: dict[str, Any] = {"point": np.uint32, "code": np.uint8}  # types of the Huffman tree, one array a word
 _ENDS = ".ends"
 # Settings that decide what is trained. A training is resumed with the same ones.
 _FIXED = (

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,13 +141,11 @@ class Checkpointer:
     def _read(self, placement: Placement) -> dict[str, ArrayToWrite]:
         """Return the tables as they will be read when they are written."""
 
-        def pieces(name: str, shape: tuple[int, ...]) -> Iterator[Float32Array]:
-            return (rows for _, rows in _pieces(placement, name, shape))
+        def pieces(name: str) -> Iterator[Float32Array]:
+            return (rows for _, rows in _pieces(placement, name, self._shapes[name]))
 
-        return {
-            name: ArrayToWrite(shape, np.dtype(np.float32), lambda name=name, shape=shape: pieces(name, shape))
-            for name, shape in self._shapes.items()
-        }
+        floats = np.dtype(np.float32)
+        return {name: ArrayToWrite(shape, floats, partial(pieces, name)) for name, shape in self._shapes.items()}
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()

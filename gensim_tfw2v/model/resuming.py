@@ -24,26 +24,42 @@ MAY_CHANGE = frozenset(("workers", *(argument.name for argument in OWN_ARGUMENTS
 ResumeFrom = bool | str | os.PathLike[str]
 
 
-def checkpoint_folder(model: Any) -> CheckpointFolder | None:
-    """Return where a model's training writes checkpoints, None if it writes none.
+def where_to_begin(
+    model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
+) -> tuple[CheckpointFolder | None, TrainingState | None]:
+    """Return where a training writes checkpoints, and the state to go on from, each None if there is none.
 
-    Raise OSError if nothing can be written there, and TypeError if a checkpoint cannot hold the model's words.
+    Raise an error for a folder that cannot be used, for words that a checkpoint cannot hold, for another training than
+    the one to go on with, and for one that is not finished and that a new one would replace.
+
+    Parameters
+    ----------
+    resume : bool, str or os.PathLike
+        True for the newest checkpoint, if there is one; the path of one for that one.
     """
     if model.checkpoint_dir is None:
-        return None
+        if resume:
+            raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
+        return None, None
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
     folder.prepare()
-    return folder
+    newest = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
+    if not resume:
+        _check_is_finished(newest)
+        return folder, None
+    if newest is None:
+        logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
+        return folder, None
+    return folder, _go_on_from(model, newest, total_examples, total_words)
 
 
-def check_no_training_is_lost(folder: CheckpointFolder) -> None:
-    """Raise ValueError if a folder has a training that is not finished, which a new one would replace."""
-    newest = folder.newest()
+def _check_is_finished(newest: Checkpoint | None) -> None:
+    """Raise ValueError if the newest checkpoint of a folder is of a training that is not finished."""
     if newest is not None and not is_finished(state_in(newest), newest.content["model"]["epochs"]):
         raise ValueError(
-            f"checkpoint_dir {str(folder.path)!r} has a training that is not finished; resume it (resume=True, on the "
-            "command line --resume), or name another folder, or remove this one"
+            f"checkpoint_dir {str(newest.path.parent)!r} has a training that is not finished; resume it (resume=True, "
+            "on the command line --resume), or name another folder, or remove this one"
         )
 
 
@@ -52,27 +68,7 @@ def is_finished(state: TrainingState, epochs: int) -> bool:
     return sum(position.is_finished for position in state.epochs) >= epochs
 
 
-def chosen_checkpoint(folder: CheckpointFolder | None, resume: ResumeFrom) -> Checkpoint | None:
-    """Return the checkpoint to go on from, None to begin anew.
-
-    Parameters
-    ----------
-    resume : bool, str or os.PathLike
-        True for the newest checkpoint, if there is one; the path of one for that one.
-    """
-    if folder is None and resume:
-        raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
-    if folder is None or not resume:
-        return None
-    if not isinstance(resume, bool):
-        return Checkpoint(resume)
-    newest = folder.newest()
-    if newest is None:
-        logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
-    return newest
-
-
-def go_on_from(
+def _go_on_from(
     model: Any, checkpoint: Checkpoint, total_examples: int | None, total_words: int | None
 ) -> TrainingState:
     """Return the state of a training, with its tables and rates in the model.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class RunFiles:
         """Have TensorBoard forget what was logged after a step, for the run and for each task of the cluster."""
         self._purged_step = step
         for file in self._files.values():
-            self.do(lambda file=file: file.purge(step))
+            self.do(partial(file.purge, step))
 
     def graph(self, definition: bytes) -> None:
         """Write a serialised GraphDef."""
