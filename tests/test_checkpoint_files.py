@@ -503,13 +503,14 @@ def test_notes_replace_former_ones(folder: CheckpointFolder) -> None:
 def test_every_flipped_bit_of_notes_is_refused(folder: CheckpointFolder) -> None:
     folder.note({"recoveries": 1})
     path = folder.path / "notes.json"
-    whole = path.read_bytes()
-    for bit in range(8 * len(whole)):
-        data = bytearray(whole)
-        data[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(data)
-        with pytest.raises(CheckpointError, match=r"notes\.json is damaged"):
-            folder.notes()
+    with path.open("r+b", buffering=0) as file:
+        for place, byte in enumerate(path.read_bytes()):
+            for changed in [byte ^ 1 << bit for bit in range(8)]:
+                os.pwrite(file.fileno(), bytes([changed]), place)
+                with pytest.raises(CheckpointError, match=r"notes\.json is damaged"):
+                    folder.notes()
+            os.pwrite(file.fileno(), bytes([byte]), place)
+    assert folder.notes() == {"recoveries": 1}
 
 
 @pytest.mark.parametrize("content", [None, [1]])
