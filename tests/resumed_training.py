@@ -1,7 +1,8 @@
 """A training that a process runs until a signal kills it, and what tests of resuming share.
 
 `python resumed_training.py MODE FOLDER SENTENCE STAGE` trains with checkpoints in FOLDER. It kills itself with SIGKILL
-when it reads that many sentences, counted over all epochs. With STAGE "write", a checkpoint is being written by then.
+when it reads that many sentences, counted over all epochs. With STAGE "write", it does so while it writes the next
+checkpoint after that.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from child_process import environment
 from contract import PURE_MODES, two_topics
 
@@ -72,24 +71,8 @@ def kill_this_process() -> None:
 
 
 def kill_while_writing() -> None:
-    """End this process while a file of a checkpoint is written."""
-    is_writing = threading.Event()
-    fsync = os.fsync
-
-    def killed_fsync(file: int) -> None:
-        is_writing.set()
-        kill_this_process()
-        fsync(file)
-
-    os.fsync = killed_fsync
-    is_writing.wait()
-
-
-def vectors_of(model: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """Return copies of what training has learnt."""
-    arrays = {"vectors": model.wv.vectors}
-    arrays |= {name: getattr(model, name) for name in ("syn1", "syn1neg") if hasattr(model, name)}
-    return {name: np.array(array) for name, array in arrays.items()}
+    """Have this process end while the next checkpoint is written."""
+    os.fsync = lambda _: kill_this_process()
 
 
 if __name__ == "__main__":

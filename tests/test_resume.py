@@ -137,6 +137,14 @@ def test_a_finished_training_goes_on_with_more_epochs(tmp_path: Path) -> None:
     assert len(longer.epoch_losses) == longer.epochs == EPOCHS + 2
 
 
+def test_numbers_of_other_types_are_kept(tmp_path: Path) -> None:
+    numbers = {"window": np.int64(5), "update_bound": np.float32(20), "alpha": np.float64(0.025)}
+    model = untrained("skipgram-negative", checkpoint_dir=tmp_path)
+    vars(model).update(numbers)
+    train(model, total_examples=np.int64(len(SENTENCES)), total_words=np.int32(WORDS))
+    assert_equal_models(model, TFWord2Vec.resume(tmp_path))
+
+
 def test_files_are_resumed(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("".join(" ".join(sentence) + "\n" for sentence in SENTENCES))

@@ -72,7 +72,7 @@ def content_of(model: Any, state: TrainingState) -> dict[str, Any]:
     return {
         "model": attributes,
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
-        "training": asdict(state),
+        "training": json.loads(json.dumps(asdict(state), default=_plain_number)),
     }
 
 
@@ -179,6 +179,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return value if type(value) in _PLAIN else _NOTHING
+
+
+def _plain_number(value: Any) -> Any:
+    """Return a number of NumPy's as Python's own, for JSON; raise TypeError for what is none."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is no number")
 
 
 def _position(found: Mapping[str, Any]) -> EpochPosition:
