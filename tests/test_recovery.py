@@ -110,8 +110,9 @@ def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster
 def test_a_hung_server_costs_what_was_trained_since_the_last_checkpoint(
     mortal_cluster: LocalCluster, tmp_path: Path
 ) -> None:
-    corpus = Harmed(mortal_cluster, "hang", 5000, seconds=10)
-    model = trained(mortal_cluster, corpus, cluster_timeout=2, checkpoint_dir=tmp_path, checkpoint_every="6000 words")
+    trained(mortal_cluster, Harmed(mortal_cluster, "", -1))  # so that the tasks know the graphs
+    corpus = Harmed(mortal_cluster, "hang", 5000, seconds=30)
+    model = trained(mortal_cluster, corpus, cluster_timeout=5, checkpoint_dir=tmp_path, checkpoint_every="6000 words")
     assert model.training_report is not None
     assert model.training_report["recoveries"]["count"] == 1
     assert topic_gap(model.wv) > 0.5
