@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import SENTENCES, error_of, run, save_as
+from command_line import SENTENCES, error_of, run, save_as, write_corpus
+from error_table import cases_under
 from gensim.models import Word2Vec
 from gensim.utils import SaveLoad
 
@@ -127,6 +129,24 @@ def test_a_missing_array_file_is_named(
 def test_a_missing_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert run(command, tmp_path / "nowhere", *(["cat"] if command == "neighbours" else [])) == 2
     assert "nowhere' is not there" in error_of(capsys)
+
+
+REFUSED = cases_under("Model files of commands")
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_a_command_says_what_is_wrong_with_a_file_as_in_the_table(
+    gensim_model: Word2Vec, scratch: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    write_corpus(scratch)
+    (scratch / "folder").mkdir()
+    (scratch / "none.txt").write_text("0 4\n")
+    saved = save_as(gensim_model, scratch / "saved.kv", "vectors")
+    (scratch / "cut.kv").write_bytes(saved.read_bytes()[:-100])
+    SaveLoad().save("pickle.kv")
+    assert run(*shlex.split(command)[1:]) == 2
+    message = error_of(capsys)
+    assert [fragment for fragment in REFUSED[command] if fragment not in message] == [], message
 
 
 @pytest.mark.parametrize("kind", ["text", "binary", "headless", "npz"])

@@ -13,6 +13,7 @@ TARGETS = {
     "former-corpus": ("encoded_corpora", "FORMER"),
     "model-file": ("model_files", "MODELS"),
     "vector-file": ("model_files", "VECTORS"),
+    "safe-vectors": ("model_files", "SAFE_VECTORS"),
     "damaged-message": ("messages", "DAMAGED"),
     "forged-message": ("messages", "FORGED"),
     "assignment": ("messages", "ASSIGNMENTS"),
