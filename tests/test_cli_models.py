@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command_line import SENTENCES, error_of, run, save_as, write_corpus
 from error_table import cases_under
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.utils import SaveLoad
 
 
@@ -114,6 +114,14 @@ def test_a_pickle_of_something_else_is_named(tmp_path: Path, capsys: pytest.Capt
     SaveLoad().save(str(tmp_path / "odd"))
     assert run("evaluate", tmp_path / "odd") == 2
     assert "holds a SaveLoad, not word vectors" in error_of(capsys)
+
+
+def test_keyed_vectors_whose_words_are_lost_are_one_line(scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = KeyedVectors(2)
+    vectors.index_to_key = None  # as where one bit of the name in the pickle has changed
+    vectors.save("damaged.kv")
+    assert run("neighbours", "damaged.kv", "cat") == 2
+    assert "cannot read model 'damaged.kv'" in error_of(capsys)
 
 
 def test_a_missing_array_file_is_named(
