@@ -14,7 +14,9 @@ from checkout import HERE, revision_from
 # Mode → gensim's `sg` and `hs`; `negative` is 0 where hs is 1.
 MODES: dict[str, tuple[int, int]] = {"sg-neg": (1, 0), "cbow-neg": (0, 0), "sg-hs": (1, 1), "cbow-hs": (0, 1)}
 INPUTS = ("corpus_file", "iterable")
+# The class's own choices. This module is read before a run imports the package, which may be that of another commit.
 SCHEDULES = ("linear",)
+DTYPES = ("bfloat16", "float32")
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,9 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_dtype_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the number formats of matrix products and of rows that a cluster sends."""
-    types = ("bfloat16", "float32")
-    parser.add_argument("--compute-dtype", choices=types, help="number format of our matrix products (default: chosen)")
-    parser.add_argument("--cluster-dtype", choices=types, help="number format of a cluster's rows (default: chosen)")
+    add = parser.add_argument
+    add("--compute-dtype", choices=DTYPES, help="number format of our matrix products (default: chosen)")
+    add("--cluster-dtype", choices=DTYPES, help="number format of a cluster's rows (default: chosen)")
 
 
 def add_revision_argument(parser: argparse.ArgumentParser, **several: Any) -> None:

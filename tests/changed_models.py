@@ -1,6 +1,7 @@
 """Trains models that were changed by hand, each change of docs/errors.md in turn, and says what came of it.
 
 A program of its own: a change that reaches memory which it should not ends the process, and this process only.
+`python changed_models.py FIRST` begins with the case of this number, after another process has ended.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
 import numpy as np
 from contract import SENTENCES, assert_finite
@@ -20,6 +21,7 @@ from gensim_tfw2v import TFWord2Vec, local_cluster
 
 # The last lines before the tables.
 BEFORE, IN_A_PASS, DIVERGING = "once, after `on_train_begin`):", "model:", "`alpha` was far too high before."
+PLACES = ["local 0", "local 1", "cluster 0"]  # and whether it is skip-gram
 OTHERS = [["zebra", "okapi", "human"]] * 20
 
 
@@ -97,15 +99,30 @@ def outcome(row: TableRow, way: str, cluster: Any, sg: int) -> tuple[str, str]:
     return found
 
 
+class Case(NamedTuple):
+    """A change in one place."""
+
+    place: str
+    row: TableRow
+    way: str
+
+
+def cases() -> list[Case]:
+    """Return all cases, those of a place after each other."""
+    rows = [row for row in rows_of_tables() if row.gensim is None]
+    return [Case(place, row, way) for place in PLACES for row in rows for way in ways_to_change(row)]
+
+
 def main() -> None:
-    """Print a line of JSON for each change: before it is made, and after it."""
-    where, sg = sys.argv[1], int(sys.argv[2])
-    with local_cluster(1, 2) if where == "cluster" else nullcontext() as cluster:
-        for number, row in enumerate(rows_of_tables()):
-            if row.gensim is None:
-                for way in ways_to_change(row):
-                    print(json.dumps([number, way]), flush=True)
-                    print(json.dumps([number, way, *outcome(row, way, cluster, sg)]), flush=True)
+    """Print a line of JSON for each case: its number before the change is made, and the outcome as well after it."""
+    first, cluster = int(sys.argv[1]), None
+    with ExitStack() as stack:
+        for number, (place, row, way) in list(enumerate(cases()))[first:]:
+            where, sg = place.split()
+            if where == "cluster" and cluster is None:
+                cluster = stack.enter_context(local_cluster(1, 2))
+            print(json.dumps([number]), flush=True)
+            print(json.dumps([number, *outcome(row, way, cluster, int(sg))]), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
+import io
+import json
+import lzma
 import os
 import re
 import shutil
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +20,13 @@ import numpy as np
 import pytest
 from contract import SENTENCES, assert_equal_models
 from error_table import rows_of_tables
-from former_corpus import write_former
+from former_corpus import FORMER_HEADER_BYTES, write_former
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TensorBoardLog, encode_corpus, load_vectors_safely
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 
+SHARD = "shard-00000.ids"
 BEHAVIOURS_OF_GENSIM = {"same", "silent", "hangs", "none"}
 
 
@@ -37,10 +43,11 @@ class Row:
         """Run the row's code on a class, and on a model of it whose vocabulary has been built."""
         names = {"model_class": model_class, "model": model, "sentences": SENTENCES, "nan": float("nan")}
         names |= {"TensorBoardLog": TensorBoardLog, "load_vectors_safely": load_vectors_safely}
+        names |= {"encode_corpus": encode_corpus}
         eval(self._call(), names)
 
     def _call(self) -> str:
-        if self.code.startswith(("model", "load_")):
+        if self.code.startswith(("model", "load_", "encode_")):
             return self.code
         corpus = "" if re.match("sentences=|corpus_file=", self.code) else "sentences, "
         settings = "" if "min_count" in self.code else ", min_count=1"
@@ -51,20 +58,29 @@ ROWS = [Row(row.code, row.error, row.fragments, row.gensim) for row in rows_of_t
 every_row = pytest.mark.parametrize("row", ROWS, ids=[row.code for row in ROWS])
 
 
+@pytest.fixture(scope="module")
+def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the files that the table names in a folder; return it."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "corpus.txt").write_text("human user\n" * 20)
+    (folder / "empty.txt").write_text("")
+    (folder / "blank.txt").write_text(" \n\r\n\u3000\n")
+    (folder / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
+    (folder / "folder").mkdir()
+    (folder / "nested" / "inner").mkdir(parents=True)
+    make_half_moved_model(folder)
+    make_strange_vectors(folder)
+    make_damaged_corpora(folder)
+    for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
+        (folder / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
+    return folder
+
+
 @pytest.fixture
-def files(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make the files that the table names in the working directory, and no variable that names a cluster; return it."""
+def files(made_files: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy these files to the working directory, and have no variable that names a cluster; return the directory."""
     monkeypatch.delenv("TF_CONFIG", raising=False)
-    (scratch / "corpus.txt").write_text("human user\n" * 20)
-    (scratch / "empty.txt").write_text("")
-    (scratch / "blank.txt").write_text(" \n\r\n\u3000\n")
-    (scratch / "latin1.txt").write_bytes(b"human user\nuser human\nhuman \xe9t\xe9 \n" * 5)
-    (scratch / "folder").mkdir()
-    make_half_moved_model(scratch)
-    make_strange_vectors(scratch)
-    make_damaged_corpora(scratch)
-    for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress)):
-        (scratch / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
+    shutil.copytree(made_files, scratch, dirs_exist_ok=True)
     return scratch
 
 
@@ -84,25 +100,82 @@ def make_strange_vectors(folder: Path) -> None:
     np.savez(folder / "objects.npz", words=np.array(["user"], object), vectors=np.ones((1, 2)))
     np.savez(folder / "unnamed.npz", np.ones((1, 2)))
     np.savez_compressed(folder / "zeros.npz", words=np.array(["user"]), vectors=np.zeros((1, 2**20), np.float32))
+    np.savez(folder / "no words.npz", words=np.array([], "U1"), vectors=np.ones((0, 2)))
+    np.savez(folder / "two rows.npz", words=np.array(["user"]), vectors=np.ones((2, 2)))
+    whole = (folder / "two rows.npz").read_bytes()
+    (folder / "cut short.npz").write_bytes(whole[:-10])
+    with zipfile.ZipFile(folder / "large.npz", "w") as archive:
+        archive.writestr("words.npy", zipfile.ZipFile(folder / "two rows.npz").read("words.npy"))
+        archive.writestr("vectors.npy", npy_header((999_999_999, 300)))
+
+
+def npy_header(shape: tuple[int, ...]) -> bytes:
+    """Return the header of an array of numbers, and nothing of the array."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return file.getvalue()
 
 
 def make_damaged_corpora(folder: Path) -> None:
-    """Make an encoded corpus and damaged copies of it."""
+    """Make an encoded corpus and damaged copies of it, in the present format and the former one."""
     whole = folder / "encoded"
     encode_corpus(folder / "corpus.txt", whole)
-    for name in ("cut short", "two vocabularies", "no header", "header lost", "a part lost", "a bit flipped"):
-        shutil.copytree(whole, folder / name)
-    os.truncate(folder / "cut short" / "shard-00000.ids", 100)
-    (folder / "two vocabularies" / "vocabulary.txt").write_text("other 40\n")
-    (folder / "no header" / "corpus.json").write_text("")
-    (folder / "header lost" / "corpus.json").unlink()
-    (folder / "a part lost" / "shard-00000.ids").unlink()
-    shard = folder / "a bit flipped" / "shard-00000.ids"
+    damage_in_files(whole)
+    other = folder / "other.txt"
+    other.write_text("human user user\n" * 20)
+    encode_corpus(other, folder / "of another text")
+    os.replace(folder / "of another text" / SHARD, copied(whole, "a shard of another text") / SHARD)
+    (folder / "two texts").mkdir()
+    for name in ("first.txt", "second.txt"):
+        shutil.copy(other, folder / "two texts" / name)
+    encode_corpus(folder / "two texts", folder / "shards exchanged", shard_words=1)
+    shards = [folder / "shards exchanged" / f"shard-0000{number}.ids" for number in (0, 1)]
+    first, second = (shard.read_bytes() for shard in shards)
+    shards[0].write_bytes(second)
+    shards[1].write_bytes(first)
+    damage_in_former_files(whole)
+
+
+def copied(encoded: Path, name: str) -> Path:
+    """Return a copy of a folder, beside it."""
+    return Path(shutil.copytree(encoded, encoded.with_name(name)))
+
+
+def damage_in_files(whole: Path) -> None:
+    """Make copies of an encoded corpus in which one file is damaged or missing."""
+    os.truncate(copied(whole, "cut short") / SHARD, 100)
+    (copied(whole, "two vocabularies") / "vocabulary.txt").write_text("other 40\n")
+    (copied(whole, "no header") / "corpus.json").write_text("")
+    (copied(whole, "another format") / "corpus.json").write_text('{"format": "other 9"}')
+    (copied(whole, "header lost") / "corpus.json").unlink()
+    (copied(whole, "a part lost") / SHARD).unlink()
+    header = copied(whole, "a number in the header changed") / "corpus.json"
+    header.write_text(header.read_text().replace('"words": 40', '"words": 41'))
+    places = {"a mark changed": 0, "a header changed": 20, "a bit flipped": HEADER_BYTES}  # the last of an id
+    for name, place in places.items():
+        shard = copied(whole, name) / SHARD
+        data = bytearray(shard.read_bytes())
+        data[place] ^= 1
+        shard.write_bytes(data)
+
+
+def damage_in_former_files(whole: Path) -> None:
+    """Make copies of an encoded corpus in the former format, whose damage no checksum shows."""
+    lengths = {"a wrong length": b"\xff\xff\xff\xff", "another length": b"\1\0\0\0"}  # of the last sentence
+    for name, length in lengths.items():
+        shard = write_former(whole, whole.with_name(name)) / SHARD
+        shard.write_bytes(shard.read_bytes()[:-4] + length)
+    shard = write_former(whole, whole.with_name("an id of no word")) / SHARD
     data = bytearray(shard.read_bytes())
-    data[HEADER_BYTES] ^= 1  # of an id
+    data[FORMER_HEADER_BYTES] = 99
     shard.write_bytes(data)
-    path = write_former(whole, folder / "a wrong length") / "shard-00000.ids"
-    path.write_bytes(path.read_bytes()[:-4] + b"\xff\xff\xff\xff")  # the length of the last sentence
+    for name, text in {"other counts": b"human 30\nuser 30\n", "no counts": b"human\nuser\n"}.items():
+        former, fingerprint = write_former(whole, whole.with_name(name)), hashlib.sha256(text)
+        (former / "vocabulary.txt").write_bytes(text)
+        header = json.loads((former / "corpus.json").read_text())
+        (former / "corpus.json").write_text(json.dumps(header | {"fingerprint": fingerprint.hexdigest()}))
+        data = (former / SHARD).read_bytes()
+        (former / SHARD).write_bytes(data[:16] + fingerprint.digest() + data[48:])
 
 
 def built_model(model_class: type[Any]) -> Any:

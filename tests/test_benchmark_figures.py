@@ -15,10 +15,11 @@ from agreement import Likeness, agreement, likeness_of
 from block_times import BlockTimes, timed_blocks
 from checkout import find_in_package
 from gensim.models import KeyedVectors
-from jobs import Job
+from jobs import DTYPES, SCHEDULES, Job
 from reports import markdown_table
 
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED
+from gensim_tfw2v.model import arguments
 from gensim_tfw2v.placement.local import LocalPlacement
 
 
@@ -61,6 +62,10 @@ def test_a_model_agrees_with_itself_and_with_nothing_that_is_turned_round() -> N
     assert agreement([(own, own)]) == (pytest.approx(1), 1)
     other = Likeness(-own.similarities, [set() for _ in own.neighbours])
     assert agreement([(own, other), (other, own)]) == (pytest.approx(-1), 0)
+
+
+def test_the_commands_offer_the_choices_of_the_class() -> None:
+    assert (SCHEDULES, DTYPES) == (arguments.SCHEDULES, arguments.DTYPES)
 
 
 def test_every_other_round_goes_backwards() -> None:

@@ -5,54 +5,58 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from changed_models import ChangingCorpus, ways_to_change
+from changed_models import ChangingCorpus, cases
 from child_process import environment
 from contract import SENTENCES, assert_equal_models, assert_finite, learnt_arrays
-from error_table import rows_of_tables
 
 from gensim_tfw2v import TFWord2Vec
 
-ROWS = [(number, row) for number, row in enumerate(rows_of_tables()) if row.gensim is None]
-CASES = [(number, way) for number, row in ROWS for way in ways_to_change(row)]
-NAMES = [f"{row.code} {way}" for number, row in ROWS for way in ways_to_change(row)]
-PLACES = ["local 0", "local 1", "cluster 0"]  # and whether it is skip-gram
+CASES = cases()
+NAMES = [f"{case.place} {case.row.code} {case.way}" for case in CASES]
 
 
-@dataclass(frozen=True)
-class Child:
-    """What the process that makes all changes has said, and how it has ended."""
+@dataclass
+class Outcomes:
+    """What came of the changes."""
 
-    lines: list[list[Any]]
-    code: int
-    errors: str
-
-
-@pytest.fixture(scope="module", params=PLACES)
-def child(request: pytest.FixtureRequest) -> Iterator[Child]:
-    """Run the process in one place."""
-    program = [sys.executable, str(Path(__file__).with_name("changed_models.py")), *request.param.split()]
-    ended = subprocess.run(program, env=environment(), capture_output=True, text=True, timeout=600)
-    lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("[")]
-    yield Child(lines, ended.returncode, ended.stderr)
+    errors: dict[int, list[str]] = field(default_factory=dict)
+    """Type and message of the error, by the number of the case."""
+    ended: dict[int, str] = field(default_factory=dict)
+    """How the process ended in the midst of a case, by its number."""
 
 
-def test_no_change_ends_the_process(child: Child) -> None:
-    assert child.code == 0, f"{child.lines[-1:]}: {child.errors[-2000:]}"
+@pytest.fixture(scope="module")
+def outcomes() -> Outcomes:
+    """Have a process make all changes, and another one the rest after a change that ends it."""
+    found, first = Outcomes(), 0
+    while first < len(CASES):
+        program = [sys.executable, str(Path(__file__).with_name("changed_models.py")), str(first)]
+        done = subprocess.run(program, env=environment(), capture_output=True, text=True, timeout=600)
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        found.errors |= {number: error for number, *error in lines if error}
+        if done.returncode == 0:
+            break
+        last = lines[-1][0] if lines else first
+        found.ended[last] = f"the process ended with {done.returncode}: {done.stderr[-2000:]}"
+        first = last + 1
+    return found
 
 
-@pytest.mark.parametrize(("number", "way"), CASES, ids=NAMES)
-def test_a_change_gets_the_error_of_the_table(child: Child, number: int, way: str) -> None:
-    row = dict(ROWS)[number]
-    found = [line[2:] for line in child.lines if line[:2] == [number, way] and len(line) > 2]
-    assert found, f"the process ended with {child.code} after {child.lines[-1:]}"
-    ((name, message),) = found
+def test_no_change_ends_the_process(outcomes: Outcomes) -> None:
+    assert {NAMES[number]: how for number, how in outcomes.ended.items()} == {}
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=NAMES)
+def test_a_change_gets_the_error_of_the_table(outcomes: Outcomes, number: int) -> None:
+    row = CASES[number].row
+    assert number in outcomes.errors, outcomes.ended.get(number, "the process has not said what came of it")
+    name, message = outcomes.errors[number]
     assert name == row.error.__name__, message
     assert row.missing_in(message) == [], message
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import SENTENCES, error_of, run, save_as
-from gensim.models import Word2Vec
+from command_line import SENTENCES, error_of, run, save_as, write_corpus
+from error_table import cases_under
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.utils import SaveLoad
 
 
@@ -114,6 +116,14 @@ def test_a_pickle_of_something_else_is_named(tmp_path: Path, capsys: pytest.Capt
     assert "holds a SaveLoad, not word vectors" in error_of(capsys)
 
 
+def test_keyed_vectors_whose_words_are_lost_are_one_line(scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = KeyedVectors(2)
+    vectors.index_to_key = None  # as where one bit of the name in the pickle has changed
+    vectors.save("damaged.kv")
+    assert run("neighbours", "damaged.kv", "cat") == 2
+    assert "cannot read model 'damaged.kv'" in error_of(capsys)
+
+
 def test_a_missing_array_file_is_named(
     gensim_model: Word2Vec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +137,24 @@ def test_a_missing_array_file_is_named(
 def test_a_missing_model_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert run(command, tmp_path / "nowhere", *(["cat"] if command == "neighbours" else [])) == 2
     assert "nowhere' is not there" in error_of(capsys)
+
+
+REFUSED = cases_under("Model files of commands")
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_a_command_says_what_is_wrong_with_a_file_as_in_the_table(
+    gensim_model: Word2Vec, scratch: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    write_corpus(scratch)
+    (scratch / "folder").mkdir()
+    (scratch / "none.txt").write_text("0 4\n")
+    saved = save_as(gensim_model, scratch / "saved.kv", "vectors")
+    (scratch / "cut.kv").write_bytes(saved.read_bytes()[:-100])
+    SaveLoad().save("pickle.kv")
+    assert run(*shlex.split(command)[1:]) == 2
+    message = error_of(capsys)
+    assert [fragment for fragment in REFUSED[command] if fragment not in message] == [], message
 
 
 @pytest.mark.parametrize("kind", ["text", "binary", "headless", "npz"])

@@ -17,8 +17,11 @@ from placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement import choice
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_placement
+from gensim_tfw2v.placement.parameter_servers import dispatch
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.training.display import TrainingLog
 
@@ -143,6 +146,19 @@ def test_the_report_has_the_bytes_that_were_sent(chosen: dict[str, Any], number_
     assert report["raw_words"] == 1800
     assert report["staleness"]["max"] == 0
     assert report["tasks"]["ps 1"]["memory_bytes"] > 0
+
+
+def test_a_report_that_is_none_is_an_error_that_names_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    class CutShort:
+        """Reads a report as if its last number had not come."""
+
+        @staticmethod
+        def from_array(numbers: Any, servers: int) -> BlockReport:
+            return BlockReport.from_array(numbers[:-1], servers)
+
+    monkeypatch.setattr(dispatch, "BlockReport", CutShort)
+    with pytest.raises(ClusterError, match=r"^worker \d at 127\.0\.0\.1:\d+: a report of 2 servers cannot"):
+        TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
 
 
 def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytest.MonkeyPatch) -> None:

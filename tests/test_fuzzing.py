@@ -85,6 +85,23 @@ def test_however_a_fork_ends_it_is_known(program: str, kind: str, message: str) 
     assert message in found
 
 
+def test_code_that_would_run_and_memory_that_is_taken_are_seen_where_a_file_is_opened_safely() -> None:
+    script = """
+import pickle
+from pathlib import Path
+from fuzzing.forked_reader import _in_fork, _read_safely
+from gensim_tfw2v.files import safe_vectors
+for open_file in (lambda path: pickle.loads(pickle.dumps(print)), lambda path: bytes(2**25), lambda path: bytes(2**45)):
+    safe_vectors.load_vectors_safely = open_file
+    print(*_in_fork(lambda: _read_safely(Path("saved"))))
+"""
+    done = run_script(script)
+    ran, large, huge = done.stdout.splitlines()
+    assert ran == "ended exit status 11", done.stderr
+    assert large.startswith("raised 33,")
+    assert huge == "raised MemoryError()"
+
+
 def test_the_last_lines_count_examples_and_failures_of_each_target(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fuzzing.run", "--corpus", str(tmp_path), "0.0005", "text", "compressed-text"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=True)

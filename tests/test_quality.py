@@ -17,7 +17,7 @@ from contract import PURE_MODES, assert_finite, topic_gap, two_topics
 from gensims_likeness import GENSIMS_AGREEMENT, LEE_ARGUMENTS, SEEDS, gensims_likeness, saved_likenesses
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4, 5))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4, 5))])
 def test_planted_topics_are_told_apart(word2vec_class: type[Any], pure_mode: dict[str, int], seed: int) -> None:
     arguments = {"vector_size": 16, "min_count": 1, "epochs": 10, "alpha": 0.05, "sample": 0}
     model = word2vec_class(two_topics(), seed=seed, **arguments, **pure_mode)
@@ -65,8 +65,11 @@ def assert_agree(ours: list[Likeness], gensims: list[Likeness], expected: Agreem
     assert found.shared > expected.shared - 0.05
 
 
-@pytest.mark.parametrize("alpha", [0.025, 0.1])
-@pytest.mark.parametrize("sample", [0, 1e-3])
+@pytest.mark.parametrize(
+    ("sample", "alpha"),
+    # The last are the defaults, with which vectors agree with gensim's in the tests above.
+    [(0, 0.025), (0, 0.1), (1e-3, 0.1), pytest.param(1e-3, 0.025, marks=pytest.mark.slow)],
+)
 def test_high_learning_rates_and_unsampled_stop_words_do_not_explode(
     word2vec_class: type[Any], lee: list[list[str]], pure_mode: dict[str, int], alpha: float, sample: float
 ) -> None:

@@ -91,13 +91,14 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
     try:
         found = file_format or recognise_format(path)
         vectors = _read(path, found)
+        words = len(vectors)
     except ModelFileError:
         raise
-    except Exception as error:  # unpickling a damaged file can raise anything
+    except Exception as error:  # unpickling a damaged file can raise anything, and so can what comes of it
         as_what = f" as {file_format}" if file_format else ""
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelFileError(f"cannot read model {str(path)!r}{as_what}: {reason}") from error
-    if not len(vectors):
+    if not words:
         raise ModelFileError(f"model {str(path)!r} holds no words")
     return vectors
 

@@ -15,6 +15,7 @@ TARGETS = {
     "vector-file": ("model_files", "VECTORS"),
     "checkpoint": ("checkpoints", "DAMAGED"),
     "forged-checkpoint": ("checkpoints", "FORGED"),
+    "safe-vectors": ("model_files", "SAFE_VECTORS"),
     "damaged-message": ("messages", "DAMAGED"),
     "forged-message": ("messages", "FORGED"),
     "assignment": ("messages", "ASSIGNMENTS"),

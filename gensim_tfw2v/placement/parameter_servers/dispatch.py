@@ -214,7 +214,10 @@ class Dispatcher:
             return None if following is None else (following, next_staged)
 
     def _hand_in(self, worker: int, job: _Job, numbers: Any, waited: float) -> None:
-        report = BlockReport.from_array(numbers, self._connection.servers)
+        try:
+            report = BlockReport.from_array(numbers, self._connection.servers)
+        except ValueError as error:
+            raise ClusterError(f"{self._name(worker)}: {error}") from None
         self._metrics.add(worker, report, job.sent_bytes(), waited)
         self._last_report = time.monotonic()
         with contextlib.suppress(InvalidStateError):  # another worker was faster
