@@ -20,7 +20,7 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement import choice
 from gensim_tfw2v.placement.choice import ClusterOptions, choose_placement
-from gensim_tfw2v.placement.parameter_servers import dispatch
+from gensim_tfw2v.placement.parameter_servers import worker_thread
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.training.display import TrainingLog
@@ -156,7 +156,7 @@ def test_a_report_that_is_none_is_an_error_that_names_its_worker(monkeypatch: py
         def from_array(numbers: Any, servers: int) -> BlockReport:
             return BlockReport.from_array(numbers[:-1], servers)
 
-    monkeypatch.setattr(dispatch, "BlockReport", CutShort)
+    monkeypatch.setattr(worker_thread, "BlockReport", CutShort)
     with pytest.raises(ClusterError, match=r"^worker \d at 127\.0\.0\.1:\d+: a report of 2 servers cannot"):
         TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
 

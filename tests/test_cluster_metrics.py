@@ -31,7 +31,7 @@ def report_of(servers: int, batches: int) -> BlockReport:
         return np.array([next(numbers) for _ in range(math.prod(shape))], np.float64).reshape(shape)
 
     batch_metrics = BatchMetrics(*(array(batches) for _ in BatchMetrics._fields))
-    of_block = [array(), array(), array(len(STAGES)), array(len(TABLES)), array(2)]
+    of_block = [array(), array(), array(), array(len(STAGES)), array(len(TABLES)), array(2)]
     return BlockReport(
         *of_block, array(len(NAMES)), array(servers, len(NAMES)), batch_metrics, array(batches), array(batches)
     )

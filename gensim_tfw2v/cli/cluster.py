@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
     described: dict[str, Any] = {}
     failure = None
     if not silent:  # TensorFlow connects to all tasks of a cluster or to none
-        from gensim_tfw2v.cluster.connection import check_versions, connect
+        from gensim_tfw2v.cluster.connection import connect
+        from gensim_tfw2v.cluster.descriptions import check_versions
 
         try:
             described = connect(addresses, any_version=True, allow_network=arguments.allow_network).describe_all()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import copy
 import gc
 import itertools
-import json
 import logging
 import threading
 import time
@@ -17,24 +15,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
+from gensim_tfw2v.cluster.descriptions import check_versions, description_in
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
-from gensim_tfw2v.cluster.health import answers, hangs, silent_of
+from gensim_tfw2v.cluster.health import answers, hangs, silent_of, wait_while_answering
+from gensim_tfw2v.cluster.membership import addresses_in, connect_to, current_definition
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
 from gensim_tfw2v.cluster.strategy import strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.worker_locks import WorkerLocks
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.version import __version__
 
 logger = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0  # that a task may take to answer at first
 _ANSWER_SECONDS = 20.0  # and later
+_CUT_SECONDS = 2.0  # that it may hang while TensorFlow waits for it
 _LAST_CALLS_SECONDS = 10.0  # that running calls may take to end before the connection changes
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
+_attempting = threading.Lock()  # held while TensorFlow connects to another cluster
+_attempt = ""  # to which tasks it does, or has last done so
 _releases: list[Callable[[], None]] = []
 
 
@@ -45,6 +48,7 @@ class Connection:
     number: int  # different for each connection of this process
     addresses: Addresses
     strategy: Any
+    definition: Any = None  # TensorFlow's, of all tasks
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
 
@@ -61,23 +65,30 @@ class Connection:
     def describe(self, job: str, task: int) -> dict[str, Any]:
         """Return the description that a task gives of itself."""
         tf = load_tensorflow()
+        address = self.addresses[job][task]
+        name = f"{job} {task} at {address}"
+
+        def ask() -> Any:
+            try:
+                with tf.device(device(job, task)):
+                    (found,) = remote_functions.call(DESCRIBE, [], [tf.string])
+                return found.numpy()
+            except tf.errors.OpError:
+                remote_functions.clear_error()
+                raise
+
         try:
-            with tf.device(device(job, task)):
-                (found,) = remote_functions.call(DESCRIBE, [], [tf.string])
-            answer = found.numpy()
+            answer = wait_while_answering(ask, {f"{job} {task}": address}, _ANSWER_SECONDS)
         except (tf.errors.OpError, KeyError) as error:
             if remote_functions.is_missing_function(error):
                 raise ClusterError(
-                    f"{job} {task} at {self.addresses[job][task]} was not started by `tfw2v server`; start it "
-                    "so, or call gensim_tfw2v.register_task_functions() in it before its "
-                    "tf.distribute.Server is made"
+                    f"{name} was not started by `tfw2v server`; start it so, or call "
+                    "gensim_tfw2v.register_task_functions() in it before its tf.distribute.Server is made"
                 ) from error
             if (reason := remote_functions.task_error_message(error)) is not None:
-                raise ClusterError(f"{job} {task} at {self.addresses[job][task]} cannot train: {reason}") from error
-            raise ClusterError(
-                f"{job} {task} at {self.addresses[job][task]} does not answer: {brief(error)}"
-            ) from error
-        return description_in(answer, f"{job} {task} at {self.addresses[job][task]}")
+                raise ClusterError(f"{name} cannot train: {reason}") from error
+            raise ClusterError(f"{name} does not answer: {brief(error)}") from error
+        return description_in(answer, name)
 
     def describe_all(self, *jobs: str) -> dict[str, dict[str, Any]]:
         """Return the descriptions of the tasks of some jobs, or of all tasks, by "job number"."""
@@ -100,27 +111,33 @@ class Connection:
         """Return the addresses of the tasks of some jobs by "job number"."""
         return _by_name(self.addresses, jobs)
 
+    def connected_tasks(self) -> dict[str, str]:
+        """Return the addresses of the tasks that TensorFlow is connected to, by "job number"."""
+        connected = addresses_in(current_definition())
+        return {name: address for name, address in self.tasks(*JOBS).items() if address in connected}
+
     def revive_servers(self) -> dict[str, dict[str, Any]]:
         """Return every server's description; restarted servers are connected again, and all have to answer."""
         _await_tasks(self.tasks("ps"), _ANSWER_SECONDS)
         try:
             return self.describe_all("ps")
         except ClusterError:
-            _await_tasks(self.tasks(*JOBS), _ANSWER_SECONDS)
             if not self.refresh():
                 raise
         return self.describe_all("ps")
 
     def refresh(self) -> bool:
-        """Return whether restarted tasks are connected again, for which all tasks have to answer."""
-        from tensorflow.python.eager import context
+        """Return whether restarted tasks are connected again, for which all servers have to answer.
 
-        # If a task did not answer, TensorFlow would wait here, and a running call on another worker would fail.
-        if silent_of(self.tasks(*JOBS)):
+        Workers that do not answer are left out: TensorFlow would wait for them. `refresh` has them in again later.
+        """
+        silent = {name: address for name, address in self.tasks(*JOBS).items() if not answers(address)}
+        is_a_server_silent = not silent.keys().isdisjoint(self.tasks("ps"))
+        if is_a_server_silent or (not can_cut() and any(map(hangs, silent.values()))):
             return False
-        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
-            if alone:  # TensorFlow's own ClusterCoordinator does this when a worker comes back
-                context.context().update_server_def(context.context()._server_def)
+        with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:  # a running call would fail
+            if alone:
+                connect_to(self.definition, silent.values())
             return alone
 
     @contextlib.contextmanager
@@ -139,34 +156,20 @@ class Connection:
                     f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, or "
                     "have it go on, before you use another cluster"
                 )
-            yield
+            with cut_hanging(self.tasks(*JOBS).values(), _CUT_SECONDS):  # TensorFlow takes its leave of them
+                yield
 
     def leave(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
         """Disconnect TensorFlow from the tasks, unless a task hangs, or a call does not end within `seconds`.
 
         Otherwise it calls the tasks when it deletes a function, and prints errors for each one that was lost.
         """
-        from tensorflow.python.eager import context
-
-        if any(hangs(address) for address in self.tasks(*JOBS).values()):  # TensorFlow would wait for it
+        addresses = self.tasks(*JOBS).values()
+        if any(map(hangs, addresses)):  # TensorFlow would wait for it
             return
-        alone_here = copy.deepcopy(context.context()._server_def)
-        for job in [job for job in alone_here.cluster.job if job.name in JOBS]:
-            alone_here.cluster.job.remove(job)
         with self.worker_locks.hold_all(seconds) as alone:
             if alone:
-                context.context().update_server_def(alone_here)
-
-
-def description_in(answer: bytes, task: str) -> dict[str, Any]:
-    """Return the description that a task has sent; raise ClusterError that names the task if it is none."""
-    try:
-        found = json.loads(answer)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not {"package", "tensorflow"} <= found.keys():
-        raise ClusterError(f"{task} does not answer as a task of this package does; start it with `tfw2v server`")
-    return found
+                connect_to(self.definition, addresses)
 
 
 def device(job: str, task: int) -> str:
@@ -191,7 +194,8 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
-                found = Connection(next(_numbers), addresses, strategy_for(cluster, addresses))
+                strategy = _connected(cluster, addresses)
+                found = Connection(next(_numbers), addresses, strategy, current_definition())
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
@@ -207,11 +211,50 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
         return _current
 
 
-def check_for_new_graphs() -> None:
-    """Raise ClusterError if a task hangs: TensorFlow sends a new graph to all tasks, and waits for each."""
-    tasks = {} if _current is None else _current.tasks(*JOBS)
+def _connected(cluster: Any, addresses: Addresses) -> Any:
+    """Return TensorFlow's strategy for a cluster; raise ClusterError if a task stops at that moment."""
+    global _attempt
+    if not _attempting.acquire(timeout=_ANSWER_SECONDS):  # TensorFlow cannot connect twice at a time
+        raise ClusterError(
+            f"TensorFlow still connects to {_attempt}, of which one stopped meanwhile; have it go on, or end it and "
+            "start it again"
+        )
+    tasks = _by_name(addresses, JOBS)
+    _attempt = ", ".join(f"{name} at {address}" for name, address in tasks.items())
+
+    def attempt() -> Any:
+        try:
+            return strategy_for(cluster, addresses)
+        finally:
+            _attempting.release()
+
+    return wait_while_answering(attempt, tasks, _ANSWER_SECONDS)
+
+
+@contextlib.contextmanager
+def sending_graphs() -> Iterator[None]:
+    """Make graphs meanwhile: TensorFlow sends a new graph to all tasks, and waits for each.
+
+    Workers that hang are left out; they get the graphs when they are connected again. Raise ClusterError if a server
+    hangs.
+    """
+    if _current is None:
+        yield
+        return
+    _leave_out_hanging(_current)
+    with cut_hanging(_current.tasks(*JOBS).values(), _CUT_SECONDS):
+        yield
+    _leave_out_hanging(_current)  # who stopped meanwhile lacks a graph
+
+
+def _leave_out_hanging(connection: Connection) -> None:
+    """Return once no connected task hangs; raise ClusterError that names those that hang for too long."""
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while hanging := [f"{name} at {address}" for name, address in tasks.items() if hangs(address)]:
+    while hanging := [
+        f"{name} at {address}" for name, address in connection.connected_tasks().items() if hangs(address)
+    ]:
+        if connection.refresh():
+            continue
         if time.monotonic() > deadline:
             raise ClusterError(
                 f"no answer from {', '.join(hanging)}, which has to hear of the first training with these settings; "
@@ -262,20 +305,3 @@ def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
                 f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
             )
         time.sleep(0.2)
-
-
-def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise ClusterError naming the tasks whose TensorFlow or package has another version than this process."""
-    own = {"package": __version__, "tensorflow": load_tensorflow().__version__}
-    wrong = [
-        f"{task} has {name} {found[name]}"
-        for task, found in described.items()
-        for name in own
-        if found[name] != own[name]
-    ]
-    if wrong:
-        raise ClusterError(
-            f"this process has gensim_tfw2v {own['package']} and tensorflow {own['tensorflow']}, but "
-            f"{', '.join(wrong)}; "
-            "install the same versions everywhere"
-        )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+from collections.abc import Iterator
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
@@ -28,12 +31,40 @@ def strategy_for(cluster: Any, addresses: Addresses) -> Any:
     ports, strategy = own_port(), cluster
     try:
         if own_resolver is None or _connected_addresses() != addresses:
-            strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
+            with _python_running():
+                strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
     except tf.errors.OpError as error:
         tasks = [address for job in JOBS for address in addresses[job]]
         raise ClusterError(f"cannot connect to {', '.join(tasks)}: {brief(error)}") from error
     keep_to_this_machine(ports | own_port())  # of two such, TensorFlow may listen at the former
     return strategy
+
+
+@contextlib.contextmanager
+def _python_running() -> Iterator[None]:
+    """Let other threads of Python run while TensorFlow connects to tasks, of which one may stop at that moment.
+
+    TensorFlow holds Python's lock when it sets a definition of tasks, and not when it changes one. So it is given a
+    definition of the coordinator alone, and then the others.
+    """
+    from tensorflow.python.eager import context
+
+    set_definition = context.set_server_def
+
+    def set_in_two_steps(definition: Any) -> None:
+        alone = copy.deepcopy(definition)
+        for job in [job for job in alone.cluster.job if job.name in JOBS]:
+            alone.cluster.job.remove(job)
+        set_definition(alone)
+        context.ensure_initialized()
+        keep_to_this_machine(own_port())  # before it may take long
+        context.update_server_def(definition)
+
+    context.set_server_def = set_in_two_steps
+    try:
+        yield
+    finally:
+        context.set_server_def = set_definition
 
 
 def own_port() -> set[int]:

@@ -10,11 +10,17 @@ from collections.abc import Iterator
 class WorkerLocks:
     """Locks on the workers of a cluster, for all trainings of this process.
 
-    TensorFlow's servers can hang if two functions that involve several tasks run on one worker at the same time. A
-    call on a hung worker may outlast its training; the next caller has to wait for its end.
+    TensorFlow's servers can hang if two functions that involve several tasks run on one worker at the same time. The
+    call of an interrupted training may outlast it; the next caller has to wait for its end.
+
+    Attributes
+    ----------
+    abandoned : set of int
+        Workers whose last call was cancelled while they hung, and that have not answered since.
     """
 
     def __init__(self) -> None:
+        self.abandoned: set[int] = set()
         self._busy: set[int] = set()
         self._closed = False
         self._changed = threading.Condition()

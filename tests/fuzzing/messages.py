@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fuzzing.target import Target, damaged, edits
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.cluster.connection import description_in
+from gensim_tfw2v.cluster.descriptions import description_in
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
 from gensim_tfw2v.cluster.task import Task, key_of

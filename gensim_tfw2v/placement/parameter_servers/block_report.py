@@ -26,6 +26,7 @@ class BlockReport(NamedTuple):
 
     tokens: Any
     staleness: Any  # blocks that others pushed between this one's pull and its push
+    is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes
     seconds: Any  # of each of `STAGES`
     rows: Any  # that the block pulled, and pushed, of each of `TABLES`
     most_moved: Any  # the word that the block moved most, and how far, if its changes were dropped; else -1 and 0
@@ -77,6 +78,7 @@ def _shapes(servers: int, batches: int) -> BlockReport:
     return BlockReport(
         tokens=(),
         staleness=(),
+        is_accepted=(),
         seconds=(len(STAGES),),
         rows=(len(TABLES),),
         most_moved=(2,),

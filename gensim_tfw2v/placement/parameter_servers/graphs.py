@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.cluster.connection import call_on_disconnect, check_for_new_graphs, device
+from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.server_rows import (
     GraphShape,
@@ -24,6 +24,7 @@ from gensim_tfw2v.placement.parameter_servers.server_rows import (
 )
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, StagedBlock
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL
+from gensim_tfw2v.placement.parameter_servers.tickets import split_ticket
 from gensim_tfw2v.placement.parameter_servers.worker_training import WorkerTraining
 from gensim_tfw2v.steps.graph import block_function
 
@@ -32,7 +33,7 @@ class Request(NamedTuple):
     """A chunk on its way to a worker."""
 
     model: Any  # its name
-    assignment: Any  # a `staging.Assignment` as bytes
+    assignment: Any  # a `staging.Assignment` as bytes; on its way to a worker, the worker's ticket follows
 
 
 class Staged(NamedTuple):
@@ -62,7 +63,11 @@ _HANDLE = tf.TensorSpec([], tf.resource)
 @functools.lru_cache(maxsize=32)
 def worker_graphs(shape: GraphShape) -> WorkerGraphs:
     """Return the functions that run on workers."""
-    check_for_new_graphs()
+    with sending_graphs():
+        return _traced(shape)
+
+
+def _traced(shape: GraphShape) -> WorkerGraphs:
     # A trace of its own: tasks of a new connection do not have the functions of an older one.
     train_block = block_function.__wrapped__(shape.objective)
 
@@ -79,7 +84,8 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
         following = stage(handles, request)  # first, so that its reads need not wait for the push
         return finish(handles, staged), following
 
-    handles = Handles(tuple((_HANDLE,) * shape.shards for _ in shape.tables()), _HANDLE)
+    tables = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
+    handles = Handles(tables, _HANDLE, (_HANDLE,) * shape.servers)
     register_model = _concrete(_register_model, _REQUEST.model, _HANDLE)
     if not shape.overlap:
         return WorkerGraphs(register_model, train=_concrete(train, handles, _REQUEST))
@@ -117,11 +123,12 @@ def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
 
 def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     began = tf.timestamp()
+    assignment, ticket = split_ticket(request.assignment)
     with tf.control_dependencies([began]):
-        block = _make_block(request)
+        block = _make_block(Request(request.model, assignment))
     with tf.control_dependencies([block.tokens]):
         made = tf.timestamp()
-    messages = shard_messages(shape, block.lease_key, block.rows)
+    messages = shard_messages(shape, block.lease_key, ticket, block.rows)
     start, version = pull_rows(shape, handles, messages)
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
@@ -144,20 +151,22 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        batches, change, most_moved = WorkerTraining(shape, train_block, handles, block, staged.start).run()
+        training = WorkerTraining(shape, train_block, handles, block, staged.messages, staged.start)
+        batches, change, most_moved = training.run()
     with tf.control_dependencies([*batches, change]):
         trained = tf.timestamp()
-    version, servers = push_changes(shape, handles, block.rows, staged.messages, change)
-    with tf.control_dependencies([servers]):
+    done = push_changes(shape, handles, block.rows, staged.messages, change)
+    with tf.control_dependencies([done.metrics]):
         pushed = tf.timestamp()
     return BlockReport(
         tokens=block.tokens,
-        staleness=version - staged.version,
+        staleness=done.version - staged.version,
+        is_accepted=done.is_accepted,
         seconds=tf.concat([staged.seconds, tf.stack([trained - began, pushed - trained])], 0),
         rows=tf.reduce_sum(block.rows.counts, 0),
         most_moved=most_moved,
         worker=block.metrics,
-        servers=servers,
+        servers=done.metrics,
         batches=batches,
         measured=block.rates.measured,
         pairs=block.pairs,

@@ -96,10 +96,13 @@ class ClusterPlacement(Placement):
         """Send the tables, and return the name of the model and the handle of its bytes."""
         from gensim_tfw2v.placement.parameter_servers.codec import encode
         from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
+        from gensim_tfw2v.placement.parameter_servers.tickets import Tickets, first_generations
 
         if self._tables is None:
             self._tables = self._tables_for(tables)
             self._version = self._tables.keep("version", np.int64(0))
+            generations = first_generations(self._connection.workers)
+            self._tickets = Tickets(generations, self._tables.keep_on_all("generations", generations))
         on_servers = self._tables
         for name, values in _local(tables).items():
             on_servers.load(name, values)
@@ -128,9 +131,9 @@ class ClusterPlacement(Placement):
     def _prepare(self, model_name: str, model: Any) -> None:
         """Prepare the graphs, and what is sent with every chunk."""
         from gensim_tfw2v.cluster.task import key_of
-        from gensim_tfw2v.placement.parameter_servers.dispatch import RemoteTraining
         from gensim_tfw2v.placement.parameter_servers.graphs import worker_graphs
         from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles
+        from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
         from gensim_tfw2v.steps.arguments import objective_of
 
         servers, shards = self._connection.servers, self._tables.shards
@@ -145,7 +148,8 @@ class ClusterPlacement(Placement):
             self._sharing,
         )
         tables = tuple(tuple(self._tables.handles(TABLES[table])) for table in shape.tables())
-        training = RemoteTraining(self._tables.name, Handles(tables, self._version), model, self._tables.probe)
+        handles = Handles(tables, self._version, self._tickets.handles)
+        training = RemoteTraining(self._tables.name, handles, model, self._tables.probe, self._tickets)
         if self._metrics is None:
             vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
             exchanges, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)

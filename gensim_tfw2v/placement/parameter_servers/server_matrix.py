@@ -13,10 +13,13 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
+
+_ANSWER_SECONDS = 20.0  # that a server may take to answer
 
 Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
 """Returns pieces of the table of a name: the number of the first row, and rows."""
@@ -28,7 +31,12 @@ class _KeptTables:
 
     tables: Any
     connection: int  # its number
+    servers: Mapping[str, str]  # addresses by name
     keepalive: Keepalive
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Return what operations on servers return; raise ClusterError that names a server that does not answer."""
+        return wait_while_answering(function, self.servers, _ANSWER_SECONDS)
 
 
 class ServerStore:
@@ -74,14 +82,15 @@ class ServerStore:
                 tables.fill_randomly(name, seed)
         keepalive = Keepalive(tables.renew_lease)
         weakref.finalize(self, keepalive.end)
-        return _KeptTables(tables, connection.number, keepalive)
+        return _KeptTables(tables, connection.number, connection.tasks("ps"), keepalive)
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table."""
-        if self._kept is None:
+        kept = self._kept
+        if kept is None:
             raise ClusterError("the vectors are not there yet: they are made on the servers when training begins")
         try:
-            rows: Float32Array = self._kept.tables.rows(name, first, end)
+            rows: Float32Array = kept.call(lambda: kept.tables.rows(name, first, end))
         except load_tensorflow().errors.OpError as error:
             raise ClusterError(
                 "the model's vectors are out of reach: the servers have ended or were restarted, or this process has "
@@ -98,8 +107,8 @@ class ServerStore:
         """Free the servers' memory; the next training makes new tables."""
         if (kept := self._release()) is not None:
             try:
-                kept.tables.free()
-            except load_tensorflow().errors.OpError as error:
+                kept.call(kept.tables.free)
+            except (load_tensorflow().errors.OpError, ClusterError) as error:
                 logger.info("servers whose vectors were to be freed are gone: %s", error)
                 kept.tables.free_later()
 

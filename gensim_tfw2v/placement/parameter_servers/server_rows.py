@@ -2,6 +2,12 @@
 
 Each edge from one task's device to another's is a message, control dependencies included. So an operation on a server
 depends only on what is sent there anyway, and a worker waits only for what it needs anyway.
+
+A server adds changes only with a valid ticket (`tickets`), which is part of a message that the server gets anyway.
+Ticket and rows are looked at one after the other: changes that arrive in the microseconds in which a ticket ends may
+still be added. Servers end a ticket one by one: of a worker that stops between two of its pushes, one server may have
+the changes and another not. Then another worker trains the block, and these rows get the block's changes twice. The
+same is true of the parts that a worker had pushed before it stopped.
 """
 
 from __future__ import annotations
@@ -52,19 +58,45 @@ class Handles(NamedTuple):
 
     tables: tuple[tuple[Any, ...], ...]  # shards of each table in use
     version: Any  # blocks pushed so far, on the first server
+    generations: tuple[Any, ...]  # each server's int32 variable [workers]
 
 
-def shard_messages(shape: GraphShape, lease_key: tf.Tensor, rows: BlockRows) -> tuple[tf.Tensor, ...]:
-    """Return a message to each shard, in one array: the lease's key, how many rows of each table, and which."""
+# Where the parts of a message to a shard begin. The rows' numbers follow the counts.
+_LEASE_KEY, _WORKER, _GENERATION, _COUNTS = range(4)
+_NUMBERS = _COUNTS + len(TABLES)
+
+
+def shard_messages(
+    shape: GraphShape, lease_key: tf.Tensor, ticket: tf.Tensor, rows: BlockRows
+) -> tuple[tf.Tensor, ...]:
+    """Return a message to each shard, in one array: the lease's key, the ticket, how many rows of each table, which."""
     numbers = tf.split(rows.numbers, tf.reduce_sum(rows.counts, 1), num=shape.shards)
-    return tuple(tf.concat([[lease_key], rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards))
+    head = tf.concat([[lease_key], ticket], 0)
+    return tuple(tf.concat([head, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards))
 
 
 def _rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
     """Return the rows that a message names, for each table in use."""
-    head = 1 + len(TABLES)
-    of_tables = tf.split(message[head:], message[1:head], num=len(TABLES))
+    of_tables = tf.split(message[_NUMBERS:], message[_COUNTS:_NUMBERS], num=len(TABLES))
     return [of_tables[table] for table in shape.tables()]
+
+
+def _is_valid(
+    shape: GraphShape, handles: Handles, shard: int, message: tf.Tensor, arrived: Sequence[tf.Tensor]
+) -> tf.Tensor:
+    """Return whether a server takes changes with the ticket in this message, once these tensors are on the server."""
+    with tf.control_dependencies(arrived):
+        current = tf.raw_ops.ReadVariableOp(resource=handles.generations[shard % shape.servers], dtype=tf.int32)
+    return tf.equal(current[message[_WORKER]], message[_GENERATION])
+
+
+def _add_if(is_valid: tf.Tensor, table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
+    """Add changes to rows, or to none of them.
+
+    A `tf.cond` would make its decision where the changes come from, which takes another message.
+    """
+    count = tf.where(is_valid, tf.size(rows), 0)
+    return add_to_rows(table, rows[:count], changes[:count])
 
 
 def pull_rows(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
@@ -82,48 +114,70 @@ def pull_rows(shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor]
     return tf.cast(tf.concat(pulled, 0), tf.float32), version
 
 
-def exchange_shared_rows(shape: GraphShape, handles: Handles, change: tf.Tensor) -> tf.Tensor:
+def exchange_shared_rows(
+    shape: GraphShape, handles: Handles, messages: Sequence[tf.Tensor], change: tf.Tensor
+) -> tf.Tensor:
     """Add the changes [T * H, D] of shared rows, by shard, to the servers' rows, and return the sums."""
     tables = shape.tables()
     shared = []
     for shard, moves in enumerate(tf.split(tf.cast(change, shape.row_type), shape.shards)):
         with tf.device(shape.device_of(shard)):
             of_tables = tf.split(moves, len(tables))
+            is_valid = _is_valid(shape, handles, shard, messages[shard], of_tables)
             found = []
             for number, shards, updates in zip(tables, handles.tables, of_tables, strict=True):
                 table = shards[shard]
                 size, count = tf.raw_ops.VariableShape(input=table)[0], tf.shape(updates)[0]
                 rows = tf.range(count) + first_shared_row(size, count, are_nodes=number == _NODES)
-                with tf.control_dependencies([add_to_rows(table, rows, updates)]):
+                with tf.control_dependencies([_add_if(is_valid, table, rows, updates)]):
                     found.append(read_rows(table, rows, shape.row_type))
             shared.append(tf.concat(found, 0))
     return tf.cast(tf.concat(shared, 0), tf.float32)
 
 
+class Pushed(NamedTuple):
+    """The servers' answers to a block's changes."""
+
+    version: Any  # how many blocks were pushed before this one
+    is_accepted: Any  # 1 if every server took the changes, 0 if the ticket was no longer valid
+    metrics: Any  # [servers, M], of each server's process
+
+
 def push_changes(
     shape: GraphShape, handles: Handles, rows: BlockRows, messages: Sequence[tf.Tensor], change: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Add the changes [U, D] to the servers' rows.
-
-    Return how many blocks were pushed before this one, and the metrics [servers, M] of each server's process.
-    """
+) -> Pushed:
+    """Add the changes [U, D] to the servers' rows."""
     pushes: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
+    valid: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     changes = tf.split(tf.cast(change, shape.row_type), tf.reduce_sum(rows.counts, 1), num=shape.shards)
     for shard, (message, updates) in enumerate(zip(messages, changes, strict=True)):
         with tf.device(shape.device_of(shard)):
             wanted = _rows_of_tables(shape, message)
             of_tables = tf.split(updates, [tf.size(numbers) for numbers in wanted], num=len(wanted))
+            is_valid = _is_valid(shape, handles, shard, message, of_tables)
+            valid[shard % shape.servers].append(is_valid)
             pushes[shard % shape.servers] += [
-                add_to_rows(table[shard], numbers, part)
+                _add_if(is_valid, table[shard], numbers, part)
                 for table, numbers, part in zip(handles.tables, wanted, of_tables, strict=True)
             ]
-    answers = tf.stack([_end_push(handles, number, messages[number][0], own) for number, own in enumerate(pushes)])
-    return answers[0, 0], answers[:, 1:]
+    answers = tf.stack(
+        [
+            _end_push(handles, server, messages[server][_LEASE_KEY], valid[server], pushes[server])
+            for server in range(shape.servers)
+        ]
+    )
+    return Pushed(answers[0, 0], tf.reduce_min(answers[:, 1]), answers[:, 2:])
 
 
-def _end_push(handles: Handles, server: int, lease_key: tf.Tensor, pushes: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Return a server's answer after its pushes: blocks pushed before, which the first server counts, and metrics."""
+def _end_push(
+    handles: Handles, server: int, lease_key: tf.Tensor, valid: Sequence[tf.Tensor], pushes: Sequence[tf.Tensor]
+) -> tf.Tensor:
+    """Return a server's answer after its pushes.
+
+    It has the blocks pushed before, which the first server counts, whether the server took this one, and metrics.
+    """
     with tf.device(device("ps", server)), tf.control_dependencies(pushes):
+        is_accepted = tf.reduce_all(tf.stack(valid))
         version = tf.constant(0, tf.int64)
         if server == 0:
             version = tf.raw_ops.ReadVariableOp(resource=handles.version, dtype=tf.int64)
@@ -132,7 +186,7 @@ def _end_push(handles: Handles, server: int, lease_key: tf.Tensor, pushes: Seque
         counted = []
         if server == 0:
             with tf.control_dependencies([version]):
-                one = tf.constant(1, tf.int64)
+                one = tf.cast(is_accepted, tf.int64)
                 counted = [tf.raw_ops.AssignAddVariableOp(resource=handles.version, value=one)]
         with tf.control_dependencies(counted):
-            return tf.concat([[tf.cast(version, tf.float64)], metrics], 0)
+            return tf.concat([[tf.cast(version, tf.float64)], [tf.cast(is_accepted, tf.float64)], metrics], 0)

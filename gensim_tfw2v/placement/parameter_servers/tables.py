@@ -113,6 +113,17 @@ class ServerTables:
         handle = self._extra[name] = self._variable(name, 0, lambda: remote_functions.local(value))
         return handle
 
+    def keep_on_all(self, name: str, value: Any) -> list[Any]:
+        """Return the handles of a variable on every server with this value; a later call replaces the values."""
+        names = [f"{name}/{server}" for server in range(self._connection.servers)]
+        if name not in self._extra:
+            self._record(names)
+        handles = self._extra[name] = [
+            self._variable(names[server], server, lambda: remote_functions.local(value))
+            for server in range(self._connection.servers)
+        ]
+        return handles
+
     def load(self, name: str, values: Float32Array) -> None:
         """Fill a table, which is made if it is not there."""
         if is_new := name not in self._handles:

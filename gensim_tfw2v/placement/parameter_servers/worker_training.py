@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -22,15 +23,23 @@ class WorkerTraining:
     ----------
     train_block : callable
         The steps of a span of batches, with a trace of its own.
+    messages : sequence of tensor
+        To each shard, with the ticket of the block.
     start : tensor
         The rows [U, D] that were pulled for the block.
     """
 
     def __init__(
-        self, shape: GraphShape, train_block: Any, handles: Handles, staged: StagedBlock, start: tf.Tensor
+        self,
+        shape: GraphShape,
+        train_block: Any,
+        handles: Handles,
+        staged: StagedBlock,
+        messages: Sequence[tf.Tensor],
+        start: tf.Tensor,
     ) -> None:
         self._shape, self._train_block, self._handles = shape, train_block, handles
-        self._staged, self._start = staged, start
+        self._staged, self._messages, self._start = staged, messages, start
         self._updates = ConcurrentUpdates(staged.hot_rows, shape.objective, shape.sharing)
         self._own = _private_variable(start)
         # As they were when the part began: shared rows [T * H, D] and probe rows.
@@ -72,7 +81,7 @@ class WorkerTraining:
         with tf.control_dependencies(list(trained)):
             moved = read_rows(self._own, updates.shared_rows) - self._shared
         kept = _unless_refused(trained, updates.of_part(moved, self._probes))
-        shared = exchange_shared_rows(self._shape, self._handles, tf.gather(kept, order))
+        shared = exchange_shared_rows(self._shape, self._handles, self._messages, tf.gather(kept, order))
         with tf.control_dependencies([moved]):
             written = write_rows(self._own, tf.gather(updates.shared_rows, order), shared)
         with tf.control_dependencies([written]):

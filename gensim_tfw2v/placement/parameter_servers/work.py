@@ -1,0 +1,95 @@
+"""What the threads of a training's workers share: blocks that wait for a worker, and where reports go."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+from typing import Any
+
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
+from gensim_tfw2v.placement.parameter_servers.graphs import Request, WorkerGraphs
+from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.patience import Patience
+from gensim_tfw2v.placement.parameter_servers.server_rows import Handles
+from gensim_tfw2v.placement.parameter_servers.servers import Servers
+from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
+
+
+@dataclass(frozen=True)
+class RemoteTraining:
+    """What a training has on the servers."""
+
+    lease: str  # its name
+    handles: Handles
+    model: Any  # handle of the bytes of its `WorkerModel`
+    probe: Callable[[], None]  # raises an error if a server has lost its tables
+    tickets: Tickets
+
+
+@dataclass(eq=False)
+class Job:
+    """A chunk, and the report on its block once a worker has trained it."""
+
+    request: Request
+    result: Future[BlockReport] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A job that a worker has: which sealed request it gets."""
+
+    job: Job
+    request: Request
+
+
+class Work:
+    """Jobs that wait for a worker, and what all threads of workers need."""
+
+    def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
+        self.connection = connection
+        self.overlap = overlap
+        self.timeout = timeout
+        self.closed = threading.Event()
+        self.patience = Patience(connection.workers, timeout)
+        self.servers = Servers(connection, 2 * timeout)
+        self.last_report = time.monotonic()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+
+    def begin(self, graphs: WorkerGraphs, training: RemoteTraining, metrics: ClusterMetrics) -> None:
+        """Use these graphs and tables from now on."""
+        self.graphs, self.training, self.metrics = graphs, training, metrics
+
+    def is_over(self) -> bool:
+        """Return whether no further job is to be done."""
+        return self.closed.is_set() or self.servers.failure is not None
+
+    def put(self, job: Job) -> None:
+        """Have any worker do a job."""
+        self._jobs.put(job)
+
+    def take(self, seconds: float) -> Job | None:
+        """Return a job that is not done yet, None if there is none within these seconds."""
+        try:
+            job = self._jobs.get(timeout=seconds) if seconds else self._jobs.get_nowait()
+        except queue.Empty:
+            return None
+        return None if job.result.done() else job
+
+    def hand_in(self, job: Job, worker: int, report: BlockReport, waited: float) -> None:
+        """Give a report to whoever waits for it, unless another worker was faster."""
+        self.last_report = time.monotonic()
+        if not job.result.done():
+            self.metrics.add(worker, report, int(job.request.assignment.nbytes), waited)
+            with contextlib.suppress(InvalidStateError):
+                job.result.set_result(report)
+
+    def fail(self, job: Job, error: Exception) -> None:
+        """Give an error to whoever waits for a report."""
+        with contextlib.suppress(InvalidStateError):
+            job.result.set_exception(error)
