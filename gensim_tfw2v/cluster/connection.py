@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
 from gensim_tfw2v.cluster.descriptions import check_versions, description_in
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
-from gensim_tfw2v.cluster.health import answers, hangs, silent_of, wait_while_answering
+from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
 from gensim_tfw2v.cluster.membership import addresses_in, connect_to, current_definition
 from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
 from gensim_tfw2v.cluster.strategy import strategy_for
@@ -118,7 +118,7 @@ class Connection:
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
         """Return every server's description; restarted servers are connected again, and all have to answer."""
-        _await_tasks(self.tasks("ps"), _ANSWER_SECONDS)
+        await_answers(self.tasks("ps"), _ANSWER_SECONDS)
         try:
             return self.describe_all("ps")
         except ClusterError:
@@ -190,7 +190,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
     with _lock:
         if _current is None or _current.addresses != addresses:
             load_tensorflow()  # takes seconds: tasks are checked after it
-            _await_tasks(_by_name(addresses, JOBS), _START_SECONDS)
+            await_answers(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, also if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
@@ -295,13 +295,3 @@ def _leave_lost_tasks() -> None:
 
 def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
     return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}
-
-
-def _await_tasks(tasks: Mapping[str, str], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while silent := silent_of(tasks):
-        if time.monotonic() > deadline:
-            raise ClusterError(
-                f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
-            )
-        time.sleep(0.2)

@@ -18,6 +18,7 @@ _Result = TypeVar("_Result")
 
 _ANSWER_SECONDS = 2.0
 _CHECK_SECONDS = 1.0
+_SECONDS_BETWEEN_LOOKS = 0.2
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
 _TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame of every HTTP/2 server
@@ -70,6 +71,17 @@ def is_taken(port: int) -> bool:
 def silent_of(tasks: Mapping[str, str]) -> list[str]:
     """Return "name at address" of those tasks, given as addresses by name, that do not answer."""
     return [f"{name} at {address}" for name, address in tasks.items() if not answers(address)]
+
+
+def await_answers(tasks: Mapping[str, str], seconds: float) -> None:
+    """Return once all tasks, given as addresses by name, answer; raise ClusterError if some do not in time."""
+    deadline = time.monotonic() + seconds
+    while silent := silent_of(tasks):
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"no answer within {seconds:.0f} s from {', '.join(silent)}; is `tfw2v server` running there?"
+            )
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, str], seconds: float) -> _Result:

@@ -24,7 +24,7 @@ from gensim_tfw2v.placement.parameter_servers.server_rows import (
 )
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, StagedBlock
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL
-from gensim_tfw2v.placement.parameter_servers.tickets import split_ticket
+from gensim_tfw2v.placement.parameter_servers.tickets import TICKET_BYTES, TICKET_NUMBERS
 from gensim_tfw2v.placement.parameter_servers.worker_training import WorkerTraining
 from gensim_tfw2v.steps.graph import block_function
 
@@ -123,7 +123,7 @@ def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
 
 def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     began = tf.timestamp()
-    assignment, ticket = split_ticket(request.assignment)
+    assignment, ticket = _split(request.assignment)
     with tf.control_dependencies([began]):
         block = _make_block(Request(request.model, assignment))
     with tf.control_dependencies([block.tokens]):
@@ -133,6 +133,12 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
+
+
+def _split(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return an assignment's bytes and the ticket [2] that `Tickets.sealed` put together."""
+    ticket = tf.reshape(sealed[-TICKET_BYTES:], [TICKET_NUMBERS, -1])
+    return sealed[:-TICKET_BYTES], tf.bitcast(ticket, tf.int32)
 
 
 def _make_block(request: Request) -> StagedBlock:

@@ -24,7 +24,8 @@ class Patience:
     Parameters
     ----------
     longest : float
-        Seconds of the longest limit, `cluster_timeout`.
+        Seconds of the longest limit, `cluster_timeout`. A worker that answers, and is known to need longer, gets twice
+        its usual time: if all blocks took longer than the limit, all of them would be dropped.
     """
 
     def __init__(self, workers: int, longest: float) -> None:
@@ -49,11 +50,12 @@ class Patience:
             if usual:
                 times = _TIMES_AS_LONG_ANSWERING if is_answering else _TIMES_AS_LONG
                 floor = 2 * _FLOOR_SECONDS if is_answering else _FLOOR_SECONDS
+                longest = max(self._longest, 2 * usual) if is_answering else self._longest
             else:  # the others know how long a block takes
-                times = _TIMES_AS_LONG
+                times, longest = _TIMES_AS_LONG, self._longest
                 usual = max(map(_usual, self._calls))
                 floor = self._longest if is_answering else _COLD_SECONDS
-        return min(self._longest, max(floor, times * usual))
+        return min(longest, max(floor, times * usual))
 
 
 def _usual(calls: Iterable[float]) -> float:

@@ -8,20 +8,23 @@ another worker, the coordinator first gives the former worker a new generation o
 from __future__ import annotations
 
 import itertools
+import secrets
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from gensim_tfw2v.arrays import Int32Array, UInt8Array
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
-_TICKET_BYTES = 8  # two int32
-# Of all trainings: tables may outlive a training, and a hung worker may push to them in the next one.
-_numbers = itertools.count(1)
+TICKET_NUMBERS = 2  # int32: worker and generation
+TICKET_BYTES = 4 * TICKET_NUMBERS
+# Of all trainings: tables may outlive a training, and a hung worker may push to them in the next one. Those of another
+# process, which may have had tables of the same name, begin elsewhere.
+_numbers = itertools.count(secrets.randbelow(2**30))
 
 
 def first_generations(workers: int) -> Int32Array:
@@ -59,14 +62,9 @@ class Tickets:
 
         The changes that it pushed before are on the servers when this returns, or are dropped (`server_rows`).
         """
+        tf = load_tensorflow()
         with self._lock:  # the variables have the numbers of all workers
             for server, handle in enumerate(self.handles):
                 value = remote_functions.local(self._generations)
                 with tf.device(device("ps", server)):
                     tf.raw_ops.AssignVariableOp(resource=handle, value=value)
-
-
-def split_ticket(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return an assignment's bytes and the ticket [2], worker and generation, that `Tickets.sealed` put together."""
-    ticket = tf.reshape(sealed[-_TICKET_BYTES:], [2, _TICKET_BYTES // 2])
-    return sealed[:-_TICKET_BYTES], tf.bitcast(ticket, tf.int32)

@@ -83,7 +83,6 @@ class Work:
 
     def hand_in(self, job: Job, worker: int, report: BlockReport, waited: float) -> None:
         """Give a report to whoever waits for it, unless another worker was faster."""
-        self.last_report = time.monotonic()
         if not job.result.done():
             self.metrics.add(worker, report, int(job.request.assignment.nbytes), waited)
             with contextlib.suppress(InvalidStateError):

@@ -70,9 +70,11 @@ class WorkerThread:
             return
         self._silent_looks = 0 if answers(self._address) else self._silent_looks + 1
         is_silent = self._silent_looks >= _SILENT_LOOKS
-        if is_silent or seconds > patience.limit(self._number, is_answering=True):
+        limit = patience.limit(self._number, is_answering=True)
+        if is_silent or seconds > limit:
             self._hand_over(calls, f"has not finished its block for {seconds:.0f} s" + " and is silent" * is_silent)
-        if is_silent or seconds > self._work.timeout:
+        # One that answers may finish: then it is known how long it needs.
+        if is_silent or seconds > 2 * max(limit, self._work.timeout):
             self._cancel(calls)
 
     def leave(self) -> None:
@@ -214,6 +216,7 @@ class WorkerThread:
         except ValueError as error:
             raise ClusterError(f"{self.name}: {error}") from None
         self._work.patience.record(self._number, seconds)
+        self._work.last_report = time.monotonic()  # also if its push was dropped: the worker does finish blocks
         with self._lock:
             if is_valid := attempt in self._attempts:
                 self._attempts.remove(attempt)

@@ -1,0 +1,47 @@
+"""Connections to tasks that hang are ended, by this process or while it waits."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from gensim_tfw2v.cluster.cutting import can_cut, cut, cut_hanging
+
+pytestmark = pytest.mark.skipif(not can_cut(), reason="this system does not list the files of a process")
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """Return a listening socket behind which nobody answers, as of a stopped process."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return host:port."""
+    return f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+def test_a_connection_to_a_task_that_hangs_ends_while_this_process_waits_for_it(silent: socket.socket) -> None:
+    with socket.create_connection(silent.getsockname(), timeout=60) as one, cut_hanging([address_of(silent)], 0.0):
+        assert one.recv(1) == b""
+
+
+def test_only_connections_to_the_address_are_cut(silent: socket.socket) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        socket.create_connection(silent.getsockname(), timeout=60) as one,
+        socket.create_connection(other.getsockname(), timeout=60) as kept,
+    ):
+        cut(address_of(silent))
+        assert one.recv(1) == b""
+        accepted, _ = other.accept()
+        with accepted:
+            accepted.sendall(b"x")
+        assert kept.recv(1) == b"x"
+
+
+def test_an_address_that_cannot_be_one_has_no_connections() -> None:
+    cut("a..b:2222")
