@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from timeit import default_timer
@@ -327,12 +327,12 @@ class TFWord2Vec(Word2Vec):
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
         callbacks = list(callbacks)
-        with self._settings_kept_if_it_fails():
+        with self._settings_kept_if_it_fails(), ExitStack() as cleanup:
             self.alpha: float = rates["start_alpha"] or self.alpha
             self.min_alpha: float = rates["end_alpha"] or self.min_alpha
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
-            folder, resumed = where_to_begin(self, resume, total_examples, total_words)
+            folder, resumed = cleanup.enter_context(where_to_begin(self, resume, total_examples, total_words))
             self._begin_training(compute_loss, callbacks)
             if callbacks:  # which may have changed the model
                 check_fits(self)

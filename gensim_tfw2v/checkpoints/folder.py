@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from gensim_tfw2v.checkpoints.array_file import write_array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
 from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, number_of
 from gensim_tfw2v.checkpoints.errors import reading, writing
+from gensim_tfw2v.checkpoints.lock import locked
 from gensim_tfw2v.checkpoints.manifest import (
     MANIFEST_FILE,
     NOTES_FILE,
@@ -57,6 +59,10 @@ class CheckpointFolder:
         remove_leftovers(self.path)
         with unfinished_folder(self.path) as folder:
             self._write_file(folder / MANIFEST_FILE, b"{}")
+
+    def held(self) -> AbstractContextManager[None]:
+        """Keep the folder, which is there, for one training; FolderInUseError is raised if another one has it."""
+        return locked(self.path)
 
     def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
         """Write a checkpoint, and remove those that are older than the newest `keep`.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
@@ -24,13 +25,15 @@ MAY_CHANGE = frozenset(("workers", *(argument.name for argument in OWN_ARGUMENTS
 ResumeFrom = bool | str | os.PathLike[str]
 
 
+@contextmanager
 def where_to_begin(
     model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
-) -> tuple[CheckpointFolder | None, TrainingState | None]:
-    """Return where a training writes checkpoints, and the state to go on from, each None if there is none.
+) -> Iterator[tuple[CheckpointFolder | None, TrainingState | None]]:
+    """Yield where a training writes checkpoints, and the state to go on from, each None if there is none.
 
-    Raise an error for a folder that cannot be used, for words that a checkpoint cannot hold, for another training than
-    the one to go on with, and for one that is not finished and that a new one would replace.
+    No other training can use the folder meanwhile. Raise an error for a folder that cannot be used, for words that a
+    checkpoint cannot hold, for another training than the one to go on with, and for one that is not finished and that a
+    new one would replace.
 
     Parameters
     ----------
@@ -40,18 +43,21 @@ def where_to_begin(
     if model.checkpoint_dir is None:
         if resume:
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
-        return None, None
+        yield None, None
+        return
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
     folder.prepare()
-    newest = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
-    if not resume:
-        _check_is_finished(newest)
-        return folder, None
-    if newest is None:
-        logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
-        return folder, None
-    return folder, _go_on_from(model, newest, total_examples, total_words)
+    with folder.held():
+        newest = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
+        if not resume:
+            _check_is_finished(newest)
+            yield folder, None
+        elif newest is None:
+            logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
+            yield folder, None
+        else:
+            yield folder, _go_on_from(model, newest, total_examples, total_words)
 
 
 def _check_is_finished(newest: Checkpoint | None) -> None:
