@@ -12,8 +12,8 @@ from typing import Any
 
 from gensim_tfw2v.checkpoints.array_file import write_array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
-from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, number_of
-from gensim_tfw2v.checkpoints.errors import reading, writing
+from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, is_checkpoint, number_of
+from gensim_tfw2v.checkpoints.errors import CheckpointError, reading, writing
 from gensim_tfw2v.checkpoints.lock import locked
 from gensim_tfw2v.checkpoints.manifest import (
     MANIFEST_FILE,
@@ -52,6 +52,10 @@ class CheckpointFolder:
 
     def prepare(self) -> None:
         """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+        if is_checkpoint(self.path):
+            raise CheckpointError(
+                f"{self.path} is a checkpoint, and not a folder for checkpoints; name {self.path.parent}"
+            )
         with writing(self.path):
             if self.path.exists() and not self.path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, "this is a file, and not a folder")
@@ -118,6 +122,14 @@ class CheckpointFolder:
         """Return the notes; none if nobody wrote any."""
         path = self.path / NOTES_FILE
         return read_notes(path) if path.exists() else {}
+
+    def notes_if_whole(self) -> dict[str, Any]:
+        """Return the notes; warn of damaged ones, and return none."""
+        try:
+            return self.notes()
+        except CheckpointError as error:
+            logger.warning("%s; what it says is not used", error)
+            return {}
 
     def _write_file(self, path: Path, data: bytes) -> None:
         with writing(self.path):

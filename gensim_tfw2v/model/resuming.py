@@ -47,17 +47,28 @@ def where_to_begin(
         return
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
-    folder.prepare()
-    with folder.held():
-        newest = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
+    with usable(folder, resume) as newest:
         if not resume:
-            _check_is_finished(newest)
             yield folder, None
         elif newest is None:
             logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
             yield folder, None
         else:
             yield folder, _go_on_from(model, newest, total_examples, total_words)
+
+
+@contextmanager
+def usable(folder: CheckpointFolder, resume: ResumeFrom) -> Iterator[Checkpoint | None]:
+    """Keep a folder for one training, and yield the checkpoint to resume from, or the newest one, if there is any.
+
+    Raise an error for a folder that cannot be used, and for a training in it that is not finished and not resumed.
+    """
+    folder.prepare()
+    with folder.held():
+        found = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
+        if not resume:
+            _check_is_finished(found)
+        yield found
 
 
 def _check_is_finished(newest: Checkpoint | None) -> None:
@@ -95,17 +106,23 @@ def _go_on_from(
                 f"{name} is {given!r}, and the training in {checkpoint.path} began with {value!r}; it can be resumed "
                 "only with the same corpus and the same settings"
             )
-    if model.epochs < before["epochs"]:
-        raise ValueError(
-            f"epochs is {model.epochs}, and the training in {checkpoint.path} began with {before['epochs']}; it can be "
-            "resumed with as many or more"
-        )
+    _check_epochs(model.epochs, checkpoint)
     checkpoint.check()
     read_tables(model, checkpoint)
     for name in ("alpha", "min_alpha", "train_count"):
         setattr(model, name, before[name])
     logger.info("training goes on from %s, after %i words", checkpoint.path, state.raw_words())
     return state
+
+
+def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
+    """Raise ValueError if a training had more epochs before it."""
+    before = checkpoint.content["model"]["epochs"]
+    if epochs < before:
+        raise ValueError(
+            f"epochs is {epochs}, and the training in {checkpoint.path} was to have {before}; it can be resumed with "
+            "as many or more"
+        )
 
 
 def resumed_model(
@@ -121,6 +138,7 @@ def resumed_model(
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
     if epochs is not None:
         model.epochs = rule_of("epochs").plain("epochs", epochs)
+        _check_epochs(model.epochs, checkpoint)
     if is_finished(state, model.epochs) and not model.vectors_on_servers:
         read_tables(model, checkpoint)
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
