@@ -190,6 +190,42 @@ def test_callbacks_hear_of_the_end_of_each_epoch_once(tmp_path: Path) -> None:
     assert after.epochs == ["begin", "end", "begin", "end"]
 
 
+def test_callbacks_do_not_hear_again_of_an_end_after_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(Heard):
+        """End training at the end of the second epoch, without a further checkpoint, as a signal would."""
+
+        def on_epoch_end(self, model: Any) -> None:
+            super().on_epoch_end(model)
+            if len(self.epochs) == 4:
+                monkeypatch.setattr(CheckpointFolder, "write", lambda *_: stop())
+                raise StopError
+
+    before, after = Killed(), Heard()
+    with pytest.raises(StopError):
+        train(untrained("skipgram-negative", checkpoint_dir=tmp_path), callbacks=[before])
+    monkeypatch.undo()
+    newest = CheckpointFolder(tmp_path).newest()
+    assert newest is not None
+    assert newest.content["training"]["epochs_ended"] == 1
+    TFWord2Vec.resume(tmp_path, SENTENCES, callbacks=[after])
+    assert before.epochs == ["begin", "end"] * 2
+    assert after.epochs == ["begin", "begin", "end"]
+
+
+def test_a_resumed_training_keeps_its_name(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    checkpoints = CheckpointFolder(tmp_path)
+    before = checkpoints.newest()
+    TFWord2Vec.resume(tmp_path, SENTENCES)
+    after = checkpoints.newest()
+    assert before is not None
+    assert after is not None
+    assert after.path != before.path
+    assert after.content["training"]["run"] == before.content["training"]["run"]
+
+
 @pytest.mark.parametrize(
     ("settings", "arguments", "message"),
     [

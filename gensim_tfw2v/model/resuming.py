@@ -17,6 +17,7 @@ from gensim_tfw2v.model.checkpoint_content import (
     model_in,
     read_tables,
     state_in,
+    with_noted_epochs,
 )
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,8 @@ def where_to_begin(
             logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
             yield folder, None
         else:
-            yield folder, _go_on_from(model, newest, total_examples, total_words)
+            state = _go_on_from(model, newest, total_examples, total_words)
+            yield folder, with_noted_epochs(state, folder)
 
 
 @contextmanager
