@@ -41,7 +41,7 @@ from gensim_tfw2v.model.corpus_reading import (
 )
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
-from gensim_tfw2v.model.resuming import ResumeFrom, resumed_model, where_to_begin
+from gensim_tfw2v.model.resuming import ResumeFrom, check_folder, resumed_model, where_to_begin
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
     check_server_vectors,
@@ -153,6 +153,7 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         check_arguments(locals())
         check_log(log_options(logdir))
+        check_folder(checkpoint_dir)
         check_server_vectors(vectors_on_servers, cluster, logdir)
         if cluster is not None:
             check_cluster(cluster, allow_network)

@@ -50,15 +50,18 @@ class CheckpointFolder:
         self.path = absolute(path)
         self._keep = keep
 
-    def prepare(self) -> None:
-        """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+    def check(self) -> None:
+        """Raise an error if the path is that of something else; nothing is made."""
         if is_checkpoint(self.path):
-            raise CheckpointError(
-                f"{self.path} is a checkpoint, and not a folder for checkpoints; name {self.path.parent}"
-            )
+            raise CheckpointError(f"{self.path} is a checkpoint, and no folder of checkpoints as {self.path.parent} is")
         with writing(self.path):
             if self.path.exists() and not self.path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, "this is a file, and not a folder")
+
+    def prepare(self) -> None:
+        """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+        self.check()
+        with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         remove_leftovers(self.path)
         with unfinished_folder(self.path) as folder:

@@ -26,6 +26,15 @@ MAY_CHANGE = frozenset(("workers", *(argument.name for argument in OWN_ARGUMENTS
 ResumeFrom = bool | str | os.PathLike[str]
 
 
+def check_folder(checkpoint_dir: Any) -> None:
+    """Raise TypeError for what is no path, and OSError for the path of a file."""
+    if checkpoint_dir is None:
+        return
+    if not isinstance(checkpoint_dir, str | os.PathLike):
+        raise TypeError(f"checkpoint_dir must be the path of a folder, got {checkpoint_dir!r}")
+    CheckpointFolder(checkpoint_dir).check()
+
+
 @contextmanager
 def where_to_begin(
     model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
@@ -46,6 +55,7 @@ def where_to_begin(
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
         yield None, None
         return
+    check_folder(model.checkpoint_dir)
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
     with usable(folder, resume) as newest:

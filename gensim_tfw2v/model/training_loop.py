@@ -99,8 +99,17 @@ class TrainingLoop:
         return [position.counts for position in self._finished()]
 
     def _start_log(self, options: TensorBoardLog) -> LogWriter:
-        addresses, begun = self._plan.choice.addresses, list(self._positions.values())
-        log = start_log(self._model, options, self._plan.settings, self._sync.look, addresses, self._log_folder, begun)
+        plan, has_checkpoints = self._plan, self._checkpointer is not None
+        log = start_log(
+            self._model,
+            options,
+            plan.settings,
+            self._sync.look,
+            plan.choice.addresses,
+            self._log_folder,
+            list(self._positions.values()),
+            has_checkpoints,
+        )
         self._log_folder = str(log.folder)
         return log
 
