@@ -22,7 +22,10 @@ from gensim_tfw2v.model.checkpoint_content import (
 
 logger = logging.getLogger(__name__)
 
-MAY_CHANGE = frozenset(("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training)))
+# What `resume()` takes; its `checkpoint_dir` is where to resume from, and checkpoints stay there.
+MAY_CHANGE = frozenset(
+    ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
+) - {"checkpoint_dir"}
 ResumeFrom = bool | str | os.PathLike[str]
 
 
@@ -80,6 +83,8 @@ def usable(folder: CheckpointFolder, resume: ResumeFrom) -> Iterator[Checkpoint 
         found = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
         if not resume:
             _check_is_finished(found)
+        elif found is not None and found.path.parent != folder.path:
+            _check_is_finished(folder.newest())
         yield found
 
 
@@ -153,6 +158,7 @@ def resumed_model(
         _check_epochs(model.epochs, checkpoint)
     if is_finished(state, model.epochs) and not model.vectors_on_servers:
         read_tables(model, checkpoint)
+        model.epoch_losses = [position.counts.mean_loss for position in state.epochs]
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
         model.train_count += 1
         return model, None
