@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from timeit import default_timer
@@ -41,7 +41,7 @@ from gensim_tfw2v.model.corpus_reading import (
 )
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
-from gensim_tfw2v.model.resuming import ResumeFrom, resumed_model, where_to_begin
+from gensim_tfw2v.model.resuming import ResumeFrom, check_folder, resumed_model, where_to_begin
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
     check_server_vectors,
@@ -153,6 +153,7 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         check_arguments(locals())
         check_log(log_options(logdir))
+        check_folder(checkpoint_dir)
         check_server_vectors(vectors_on_servers, cluster, logdir)
         if cluster is not None:
             check_cluster(cluster, allow_network)
@@ -327,12 +328,12 @@ class TFWord2Vec(Word2Vec):
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
         callbacks = list(callbacks)
-        with self._settings_kept_if_it_fails():
+        with self._settings_kept_if_it_fails(), ExitStack() as cleanup:
             self.alpha: float = rates["start_alpha"] or self.alpha
             self.min_alpha: float = rates["end_alpha"] or self.min_alpha
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
-            folder, resumed = where_to_begin(self, resume, total_examples, total_words)
+            folder, resumed = cleanup.enter_context(where_to_begin(self, resume, total_examples, total_words))
             self._begin_training(compute_loss, callbacks)
             if callbacks:  # which may have changed the model
                 check_fits(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import gzip
 import hashlib
@@ -11,8 +12,11 @@ import lzma
 import os
 import re
 import shutil
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +27,14 @@ from error_table import rows_of_tables
 from former_corpus import FORMER_HEADER_BYTES, write_former
 from gensim.models import Word2Vec
 
-from gensim_tfw2v import TensorBoardLog, encode_corpus, load_vectors_safely
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec, encode_corpus, load_vectors_safely
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
+from gensim_tfw2v.model.checkpointing import Checkpointer
 
 SHARD = "shard-00000.ids"
+MAIN_TEMPORARY = tempfile.gettempdir()  # `scratch` sets another one for each test
+RESUMED: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "epochs": 3, "batch_words": 100}
 BEHAVIOURS_OF_GENSIM = {"same", "silent", "hangs", "none"}
 
 
@@ -42,12 +50,13 @@ class Row:
     def run(self, model_class: type[Any], model: Any) -> None:
         """Run the row's code on a class, and on a model of it whose vocabulary has been built."""
         names = {"model_class": model_class, "model": model, "sentences": SENTENCES, "nan": float("nan")}
+        names |= {"resume_in": partial(resume_in, model_class), "other": SENTENCES[::-1]}
         names |= {"TensorBoardLog": TensorBoardLog, "load_vectors_safely": load_vectors_safely}
         names |= {"encode_corpus": encode_corpus}
         eval(self._call(), names)
 
     def _call(self) -> str:
-        if self.code.startswith(("model", "load_", "encode_")):
+        if self.code.startswith(("model", "load_", "encode_", "resume_")):
             return self.code
         corpus = "" if re.match("sentences=|corpus_file=", self.code) else "sentences, "
         settings = "" if "min_count" in self.code else ", min_count=1"
@@ -71,17 +80,19 @@ def made_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_half_moved_model(folder)
     make_strange_vectors(folder)
     make_damaged_corpora(folder)
+    make_checkpoints(folder)
     for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
         (folder / f"cut short{suffix}").write_bytes(compress(b"human user\n" * 20)[:-10])
     return folder
 
 
 @pytest.fixture
-def files(made_files: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(made_files: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Copy these files to the working directory, and have no variable that names a cluster; return the directory."""
     monkeypatch.delenv("TF_CONFIG", raising=False)
     shutil.copytree(made_files, scratch, dirs_exist_ok=True)
-    return scratch
+    with CheckpointFolder("in use").held():
+        yield scratch
 
 
 def make_half_moved_model(folder: Path) -> None:
@@ -176,6 +187,42 @@ def damage_in_former_files(whole: Path) -> None:
         (former / "corpus.json").write_text(json.dumps(header | {"fingerprint": fingerprint.hexdigest()}))
         data = (former / SHARD).read_bytes()
         (former / SHARD).write_bytes(data[:16] + fingerprint.digest() + data[48:])
+
+
+@cache
+def unfinished_checkpoints() -> Path:
+    """Return a folder with two checkpoints of a training that was interrupted twice in its first epoch."""
+    folder = Path(tempfile.mkdtemp(dir=MAIN_TEMPORARY))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    after_chunk = Checkpointer.after_chunk
+    chunks = iter(range(100))
+
+    def interrupt(checkpointer: Checkpointer, *rest: Any) -> None:
+        after_chunk(checkpointer, *rest)
+        if next(chunks) in (2, 4):
+            raise InterruptedError
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(Checkpointer, "after_chunk", interrupt)
+        with pytest.raises(InterruptedError):
+            TFWord2Vec(SENTENCES, checkpoint_dir=folder / "unfinished", **RESUMED)
+        with pytest.raises(InterruptedError):
+            TFWord2Vec.resume(folder / "unfinished", SENTENCES)
+    return folder / "unfinished"
+
+
+def make_checkpoints(folder: Path) -> None:
+    """Make folders of checkpoints: of an unfinished training, and with damage to the newest one."""
+    for name in ("unfinished", "damaged", "in use"):
+        shutil.copytree(unfinished_checkpoints(), folder / name)
+    (folder / "damaged" / "checkpoint-000002" / "inputs.array").write_bytes(b"")
+
+
+def resume_in(model_class: type[Any], folder: str, **changes: Any) -> None:
+    """Resume the training in a folder with a model of its own, some arguments of which are others."""
+    model = model_class(checkpoint_dir=folder, **RESUMED | changes)
+    model.build_vocab(SENTENCES)
+    model.train(SENTENCES, total_examples=150, epochs=3, resume=True)
 
 
 def built_model(model_class: type[Any]) -> Any:

@@ -211,3 +211,29 @@ def test_a_subclass_trains_saves_and_loads_as_itself(word2vec_class: type[Any], 
     loaded = named.load("model")
     assert type(loaded) is named
     train_on(loaded)
+
+
+def test_the_folder_of_checkpoints_is_not_saved_nor_copied(tfword2vec_class: type[Any], scratch: Path) -> None:
+    arguments = {"checkpoint_dir": scratch / "checkpoints", "checkpoint_every": "1000 words", "keep_checkpoints": 7}
+    model = tfword2vec_class(SENTENCES, **ARGUMENTS, **arguments)
+    model.save("model")
+    for other in (tfword2vec_class.load("model"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert (other.checkpoint_dir, other.checkpoint_every, other.keep_checkpoints) == (None, "1000 words", 7)
+        before = sorted((scratch / "checkpoints").iterdir())
+        train_on(other)
+        assert sorted((scratch / "checkpoints").iterdir()) == before
+    assert model.checkpoint_dir == scratch / "checkpoints"
+
+
+def test_a_model_of_an_earlier_version_loads_with_the_defaults(tfword2vec_class: type[Any], scratch: Path) -> None:
+    model = tfword2vec_class(SENTENCES, **ARGUMENTS)
+    defaults = {
+        **{"checkpoint_dir": None, "checkpoint_every": 600.0, "keep_checkpoints": 3},
+        **{"recovery_timeout": 300.0, "max_recoveries": 10},
+    }
+    for name in defaults:
+        del model.__dict__[name]
+    model.save("model")
+    loaded = tfword2vec_class.load("model")
+    assert {name: getattr(loaded, name) for name in defaults} == defaults
+    train_on(loaded)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 import pickle
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from contract import SENTENCES, assert_finite, two_topics
+from gensim.models.callbacks import CallbackAny2Vec
 from placements import shared_cluster
 
 from gensim_tfw2v import DivergenceError, TFWord2Vec
+from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.training.divergence import Divergence
 
 TOPICS = two_topics(2000)
@@ -70,6 +74,42 @@ def test_a_model_that_diverged_keeps_what_earlier_epochs_have_learnt(place: str)
     assert (error.divergence.epoch, error.divergence.batch) == (2, 0)
     assert len(model.epoch_losses) == 2
     np.testing.assert_allclose(model.wv.vectors, shorter.wv.vectors, atol=1e-6)
+
+
+def test_the_last_checkpoint_of_the_training_is_named(tmp_path: Path) -> None:
+    """A rate too high from the beginning leaves no checkpoint; that of an earlier training in the folder is no help."""
+    model = build({"sg": 1}, checkpoint_dir=tmp_path, checkpoint_every="6000 words")
+    error = train(model, start_alpha=1e36)
+    assert error.checkpoint is None
+    assert "checkpoint" not in str(error)
+
+    callback = TooHigh(epoch=1)
+    error = train(model, callbacks=[callback])
+    newest = CheckpointFolder(tmp_path).checkpoints()[-1]
+    assert error.checkpoint == str(newest)
+    assert str(error).endswith(f". The last checkpoint is {newest}")
+    resumed = Checkpoint(newest)
+    resumed.check()
+    assert resumed.content["training"]["epochs"][-1]["epoch"] == 0
+
+    shutil.rmtree(tmp_path)
+    model = build({"sg": 1}, checkpoint_dir=tmp_path)
+    model.train(TOPICS, total_examples=len(TOPICS), epochs=1)
+    error = train(model, start_alpha=1e36)
+    assert CheckpointFolder(tmp_path).newest() is not None
+    assert error.checkpoint is None
+
+
+class TooHigh(CallbackAny2Vec):
+    """Sets a rate that is far too high when an epoch begins."""
+
+    def __init__(self, epoch: int) -> None:
+        self.left = epoch
+
+    def on_epoch_begin(self, model: Any) -> None:
+        if self.left == 0:
+            model.alpha = 1e36
+        self.left -= 1
 
 
 def test_a_model_trains_again_after_it_diverged() -> None:

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 from contract import SENTENCES, two_topics
-from event_files import SMALL, events_of, hyperparameters_of, text_of, values_of
+from event_files import (
+    SMALL,
+    events_of,
+    hyperparameters_of,
+    progress_with_tasks,
+    text_of,
+    values_of,
+    writer_for,
+)
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import datapath
 from tensorboard.plugins.hparams import metadata
@@ -25,9 +33,7 @@ from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.tensorboard.curves import task_points
-from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.vector_metrics import choose_probes
-from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
 
 class Trained:
@@ -294,21 +300,6 @@ def test_a_disk_that_fills_up_midway_is_warned_of_once_and_training_goes_on(tmp_
     assert (done.returncode, done.stdout) == (0, f"{40 * 7200}\n"), done.stderr
     assert done.stderr.count("cannot write logs to logdir 'log'") == 1
     assert "training goes on" in done.stderr
-
-
-def writer_for(folder: Path, tables: ModelTables, every_seconds: float = 0) -> LogWriter:
-    """Return a log writer of a made-up training."""
-    model = TFWord2Vec(**SMALL)
-    model.build_vocab(SENTENCES)
-    options = TensorBoardLog(folder, every_seconds=every_seconds, pairs=[], probes=[], projector="none")
-    return LogWriter(options, LoggedModel(model.wv, {"sg": 1}, bytes, lambda: tables))
-
-
-def progress_with_tasks(words: int) -> EpochProgress:
-    """Return progress of a cluster of two tasks."""
-    tasks = {"worker-0": {"cpu_percent": 50.0 + words, "staleness": 2.0}, "ps-0": {"cpu_percent": 7.0}}
-    counts = EpochCounts(words, words, words, loss=1.0, measured_pairs=1.0, seconds=words / 100)
-    return EpochProgress(0, 1, 0.5, 0.02, counts, tasks=tasks)
 
 
 def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:

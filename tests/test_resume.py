@@ -192,6 +192,42 @@ def test_callbacks_hear_of_the_end_of_each_epoch_once(tmp_path: Path) -> None:
     assert after.epochs == ["begin", "end", "begin", "end"]
 
 
+def test_callbacks_do_not_hear_again_of_an_end_after_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(Heard):
+        """End training at the end of the second epoch, without a further checkpoint, as a signal would."""
+
+        def on_epoch_end(self, model: Any) -> None:
+            super().on_epoch_end(model)
+            if len(self.epochs) == 4:
+                monkeypatch.setattr(CheckpointFolder, "write", lambda *_: stop())
+                raise StopError
+
+    before, after = Killed(), Heard()
+    with pytest.raises(StopError):
+        train(untrained("skipgram-negative", checkpoint_dir=tmp_path), callbacks=[before])
+    monkeypatch.undo()
+    newest = CheckpointFolder(tmp_path).newest()
+    assert newest is not None
+    assert newest.content["training"]["epochs_ended"] == 1
+    TFWord2Vec.resume(tmp_path, SENTENCES, callbacks=[after])
+    assert before.epochs == ["begin", "end"] * 2
+    assert after.epochs == ["begin", "begin", "end"]
+
+
+def test_a_resumed_training_keeps_its_name(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    checkpoints = CheckpointFolder(tmp_path)
+    before = checkpoints.newest()
+    TFWord2Vec.resume(tmp_path, SENTENCES)
+    after = checkpoints.newest()
+    assert before is not None
+    assert after is not None
+    assert after.path != before.path
+    assert after.content["training"]["run"] == before.content["training"]["run"]
+
+
 @pytest.mark.parametrize(
     ("settings", "arguments", "message"),
     [
@@ -199,7 +235,7 @@ def test_callbacks_hear_of_the_end_of_each_epoch_once(tmp_path: Path) -> None:
         ({"seed": 6}, {}, "seed is 6"),
         ({"alpha": 0.05}, {}, "alpha is 0.05"),
         ({"min_count": 1800}, {}, "vocabulary of .* words differs"),
-        ({}, {"epochs": 2}, "epochs is 2, and the training in .* began with 3"),
+        ({}, {"epochs": 2}, "epochs is 2, and the training in .* was to have 3"),
         ({}, {"total_examples": 5900}, "total_examples is 5900"),
         ({}, {"sentences": SENTENCES[::-1]}, "the first .* sentences of the corpus are others"),
         ({}, {"sentences": SENTENCES[:300]}, "the corpus has only 300 sentences"),
@@ -218,6 +254,17 @@ def test_a_training_that_is_not_finished_is_not_replaced(tmp_path: Path) -> None
     interrupted(tmp_path)
     with pytest.raises(ValueError, match="not finished; resume it"):
         train(untrained("skipgram-negative", checkpoint_dir=tmp_path))
+
+
+def test_a_training_resumed_from_elsewhere_does_not_replace_one_that_is_not_finished(tmp_path: Path) -> None:
+    interrupted(tmp_path / "first")
+    interrupted(tmp_path / "second")
+    model = untrained("skipgram-negative", checkpoint_dir=tmp_path / "second")
+    with pytest.raises(ValueError, match="second' has a training that is not finished"):
+        train(model, resume=tmp_path / "first")
+    model.checkpoint_dir = tmp_path / "third"
+    train(model, resume=tmp_path / "first")
+    assert CheckpointFolder(tmp_path / "third").checkpoints()
 
 
 def test_a_model_is_trained_a_second_time_in_the_same_folder(tmp_path: Path) -> None:

@@ -126,9 +126,14 @@ def absolute(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.abspath(os.path.expanduser(path)))
 
 
+def is_checkpoint(path: Path) -> bool:
+    """Return whether a path is that of a checkpoint, and not of the folder of checkpoints."""
+    return bool(_NAME.fullmatch(path.name) and path.is_dir()) or (path / MANIFEST_FILE).exists()
+
+
 def _newest_in(path: Path) -> Path:
     """Return the path of the newest checkpoint in a folder, or the path itself if it is one's."""
-    if (_NAME.fullmatch(path.name) and path.is_dir()) or (path / MANIFEST_FILE).exists():
+    if is_checkpoint(path):
         return path
     with reading(path):
         found = checkpoints_in(path)

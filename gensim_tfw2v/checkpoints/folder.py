@@ -6,13 +6,15 @@ import errno
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.checkpoints.array_file import write_array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
-from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, number_of
-from gensim_tfw2v.checkpoints.errors import reading, writing
+from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, checkpoints_in, is_checkpoint, number_of
+from gensim_tfw2v.checkpoints.errors import CheckpointError, reading, writing
+from gensim_tfw2v.checkpoints.lock import locked
 from gensim_tfw2v.checkpoints.manifest import (
     MANIFEST_FILE,
     NOTES_FILE,
@@ -48,15 +50,26 @@ class CheckpointFolder:
         self.path = absolute(path)
         self._keep = keep
 
-    def prepare(self) -> None:
-        """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+    def check(self) -> None:
+        """Raise an error if the path is that of something else; nothing is made."""
+        if is_checkpoint(self.path):
+            raise CheckpointError(f"{self.path} is a checkpoint, and no folder of checkpoints as {self.path.parent} is")
         with writing(self.path):
             if self.path.exists() and not self.path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, "this is a file, and not a folder")
+
+    def prepare(self) -> None:
+        """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+        self.check()
+        with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         remove_leftovers(self.path)
         with unfinished_folder(self.path) as folder:
             self._write_file(folder / MANIFEST_FILE, b"{}")
+
+    def held(self) -> AbstractContextManager[None]:
+        """Keep the folder, which is there, for one training; FolderInUseError is raised if another one has it."""
+        return locked(self.path)
 
     def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
         """Write a checkpoint, and remove those that are older than the newest `keep`.
@@ -112,6 +125,14 @@ class CheckpointFolder:
         """Return the notes; none if nobody wrote any."""
         path = self.path / NOTES_FILE
         return read_notes(path) if path.exists() else {}
+
+    def notes_if_whole(self) -> dict[str, Any]:
+        """Return the notes; warn of damaged ones, and return none."""
+        try:
+            return self.notes()
+        except CheckpointError as error:
+            logger.warning("%s; what it says is not used", error)
+            return {}
 
     def _write_file(self, path: Path, data: bytes) -> None:
         with writing(self.path):

@@ -12,6 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.cli.checkpoints import (
+    check_flags,
+    checkpoint_of,
+    overwrites_its_own,
+    prepare_folder,
+    refusals,
+)
 from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, text_errors_named
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
@@ -27,6 +34,14 @@ LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
 
 @dataclass(frozen=True)
+class ResumedPart:
+    """What a command trained that went on from a checkpoint."""
+
+    checkpoint: str
+    raw_words: int
+
+
+@dataclass(frozen=True)
 class Trained:
     """A trained model, with the time and the words that its training took."""
 
@@ -35,8 +50,7 @@ class Trained:
     training_seconds: float
     raw_words: int
     trained_words: int
-    words_before: int = 0
-    """Raw words that were trained before the training was resumed."""
+    resumed: ResumedPart | None = None
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -45,11 +59,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError("--negative 0 and --hs 0 leave nothing to train: use negative samples, --hs 1 or both")
     if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
-    if arguments.resume and arguments.checkpoint_dir is None:
-        raise CommandError("--resume needs the --checkpoint-dir of the training that is to go on")
+    check_flags(arguments)
     check_corpus(arguments.corpus)
     check_apart(arguments.corpus, arguments.output)
-    check_writable(arguments.output, arguments.force)
+    check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
     check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
     settings = settings_of(arguments)
     log = settings["logdir"]
@@ -103,6 +116,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
     from gensim_tfw2v import TFWord2Vec
 
     corpus = open_corpus(arguments.corpus)
+    prepare_folder(arguments)
     if arguments.resume and (found := _resumed(arguments, corpus)) is not None:
         return found
     started = time.perf_counter()
@@ -127,27 +141,32 @@ def _train(arguments: argparse.Namespace) -> Trained:
 def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained | None:
     """Return the model of a training that went on from its newest checkpoint, None if there is none."""
     from gensim_tfw2v import TFWord2Vec
-    from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+    from gensim_tfw2v.corpus.passes import OtherCorpusError
     from gensim_tfw2v.model.checkpoint_content import state_in
     from gensim_tfw2v.model.resuming import MAY_CHANGE, check_settings, resumed_model
 
-    newest = CheckpointFolder(arguments.checkpoint_dir).newest()
-    if newest is None:
+    found = checkpoint_of(arguments)
+    if found is None:
         return None
-    settings, state = settings_of(arguments), state_in(newest)
-    check_settings(settings, newest)
+    settings, state = settings_of(arguments), state_in(found)
     changes = {name: value for name, value in settings.items() if name in MAY_CHANGE}
-    model, checkpoint = resumed_model(TFWord2Vec, newest.path, arguments.epochs, changes)
+    with refusals(arguments):
+        check_settings(settings, found)
+        model, checkpoint = resumed_model(TFWord2Vec, found.path, arguments.epochs, changes)
     _check_probes(arguments.log_probe, model.wv)
     started = time.perf_counter()
     trained_words, raw_words = state.trained_words(), state.raw_words()
     if checkpoint is not None:
         totals = {"total_examples": state.choices.total_examples, "total_words": state.choices.total_words}
-        with text_errors_named(arguments.corpus):
-            trained_words, raw_words = model.train(
-                **corpus, **totals, epochs=model.epochs, compute_loss=model.compute_loss, resume=checkpoint.path
-            )
-    return Trained(model, None, time.perf_counter() - started, raw_words, trained_words, state.raw_words())
+        try:
+            with text_errors_named(arguments.corpus):
+                trained_words, raw_words = model.train(
+                    **corpus, **totals, epochs=model.epochs, compute_loss=model.compute_loss, resume=checkpoint.path
+                )
+        except OtherCorpusError as error:
+            raise CommandError(f"corpus {str(arguments.corpus)!r}: {error}") from error
+    part = ResumedPart(found.path.name, raw_words - state.raw_words())
+    return Trained(model, None, time.perf_counter() - started, raw_words, trained_words, part)
 
 
 def _no_words(arguments: argparse.Namespace, words: int) -> str:
@@ -180,16 +199,25 @@ def _log_lines(wanted: bool) -> Iterator[None]:
 
 def _summary(trained: Trained, output: Path, file_format: str) -> str:
     model, losses = trained.model, trained.model.epoch_losses
-    speed = (trained.raw_words - trained.words_before) / max(trained.training_seconds, 1e-9)
     found = "from the checkpoint"
     if trained.vocabulary_seconds is not None:
         found = f"found in {trained.vocabulary_seconds:.1f} s"
     lines = [
         f"vocabulary  {len(model.wv):,} words, {found}",
         f"trained on  {trained.raw_words:,} words ({trained.trained_words:,} after subsampling), "
-        f"{model.epochs} epochs, in {trained.training_seconds:.1f} s ({speed:,.0f} words/s)",
+        f"{model.epochs} epochs, {_time_taken(trained)}",
     ]
     if losses:
         lines.append(f"loss        {losses[0]:.4f} in the first epoch, {losses[-1]:.4f} in the last")
     lines.append(f"model       {output} ({file_format}, {model.vector_size} dimensions)")
     return "\n".join(lines)
+
+
+def _time_taken(trained: Trained) -> str:
+    words, resumed = trained.raw_words, trained.resumed
+    if resumed is not None:
+        words = resumed.raw_words
+        if not words:
+            return "before this command"
+    took = f"in {trained.training_seconds:.1f} s ({words / max(trained.training_seconds, 1e-9):,.0f} words/s)"
+    return took if resumed is None else f"{words:,} words since {resumed.checkpoint}, {took}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,7 @@ from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.errors import CheckpointError
-from gensim_tfw2v.checkpoints.folder import Checkpoint
+from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.corpus.passes import PassPosition
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.server_vectors import make_server_matrices
@@ -87,6 +87,18 @@ def state_in(checkpoint: Checkpoint) -> TrainingState:
             f"{checkpoint.path} is of another version of this package ({type(error).__name__}: {error}); resume the "
             "training with the version that began it"
         ) from None
+
+
+def note_epochs_ended(folder: CheckpointFolder, run: str, ended: int) -> None:
+    """Note beside the checkpoints how many epochs have ended for the callbacks, also if no checkpoint follows."""
+    folder.note({**folder.notes_if_whole(), "run": run, "epochs_ended": ended})
+
+
+def with_noted_epochs(state: TrainingState, folder: CheckpointFolder) -> TrainingState:
+    """Return the state with the number of epochs that were noted as ended later than the checkpoint."""
+    notes = folder.notes_if_whole()
+    ended = notes.get("epochs_ended", 0) if notes.get("run") == state.run else 0
+    return replace(state, epochs_ended=max(state.epochs_ended, ended))
 
 
 def vocabulary_arrays(model: Any) -> dict[str, np.ndarray[Any, Any]]:

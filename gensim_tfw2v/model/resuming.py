@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
@@ -16,21 +17,36 @@ from gensim_tfw2v.model.checkpoint_content import (
     model_in,
     read_tables,
     state_in,
+    with_noted_epochs,
 )
 
 logger = logging.getLogger(__name__)
 
-MAY_CHANGE = frozenset(("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training)))
+# What `resume()` takes; its `checkpoint_dir` is where to resume from, and checkpoints stay there.
+MAY_CHANGE = frozenset(
+    ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
+) - {"checkpoint_dir"}
 ResumeFrom = bool | str | os.PathLike[str]
 
 
+def check_folder(checkpoint_dir: Any) -> None:
+    """Raise TypeError for what is no path, and OSError for the path of a file."""
+    if checkpoint_dir is None:
+        return
+    if not isinstance(checkpoint_dir, str | os.PathLike):
+        raise TypeError(f"checkpoint_dir must be the path of a folder, got {checkpoint_dir!r}")
+    CheckpointFolder(checkpoint_dir).check()
+
+
+@contextmanager
 def where_to_begin(
     model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
-) -> tuple[CheckpointFolder | None, TrainingState | None]:
-    """Return where a training writes checkpoints, and the state to go on from, each None if there is none.
+) -> Iterator[tuple[CheckpointFolder | None, TrainingState | None]]:
+    """Yield where a training writes checkpoints, and the state to go on from, each None if there is none.
 
-    Raise an error for a folder that cannot be used, for words that a checkpoint cannot hold, for another training than
-    the one to go on with, and for one that is not finished and that a new one would replace.
+    No other training can use the folder meanwhile. Raise an error for a folder that cannot be used, for words that a
+    checkpoint cannot hold, for another training than the one to go on with, and for one that is not finished and that a
+    new one would replace.
 
     Parameters
     ----------
@@ -40,18 +56,36 @@ def where_to_begin(
     if model.checkpoint_dir is None:
         if resume:
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
-        return None, None
+        yield None, None
+        return
+    check_folder(model.checkpoint_dir)
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
+    with usable(folder, resume) as newest:
+        if not resume:
+            yield folder, None
+        elif newest is None:
+            logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
+            yield folder, None
+        else:
+            state = _go_on_from(model, newest, total_examples, total_words)
+            yield folder, with_noted_epochs(state, folder)
+
+
+@contextmanager
+def usable(folder: CheckpointFolder, resume: ResumeFrom) -> Iterator[Checkpoint | None]:
+    """Keep a folder for one training, and yield the checkpoint to resume from, or the newest one, if there is any.
+
+    Raise an error for a folder that cannot be used, and for a training in it that is not finished and not resumed.
+    """
     folder.prepare()
-    newest = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
-    if not resume:
-        _check_is_finished(newest)
-        return folder, None
-    if newest is None:
-        logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
-        return folder, None
-    return folder, _go_on_from(model, newest, total_examples, total_words)
+    with folder.held():
+        found = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
+        if not resume:
+            _check_is_finished(found)
+        elif found is not None and found.path.parent != folder.path:
+            _check_is_finished(folder.newest())
+        yield found
 
 
 def _check_is_finished(newest: Checkpoint | None) -> None:
@@ -89,17 +123,23 @@ def _go_on_from(
                 f"{name} is {given!r}, and the training in {checkpoint.path} began with {value!r}; it can be resumed "
                 "only with the same corpus and the same settings"
             )
-    if model.epochs < before["epochs"]:
-        raise ValueError(
-            f"epochs is {model.epochs}, and the training in {checkpoint.path} began with {before['epochs']}; it can be "
-            "resumed with as many or more"
-        )
+    _check_epochs(model.epochs, checkpoint)
     checkpoint.check()
     read_tables(model, checkpoint)
     for name in ("alpha", "min_alpha", "train_count"):
         setattr(model, name, before[name])
     logger.info("training goes on from %s, after %i words", checkpoint.path, state.raw_words())
     return state
+
+
+def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
+    """Raise ValueError if a training had more epochs before it."""
+    before = checkpoint.content["model"]["epochs"]
+    if epochs < before:
+        raise ValueError(
+            f"epochs is {epochs}, and the training in {checkpoint.path} was to have {before}; it can be resumed with "
+            "as many or more"
+        )
 
 
 def resumed_model(
@@ -115,8 +155,10 @@ def resumed_model(
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
     if epochs is not None:
         model.epochs = rule_of("epochs").plain("epochs", epochs)
+        _check_epochs(model.epochs, checkpoint)
     if is_finished(state, model.epochs) and not model.vectors_on_servers:
         read_tables(model, checkpoint)
+        model.epoch_losses = [position.counts.mean_loss for position in state.epochs]
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
         model.train_count += 1
         return model, None

@@ -6,14 +6,14 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.callbacks import EpochCallbacks
-from gensim_tfw2v.model.checkpoint_content import TrainingState
+from gensim_tfw2v.model.checkpoint_content import TrainingState, note_epochs_ended, state_in
 from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.model.recovery import Recovery
 from gensim_tfw2v.model.table_sync import TableSync
@@ -44,7 +44,6 @@ class TrainingCall:
     connect: Callable[[], PlacementChoice]  # connects to the cluster again
     folder: CheckpointFolder | None = None  # of checkpoints
     resumed: TrainingState | None = None
-    run: str = field(default_factory=lambda: secrets.token_hex(8))  # a name of the training, which a resumed one keeps
 
 
 class TrainingLoop:
@@ -65,6 +64,7 @@ class TrainingLoop:
     def __init__(self, model: Any, plan: TrainingPlan, source: Source, call: TrainingCall) -> None:
         self._model, self._plan, self._source, self._call = model, plan, source, call
         resumed, folder = call.resumed, call.folder
+        self._run = secrets.token_hex(8) if resumed is None else resumed.run  # the training's name
         self._positions = {} if resumed is None else {position.epoch: position for position in resumed.epochs}
         self._placement_state = {} if resumed is None else resumed.placement
         self._seconds_before = model.total_train_time if resumed is None else resumed.seconds_before
@@ -73,9 +73,9 @@ class TrainingLoop:
             model,
             call.callbacks,
             0 if resumed is None else resumed.epochs_ended,
-            None if folder is None else lambda ended: folder.note({"run": call.run, "epochs_ended": ended}),
+            None if folder is None else lambda ended: note_epochs_ended(folder, self._run, ended),
         )
-        self._recovery = Recovery(model, call.connect, folder, call.run)
+        self._recovery = Recovery(model, call.connect, folder, self._run)
         self._checkpointer = None if folder is None else Checkpointer(folder, model, self._state)
 
     def run(self) -> list[EpochCounts]:
@@ -99,8 +99,17 @@ class TrainingLoop:
         return [position.counts for position in self._finished()]
 
     def _start_log(self, options: TensorBoardLog) -> LogWriter:
-        addresses, begun = self._plan.choice.addresses, list(self._positions.values())
-        log = start_log(self._model, options, self._plan.settings, self._sync.look, addresses, self._log_folder, begun)
+        plan, has_checkpoints = self._plan, self._checkpointer is not None
+        log = start_log(
+            self._model,
+            options,
+            plan.settings,
+            self._sync.look,
+            plan.choice.addresses,
+            self._log_folder,
+            list(self._positions.values()),
+            has_checkpoints,
+        )
         self._log_folder = str(log.folder)
         return log
 
@@ -192,7 +201,7 @@ class TrainingLoop:
         """Return the state of the training, given how far the epochs have come that the present call trains."""
         epochs = {**self._positions, **{position.epoch: position for position in positions}}
         return TrainingState(
-            run=self._call.run,
+            run=self._run,
             choices=self._plan.choices,
             epochs=[epochs[epoch] for epoch in sorted(epochs)],
             placement=self._sync.placement.state(),
@@ -209,10 +218,15 @@ class TrainingLoop:
             self._model.training_report = self._report()
 
     def _with_checkpoint(self, error: DivergenceError) -> DivergenceError:
-        """Return the error with the name of the last checkpoint, if there is one."""
-        folder = self._call.folder
-        found = [] if folder is None else folder.checkpoints()
-        return error.with_checkpoint(str(found[-1])) if found else error
+        """Return the error with the name of the training's last checkpoint, if there is one."""
+        if self._checkpointer is None:
+            return error
+        self._checkpointer.end()
+        with suppress(OSError, ValueError):  # what is left of the folder does not matter now
+            newest = self._checkpointer.folder.newest()
+            if newest is not None and state_in(newest).run == self._run:
+                return error.with_checkpoint(str(newest.path))
+        return error
 
     def _report(self) -> dict[str, Any] | None:
         """Return what training has used so far, None if it ran in this process without checkpoints."""

@@ -27,8 +27,8 @@ class EventFile:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
-        name += suffix
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
+        name += f".{next(_numbers):06d}{suffix}"  # TensorBoard reads files in the order of their names
         self._file = (folder / name).open("wb")
         self._records = RecordWriter(self._file)
         try:
@@ -53,10 +53,11 @@ class EventFile:
         self._write(graph_def=definition)
 
     def purge(self, step: int) -> None:
-        """Have TensorBoard forget what earlier files of the run have after a step."""
+        """Have TensorBoard forget what the run has from a step on, in earlier files as well."""
         from tensorboard.compat.proto.event_pb2 import SessionLog
 
-        self._write(step=step, session_log=SessionLog(status=SessionLog.START))
+        for _ in range(2):  # TensorBoard takes the first one of a run for its beginning, and forgets nothing
+            self._write(step=step, session_log=SessionLog(status=SessionLog.START))
 
     def close(self) -> None:
         """Close the file; events that cannot be written any more are lost."""

@@ -43,8 +43,9 @@ class LoggedModel:
 class LogWriter:
     """Writes the log of one call of `train()`.
 
-    Use it in a `with` statement: an error that leaves the statement is logged as a failed training. An error in writing
-    is raised before training. During training, the first one is warned of and ends the log.
+    Use it in a `with` statement: an error that leaves the statement is logged as a failed training, unless the training
+    can be resumed: TensorBoard would keep that state. An error in writing is raised before training. During training,
+    the first one is warned of and ends the log.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ class LogWriter:
         The run's folder of a training that is resumed, which is used again if it is in the options' `logdir`.
     begun : sequence of EpochPosition
         How far the epochs of such a training have come.
+    can_be_resumed : bool
+        Whether a training that ends early can be resumed, and its log with it.
     """
 
     def __init__(
@@ -60,8 +63,9 @@ class LogWriter:
         model: LoggedModel,
         folder: str | None = None,
         begun: Sequence[EpochPosition] = (),
+        can_be_resumed: bool = False,
     ) -> None:
-        self._options, self._model = options, model
+        self._options, self._model, self._can_be_resumed = options, model, can_be_resumed
         logdir = Path(options.logdir).absolute()  # a callback may change the working directory
         is_there = folder is not None and Path(folder).is_dir() and Path(folder).is_relative_to(logdir)
         self.folder = Path(folder) if folder is not None and is_there else folder_of_run(logdir)
@@ -75,8 +79,9 @@ class LogWriter:
         self._scores_throttle = Throttle(options.score_every_seconds, _SHARE_FOR_SCORES)
         self._final: dict[str, float] = {}
         try:
-            self.go_on(begun)
-            self._begin()
+            self._go_to(begun)
+            if not is_there:
+                self._begin()
         except BaseException:
             self._files.close()
             raise
@@ -91,12 +96,18 @@ class LogWriter:
         self._trace.close(wait=kind is None)
         if kind is None and self._options.projector != "none":
             self._files.do(lambda: self._export("vectors", self._model.tables()))
-        self._files.scalars(self._step, {f"final/{name}": value for name, value in self._final.items()})
-        self._files.summary(self._step, summaries.session_end(succeeded=kind is None))
+        if kind is None or not self._can_be_resumed:
+            self._files.scalars(self._step, {f"final/{name}": value for name, value in self._final.items()})
+            self._files.summary(self._step, summaries.session_end(succeeded=kind is None))
         self._files.close()
 
     def go_on(self, positions: Sequence[EpochPosition]) -> None:
-        """Log from these positions on; TensorBoard forgets later points of an earlier part of the training."""
+        """Log from these positions on; TensorBoard forgets later points."""
+        self._go_to(positions)
+        self._files.purge(self._step + self._logged.trained_words + 1)
+
+    def _go_to(self, positions: Sequence[EpochPosition]) -> None:
+        """Count from these positions on."""
         finished = [position.counts for position in positions if position.is_finished]
         running = next((position.counts for position in positions if not position.is_finished), EpochCounts())
         self._step = sum(counts.trained_words for counts in finished)  # words trained in earlier epochs
@@ -104,8 +115,6 @@ class LogWriter:
         self._next_points = running.seconds  # seconds of the epoch
         self._logged = running  # counts of the epoch's latest points
         self._timed = running  # counts of the latest point of its speed
-        if positions:
-            self._files.purge(self._step + running.trained_words + 1)
 
     def advance(self, progress: EpochProgress) -> None:
         """Log the points since the last ones, and metrics of the vectors, each if it is time to."""

@@ -44,6 +44,7 @@ def start_log(
     cluster: Addresses | None,
     folder: str | None = None,
     begun: Sequence[EpochPosition] = (),
+    can_be_resumed: bool = False,
 ) -> LogWriter:
     """Return the writer of a training's log, with all that is known before training already written.
 
@@ -59,7 +60,7 @@ def start_log(
         Returns a copy of the current tables, also during training.
     cluster : mapping, optional
         Addresses of the cluster that trains. Its workers are traced unless the options name others.
-    folder, begun
+    folder, begun, can_be_resumed
         As for `LogWriter`.
     """
 
@@ -74,7 +75,7 @@ def start_log(
     hyperparameters = {name: _shown(name, value) for name, value in settings_by_name.items()}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
-    return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables), folder, begun)
+    return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables), folder, begun, can_be_resumed)
 
 
 def _shown(name: str, value: Any) -> str | float:

@@ -13,6 +13,8 @@ from gensim_tfw2v.tensorboard.event_file import EventFile, unwritable
 
 logger = logging.getLogger(__name__)
 
+_TASKS = "tasks"
+
 
 class RunFiles:
     """The event file of a TensorBoard run, and one for each task of a cluster in the task's folder.
@@ -37,10 +39,14 @@ class RunFiles:
         self.do(lambda: self._file(None).summary(step, summary))
 
     def purge(self, step: int) -> None:
-        """Have TensorBoard forget what was logged after a step, for the run and for each task of the cluster."""
+        """Have TensorBoard forget what was logged from a step on, for the run and for each task it ever had."""
         self._purged_step = step
         for file in self._files.values():
             self.do(partial(file.purge, step))
+        written = {self._folder_of(task) for task in self._files}
+        for folder in (self._folder / _TASKS).glob("*/"):
+            if folder not in written:
+                self.do(partial(_purge_former, folder, step))
 
     def graph(self, definition: bytes) -> None:
         """Write a serialised GraphDef."""
@@ -65,8 +71,19 @@ class RunFiles:
 
     def _file(self, task: str | None) -> EventFile:
         if task not in self._files:
-            folder = self._folder if task is None else self._folder / "tasks" / task.replace("/", "-")
-            self._files[task] = EventFile(folder)
+            self._files[task] = EventFile(self._folder_of(task))
             if self._purged_step is not None:
                 self._files[task].purge(self._purged_step)
         return self._files[task]
+
+    def _folder_of(self, task: str | None) -> Path:
+        return self._folder if task is None else self._folder / _TASKS / task.replace("/", "-")
+
+
+def _purge_former(folder: Path, step: int) -> None:
+    """Have TensorBoard forget what a task, which may not be there any more, had from a step on."""
+    file = EventFile(folder)
+    try:
+        file.purge(step)
+    finally:
+        file.close()

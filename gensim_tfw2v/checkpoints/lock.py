@@ -1,0 +1,63 @@
+"""A lock on a folder of checkpoints, so that one training at a time writes there."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gensim_tfw2v.checkpoints.errors import writing
+
+logger = logging.getLogger(__name__)
+
+LOCK_FILE = ".lock"
+_TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
+_HELD: set[int] = set()  # descriptors of this process's locks
+
+
+class FolderInUseError(RuntimeError):
+    """Another training writes checkpoints to the folder."""
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder; raise FolderInUseError if another training holds it, of this process or another one.
+
+    The system releases the lock when the process ends, whatever ends it. A file system without locks is warned of.
+    """
+    with writing(folder):
+        lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    _HELD.add(lock)
+    try:
+        _take(lock, folder)
+        yield
+    finally:
+        _HELD.discard(lock)
+        os.close(lock)
+
+
+def _take(lock: int, folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            raise FolderInUseError(
+                f"checkpoint_dir {str(folder)!r} is in use by another training; wait until that has ended, or name "
+                "another folder"
+            ) from None
+        logger.warning("%s cannot be locked (%s): let no other training use it", folder, error.strerror or error)
+
+
+def _release_in_child() -> None:
+    """Close the locks of the parent process, which a forked process would keep held when the parent has ended."""
+    for lock in _HELD:
+        with contextlib.suppress(OSError):
+            os.close(lock)
+    _HELD.clear()
+
+
+os.register_at_fork(after_in_child=_release_in_child)
