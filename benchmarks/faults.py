@@ -29,6 +29,7 @@ from systems import count_words
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "checkpoint_every", "pause", "stop_seconds", "link_seconds",
              "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _MOMENTS = (0.25, 0.75)  # of the training, between which faults happen
+_MOST_DELAY = 2.0  # seconds after that
 _NOTES = (
     "kill: SIGKILL, and the process is started again after `pause` seconds, the coordinator too, which then goes on "
     "from its newest checkpoint. stop: SIGSTOP for `stop_seconds`. link: the cable is pulled for `link_seconds`.",
@@ -103,6 +104,7 @@ class FaultRunner:
         moment, victims = chance.uniform(*_MOMENTS), cluster.victims(cell, chance.randrange(100)) if cell.victim else []
         if cell.fault != NONE:
             cluster.wait_for_words(moment * self._words, deadline)
+            time.sleep(chance.uniform(0.0, _MOST_DELAY))  # a checkpoint begins with the last block of an interval
             cluster.harm(cell.fault, victims)
             time.sleep({KILL: asked.pause, STOP: asked.stop_seconds, LINK: asked.link_seconds}[cell.fault])
             cluster.mend(cell.fault, victims)

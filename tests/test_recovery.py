@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from resumed_training import SENTENCES, SETTINGS, WORDS, Interrupted, train, unt
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.model.training_loop import TrainingLoop
 
 
 class StopError(Exception):
@@ -48,18 +48,20 @@ class Harmed:
     def __iter__(self) -> Iterator[list[str]]:
         for sentence in self.sentences:
             if self.left == 0:
-                server = self._cluster.processes["ps", 1]
-                threading.Thread(target=self._kill if self._harm == "kill" else self._hang, args=(server,)).start()
+                threading.Thread(target=self.kill_and_start if self._harm == "kill" else self._hang).start()
             self.left -= 1
             yield sentence
 
-    def _kill(self, server: subprocess.Popen[bytes]) -> None:
+    def kill_and_start(self) -> None:
+        """Kill the server and start it again."""
+        server = self._cluster.processes["ps", 1]
         server.kill()
         server.wait()
         time.sleep(self._seconds)
         self._cluster.start("ps", 1)
 
-    def _hang(self, server: subprocess.Popen[bytes]) -> None:
+    def _hang(self) -> None:
+        server = self._cluster.processes["ps", 1]
         freeze(server)
         time.sleep(self._seconds)
         server.send_signal(signal.SIGCONT)
@@ -104,6 +106,29 @@ def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster
 
     assert topic_gap(KeyedVectors.load(str(tmp_path / "vectors.kv"))) > 0.5
     model.free_server_vectors()
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_a_server_that_is_lost_after_the_last_block_is_waited_for(
+    checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = untrained("skipgram-negative", epochs=1, cluster=mortal_cluster)
+    train(whole)
+    harmed = Harmed(mortal_cluster, "kill", 0)
+    finish = TrainingLoop._finish_checkpoints
+
+    def kill_and_finish(loop: TrainingLoop) -> None:
+        if harmed.left == 0:
+            harmed.left = -1
+            harmed.kill_and_start()
+        finish(loop)
+
+    monkeypatch.setattr(TrainingLoop, "_finish_checkpoints", kill_and_finish)
+    settings: dict[str, Any] = {"checkpoint_dir": tmp_path} if checkpoints else {}
+    model = train(untrained("skipgram-negative", epochs=1, cluster=mortal_cluster, **settings))
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    assert_equal_models(whole, model)
 
 
 @pytest.mark.slow
