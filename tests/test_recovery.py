@@ -14,7 +14,7 @@ import pytest
 from contract import assert_equal_models, topic_gap, two_topics
 from interrupts import freeze
 from placements import leases_on
-from resumed_training import SENTENCES, SETTINGS, WORDS, Interrupted, train, untrained
+from resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, killed, train, untrained
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -106,6 +106,21 @@ def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster
 
     assert topic_gap(KeyedVectors.load(str(tmp_path / "vectors.kv"))) > 0.5
     model.free_server_vectors()
+
+
+def test_a_killed_coordinator_and_then_everything_at_once_are_resumed(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    killed("skipgram-negative", tmp_path, 8000, cluster=mortal_cluster)
+    assert len(leases_on(mortal_cluster)) == 1
+    killed("skipgram-negative", tmp_path, 5000, cluster=mortal_cluster, others=True)
+    for job, task in mortal_cluster.processes:
+        mortal_cluster.processes[job, task].wait()
+        mortal_cluster.start(job, task)
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=mortal_cluster)
+    assert len(resumed.epoch_losses) == EPOCHS
+    assert topic_gap(resumed.wv) > 0.5
+    assert not leases_on(mortal_cluster)
 
 
 @pytest.mark.parametrize("checkpoints", [False, True])
