@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +61,8 @@ def _cells_of(servers: int, workers: int, seeds: int) -> Iterator[Cell]:
 def undisturbed_score(runs: Sequence[Run], run: Run) -> float | None:
     """Return the mean score of the undisturbed runs on the same cluster, None if there is none."""
     same = [one for one in runs if _is_good(one) and one["fault"] == NONE and _cluster(one) == _cluster(run)]
-    return statistics.fmean(one["scores"]["mean"] for one in same) if same else None
+    scores = mean_and_sd(one["scores"]["mean"] for one in same)
+    return scores and scores.mean
 
 
 def table_of(runs: Sequence[Run], interval: float) -> list[list[str]]:
