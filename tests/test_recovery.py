@@ -19,7 +19,9 @@ from resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, ki
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.model import recovery
 from gensim_tfw2v.model.training_loop import TrainingLoop
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
 
 class StopError(Exception):
@@ -144,6 +146,65 @@ def test_a_server_that_is_lost_after_the_last_block_is_waited_for(
     assert model.training_report is not None
     assert model.training_report["recoveries"]["count"] == 1
     assert_equal_models(whole, model)
+
+
+def test_vectors_on_servers_begin_anew_where_a_server_is_killed_before_the_first_checkpoint(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    corpus = Harmed(mortal_cluster, "kill", 2000)
+    settings: dict[str, Any] = {"vectors_on_servers": True, "checkpoint_dir": tmp_path, "checkpoint_every": "1e9 words"}
+    model = trained(mortal_cluster, corpus, **settings)
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    model.free_server_vectors()
+    assert not leases_on(mortal_cluster)
+
+
+def test_vectors_of_a_resumed_model_stay_on_the_servers_when_another_one_is_trained(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"cluster": mortal_cluster, "vectors_on_servers": True, "epochs": 1}
+    model = untrained("skipgram-negative", checkpoint_dir=tmp_path, cache_memory=0, **settings)
+    with pytest.raises(StopError):
+        train(model, Interrupted(4500, stop))
+    model.free_server_vectors()
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=mortal_cluster)
+    before = resumed.wv[0]
+    other = train(untrained("skipgram-negative", **settings))
+    np.testing.assert_array_equal(resumed.wv[0], before)
+    for trained_model in (resumed, other):
+        trained_model.free_server_vectors()
+
+
+def test_tables_that_could_not_be_filled_are_freed(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StopError
+
+    settings: dict[str, Any] = {"cluster": mortal_cluster, "vectors_on_servers": True, "epochs": 1}
+    with monkeypatch.context() as patched:
+        patched.setattr(ServerTables, "fill_randomly", fail)
+        with pytest.raises(StopError):
+            train(untrained("skipgram-negative", **settings))
+    model = train(untrained("skipgram-negative", **settings))
+    model.free_server_vectors()
+    assert not leases_on(mortal_cluster)
+
+
+def test_servers_whose_connection_fails_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tensorflow as tf
+
+    monkeypatch.setattr(recovery, "_SECONDS_BETWEEN_TRIALS", 0)
+    answers = iter([tf.errors.UnavailableError(None, None, "it has just ended"), ClusterError("no answer"), None])
+
+    def connect() -> Any:
+        if (error := next(answers)) is not None:
+            raise error
+        return "where to train"
+
+    waiting = recovery.Recovery(TFWord2Vec(), connect, None, "run")
+    assert waiting.wait_for_servers(ClusterError("lost")) == "where to train"  # type: ignore[comparison-overlap]
 
 
 @pytest.mark.slow
