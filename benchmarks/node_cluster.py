@@ -49,11 +49,8 @@ class NodeCluster:
         """Start all tasks and return when they are ready."""
         file = self._folder / "cluster.json"
         file.write_text(json.dumps(self._cluster))
-        for job, name in self._tasks():
-            task = ["--job", job, "--task", name[len(job) :], "--cluster", str(file)]
-            self._begin(
-                name, ["-m", "gensim_tfw2v", "server", *task, "--with-parent", str(os.getpid()), "--allow-network"]
-            )
+        for _, name in self._tasks():
+            self.begin_task(name)
         deadline = time.monotonic() + _START_SECONDS
         for name, process in self._processes.items():
             while " is ready " not in self._log(name).read_text(errors="replace"):
@@ -61,12 +58,19 @@ class NodeCluster:
                     raise self._failure(name)
                 time.sleep(0.1)
 
+    def begin_task(self, name: str, is_again: bool = False) -> None:
+        """Start a task, at first or again after its end, and do not wait for it."""
+        job = name.rstrip("0123456789")
+        task = ["--job", job, "--task", name[len(job) :], "--cluster", str(self._folder / "cluster.json")]
+        command = ["-m", "gensim_tfw2v", "server", *task, "--with-parent", str(os.getpid()), "--allow-network"]
+        self._begin(name, command, is_again=is_again)
+
     def train(self, job: Job, batch_words: int | None) -> dict[str, Any]:
         """Return what the coordinator says of the training, with processor seconds and bytes of every machine.
 
         Machines are limited when the coordinator has warmed them up, and measured from there until training has ended.
         """
-        process = self._begin(COORDINATOR, [str(ROOT / "benchmarks" / "node_run.py")])
+        process = self._begin(COORDINATOR, [str(ROOT / "benchmarks" / "node_run.py")], has_pipes=True)
         self._tell({"cluster": self._cluster, "job": asdict(job), "batch_words": batch_words})
         self._hear()
         for name, cores in self._cores.items():
@@ -96,14 +100,14 @@ class NodeCluster:
                 process.kill()
                 process.wait()
 
-    def _begin(self, name: str, arguments: list[str]) -> subprocess.Popen[str]:
-        is_coordinator = name == COORDINATOR
-        pipe = subprocess.PIPE if is_coordinator else subprocess.DEVNULL
-        with self._log(name).open("w") as log:
+    def _begin(
+        self, name: str, arguments: list[str], has_pipes: bool = False, is_again: bool = False
+    ) -> subprocess.Popen[str]:
+        with self._log(name).open("a" if is_again else "w") as log:
             process = subprocess.Popen(
                 [*self._network.inside(name), sys.executable, *arguments],
-                stdin=pipe,
-                stdout=subprocess.PIPE if is_coordinator else log,
+                stdin=subprocess.PIPE if has_pipes else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if has_pipes else log,
                 stderr=log,
                 text=True,
                 env=os.environ | {"PYTHONPATH": str(ROOT)},

@@ -5,11 +5,15 @@ Nothing of it can be reached from this machine's own network, or reaches out.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from checkout import use_checkout
 
@@ -60,6 +64,10 @@ class Network:
         """Return what a command has to begin with to run on a machine."""
         return ["ip", "netns", "exec", _PREFIX + name]
 
+    def set_link(self, name: str, is_up: bool) -> None:
+        """Take a machine's link down, as if its cable was pulled, or up again."""
+        _run("ip", "-n", _SWITCH, "link", "set", name, "up" if is_up else "down")
+
     def sent_bytes(self) -> dict[str, int]:
         """Return the bytes that each machine has sent so far, as the switch has received them."""
         lines = _run("ip", "netns", "exec", _SWITCH, "cat", "/proc/net/dev").splitlines()
@@ -94,6 +102,17 @@ class Loopback:
 
     def close(self) -> None:
         """There is nothing to remove."""
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Prevent a second benchmark on emulated machines at the same time: each removes all of them that it finds."""
+    with open(Path(tempfile.gettempdir()) / "tfw2v-nodes.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit("error: another benchmark on emulated machines is running on this machine") from None
+        yield
 
 
 def why_not(rate: str | None) -> str | None:

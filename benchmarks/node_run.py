@@ -24,7 +24,7 @@ def main() -> int:
     use_checkout()
     from gensim_tfw2v import TFWord2Vec
 
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     request = json.loads(sys.stdin.readline())
     cluster, job = request["cluster"], Job(**request["job"])
     own_block = {} if request["batch_words"] is None else {"batch_words": request["batch_words"]}
@@ -79,7 +79,7 @@ def _say_and_wait(stage: str) -> None:
     sys.stdin.readline()
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process as soon as the one that started it has ended, however that was."""
     while os.getppid() == parent:
         time.sleep(_SECONDS_BETWEEN_LOOKS)

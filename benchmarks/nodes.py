@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import re
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the table; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
     with ExitStack() as stack:
-        stack.enter_context(alone())
+        stack.enter_context(node_network.alone())
         machines = Machines(arguments)
         stack.enter_context(closing(machines))
         table = NodeTable(arguments, machines)
@@ -152,17 +150,6 @@ class NodeTable:
             path = self.report.path("-speed_up.png")
             pictures.draw_nodes(rows, path)
             self.report.pictures.append(path)
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Prevent a second table at the same time: each removes all emulated machines that it finds."""
-    with open(Path(tempfile.gettempdir()) / "tfw2v-nodes.lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SystemExit("nodes: error: another nodes.py is running on this machine") from None
-        yield
 
 
 def _rate(text: str) -> str | None:

@@ -1,17 +1,20 @@
 """A training that a process runs until a signal kills it, and what tests of resuming share.
 
-`python resumed_training.py MODE FOLDER SENTENCE STAGE` trains with checkpoints in FOLDER. It kills itself with SIGKILL
-when it reads that many sentences, counted over all epochs. With STAGE "write", it does so while it writes the next
-checkpoint after that.
+`python resumed_training.py MODE FOLDER SENTENCE STAGE` trains with checkpoints in FOLDER, from the newest one on. It
+kills itself with SIGKILL when it reads that many sentences, counted over all epochs. With STAGE "write", it does so
+while it writes the next checkpoint after that. Further arguments are the addresses of a cluster as JSON, and numbers of
+processes that it kills as well.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from child_process import environment
 from contract import PURE_MODES, two_topics
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster.local import LocalCluster
 
 SENTENCES = two_topics(6000)
 WORDS = 12 * len(SENTENCES)
@@ -58,9 +62,14 @@ def train(model: TFWord2Vec, sentences: Any = None, **arguments: Any) -> TFWord2
     return model
 
 
-def killed(mode: str, folder: Path, sentence: int, stage: str = "") -> None:
-    """Run a training in a process that is killed at a sentence."""
+def killed(
+    mode: str, folder: Path, sentence: int, stage: str = "", cluster: LocalCluster | None = None, others: bool = False
+) -> None:
+    """Run a training in a process that is killed at a sentence, and all tasks of its cluster with it if `others`."""
     command = [sys.executable, __file__, mode, str(folder), str(sentence), stage]
+    if cluster is not None:
+        processes = [str(process.pid) for process in cluster.processes.values() if others]
+        command += [json.dumps(cluster.addresses), *processes]
     ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
 
@@ -75,7 +84,16 @@ def kill_while_writing() -> None:
     os.fsync = lambda _: kill_this_process()
 
 
+def _kill(others: list[str]) -> None:
+    """End other processes and this one as a crash of the machine would."""
+    for process in others:
+        os.kill(int(process), signal.SIGKILL)
+    kill_this_process()
+
+
 if __name__ == "__main__":
-    mode, folder, sentence, stage = sys.argv[1:]
-    stop = kill_while_writing if stage else kill_this_process
-    train(untrained(mode, checkpoint_dir=folder, cache_memory=0), Interrupted(int(sentence), stop))
+    mode, folder, sentence, stage, *rest = sys.argv[1:]
+    stop = kill_while_writing if stage else partial(_kill, rest[1:])
+    cluster = json.loads(rest[0]) if rest else None
+    model = untrained(mode, checkpoint_dir=folder, cache_memory=0, cluster=cluster)
+    train(model, Interrupted(int(sentence), stop), resume=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import corpora
 import node_cluster
+import node_network
 import nodes
 import pytest
 from node_network import Loopback
@@ -125,7 +126,7 @@ def test_a_second_table_on_one_machine_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with open(tmp_path / "tfw2v-nodes.lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(SystemExit, match="another"), nodes.alone():
+        with pytest.raises(SystemExit, match="another"), node_network.alone():
             pass
 
 

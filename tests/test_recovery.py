@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,11 +14,14 @@ import pytest
 from contract import assert_equal_models, topic_gap, two_topics
 from interrupts import freeze
 from placements import leases_on
-from resumed_training import SENTENCES, SETTINGS, WORDS, Interrupted, train, untrained
+from resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, killed, train, untrained
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.model import recovery
+from gensim_tfw2v.model.training_loop import TrainingLoop
+from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
 
 class StopError(Exception):
@@ -48,19 +50,21 @@ class Harmed:
     def __iter__(self) -> Iterator[list[str]]:
         for sentence in self.sentences:
             if self.left == 0:
-                server = self._cluster.processes["ps", 1]
-                threading.Thread(target=self._kill if self._harm == "kill" else self._hang, args=(server,)).start()
+                threading.Thread(target=self.kill_and_start if self._harm == "kill" else self._hang).start()
             self.left -= 1
             yield sentence
 
-    def _kill(self, server: subprocess.Popen[bytes]) -> None:
+    def kill_and_start(self) -> None:
+        """Kill the server and start it again."""
+        server = self._cluster.processes["ps", 1]
         server.kill()
         server.wait()
         if self._seconds is not None:
             time.sleep(self._seconds)
             self._cluster.start("ps", 1)
 
-    def _hang(self, server: subprocess.Popen[bytes]) -> None:
+    def _hang(self) -> None:
+        server = self._cluster.processes["ps", 1]
         freeze(server)
         time.sleep(self._seconds or 0)
         server.send_signal(signal.SIGCONT)
@@ -105,6 +109,103 @@ def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster
 
     assert topic_gap(KeyedVectors.load(str(tmp_path / "vectors.kv"))) > 0.5
     model.free_server_vectors()
+
+
+def test_a_killed_coordinator_and_then_everything_at_once_are_resumed(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    killed("skipgram-negative", tmp_path, 8000, cluster=mortal_cluster)
+    assert len(leases_on(mortal_cluster)) == 1
+    killed("skipgram-negative", tmp_path, 5000, cluster=mortal_cluster, others=True)
+    for job, task in mortal_cluster.processes:
+        mortal_cluster.processes[job, task].wait()
+        mortal_cluster.start(job, task)
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=mortal_cluster)
+    assert len(resumed.epoch_losses) == EPOCHS
+    assert topic_gap(resumed.wv) > 0.5
+    assert not leases_on(mortal_cluster)
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+def test_a_server_that_is_lost_after_the_last_block_is_waited_for(
+    checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = untrained("skipgram-negative", epochs=1, cluster=mortal_cluster)
+    train(whole)
+    harmed = Harmed(mortal_cluster, "kill", 0)
+    finish = TrainingLoop._finish_checkpoints
+
+    def kill_and_finish(loop: TrainingLoop) -> None:
+        if harmed.left == 0:
+            harmed.left = -1
+            harmed.kill_and_start()
+        finish(loop)
+
+    monkeypatch.setattr(TrainingLoop, "_finish_checkpoints", kill_and_finish)
+    settings: dict[str, Any] = {"checkpoint_dir": tmp_path} if checkpoints else {}
+    model = train(untrained("skipgram-negative", epochs=1, cluster=mortal_cluster, **settings))
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    assert_equal_models(whole, model)
+
+
+def test_vectors_on_servers_begin_anew_where_a_server_is_killed_before_the_first_checkpoint(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    corpus = Harmed(mortal_cluster, "kill", 2000)
+    settings: dict[str, Any] = {"vectors_on_servers": True, "checkpoint_dir": tmp_path, "checkpoint_every": "1e9 words"}
+    model = trained(mortal_cluster, corpus, **settings)
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    model.free_server_vectors()
+    assert not leases_on(mortal_cluster)
+
+
+def test_vectors_of_a_resumed_model_stay_on_the_servers_when_another_one_is_trained(
+    mortal_cluster: LocalCluster, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"cluster": mortal_cluster, "vectors_on_servers": True, "epochs": 1}
+    model = untrained("skipgram-negative", checkpoint_dir=tmp_path, cache_memory=0, **settings)
+    with pytest.raises(StopError):
+        train(model, Interrupted(4500, stop))
+    model.free_server_vectors()
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=mortal_cluster)
+    before = resumed.wv[0]
+    other = train(untrained("skipgram-negative", **settings))
+    np.testing.assert_array_equal(resumed.wv[0], before)
+    for trained_model in (resumed, other):
+        trained_model.free_server_vectors()
+
+
+def test_tables_that_could_not_be_filled_are_freed(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise StopError
+
+    settings: dict[str, Any] = {"cluster": mortal_cluster, "vectors_on_servers": True, "epochs": 1}
+    with monkeypatch.context() as patched:
+        patched.setattr(ServerTables, "fill_randomly", fail)
+        with pytest.raises(StopError):
+            train(untrained("skipgram-negative", **settings))
+    model = train(untrained("skipgram-negative", **settings))
+    model.free_server_vectors()
+    assert not leases_on(mortal_cluster)
+
+
+def test_servers_whose_connection_fails_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tensorflow as tf
+
+    monkeypatch.setattr(recovery, "_SECONDS_BETWEEN_TRIALS", 0)
+    answers = iter([tf.errors.UnavailableError(None, None, "it has just ended"), ClusterError("no answer"), None])
+
+    def connect() -> Any:
+        if (error := next(answers)) is not None:
+            raise error
+        return "where to train"
+
+    waiting = recovery.Recovery(TFWord2Vec(), connect, None, "run")
+    assert waiting.wait_for_servers(ClusterError("lost")) == "where to train"  # type: ignore[comparison-overlap]
 
 
 @pytest.mark.slow

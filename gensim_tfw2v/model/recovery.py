@@ -14,6 +14,7 @@ from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import read_tables, state_in
 from gensim_tfw2v.placement.choice import PlacementChoice
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.training.progress import EpochPosition, EpochProgress, ProgressObserver
 
 logger = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ _SECONDS_BETWEEN_TRIALS = 1.0
 
 @dataclass(frozen=True)
 class RestorePoint:
-    """A moment of the training to go on from; the model has its tables."""
+    """A moment of the training to go on from; the model has its tables, or the servers make them anew."""
 
     epochs: list[EpochPosition]
     placement: Mapping[str, Any] = field(default_factory=dict)  # what `Placement.state` returned
@@ -71,6 +72,8 @@ class Recovery(ProgressObserver):
         """Record that the model's own matrices are those of this moment, in which no chunk was in training."""
         if not self._model.vectors_on_servers:
             self._kept = RestorePoint(list(epochs))
+        elif self._folder is not None and not epochs and self._model.wv.vectors.store.is_untrained:
+            self._kept = RestorePoint([])  # the servers can make the initial rows anew
 
     def check_possible(self, error: ClusterError) -> None:
         """Raise an error that says why training cannot go on, if it cannot."""
@@ -92,7 +95,7 @@ class Recovery(ProgressObserver):
         while True:
             try:
                 choice = self._connect()
-            except ClusterError as reason:
+            except (ClusterError, load_tensorflow().errors.OpError) as reason:  # of a server that has just ended again
                 if time.monotonic() - began > timeout:
                     late = f"It was not back within recovery_timeout={timeout:g} s"
                     raise ClusterError(f"{error}. {late}: {reason}") from reason

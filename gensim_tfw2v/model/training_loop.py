@@ -95,7 +95,6 @@ class TrainingLoop:
             self._go_on()
             while not self._trains_to_the_end():
                 continue
-            self._finish_checkpoints()
         return [position.counts for position in self._finished()]
 
     def _start_log(self, options: TensorBoardLog) -> LogWriter:
@@ -117,6 +116,8 @@ class TrainingLoop:
         """Train; return False if servers were lost and training is to go on from an earlier moment."""
         try:
             self._train_all()
+            self._finish_checkpoints()
+            self._sync.pull()  # here, because servers may be lost until the model has the vectors
         except DivergenceError as error:
             raise self._with_checkpoint(error) from None
         except BaseException as error:

@@ -185,11 +185,11 @@ class ClusterPlacement(Placement):
         return {"blocks": self._ramp_up.done, "lease": self._tables.name}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made
+        from gensim_tfw2v.placement.parameter_servers.tables import take_over
 
         self._ramp_up.done = int(state.get("blocks", 0))
         if state.get("lease"):
-            free_when_next_are_made(state["lease"])
+            take_over(state["lease"])
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self._metrics is None else self._metrics.tasks()

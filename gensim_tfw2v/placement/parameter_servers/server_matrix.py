@@ -72,6 +72,17 @@ class ServerStore:
         from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
 
         tables = ServerTables(connection, shards_for(*self.shape, connection.servers))
+        try:
+            self._fill(tables)
+        except BaseException:
+            tables.free_later()
+            raise
+        keepalive = Keepalive(tables.renew_lease)
+        weakref.finalize(self, keepalive.end)
+        return _KeptTables(tables, connection.number, connection.tasks("ps"), keepalive)
+
+    def _fill(self, tables: Any) -> None:
+        """Make all tables, and give them their first rows."""
         contents, self.contents = self.contents, None
         for name, seed in self._seeds.items():
             tables.make(name, *self.shape)
@@ -80,9 +91,11 @@ class ServerStore:
                     tables.write(name, first, rows)
             elif seed is not None:
                 tables.fill_randomly(name, seed)
-        keepalive = Keepalive(tables.renew_lease)
-        weakref.finalize(self, keepalive.end)
-        return _KeptTables(tables, connection.number, connection.tasks("ps"), keepalive)
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether the next tables that are made have initial rows."""
+        return self._kept is None and self.contents is None
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table."""

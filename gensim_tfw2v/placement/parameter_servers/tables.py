@@ -17,6 +17,7 @@ from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
 from gensim_tfw2v.cluster.task import END_LEASE, OPEN_LEASE, RENEW_LEASE, key_of
 from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
+from gensim_tfw2v.runtime.processes import machine_name
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -236,6 +237,15 @@ class ServerTables:
 def free_when_next_are_made(lease: str) -> None:
     """Free the tables of a lease, this process's or one of a process that has ended, when the next tables are made."""
     _to_be_freed.add(lease)
+
+
+def take_over(lease: str) -> None:
+    """Have the tables freed of a training that goes on in this process, if another machine had begun it.
+
+    Whether a process of this machine has died is known. One that has not may use the name for other tables by now.
+    """
+    if machine_name() not in lease.split("/"):
+        free_when_next_are_made(lease)
 
 
 def free_stale_tables(connection: Connection) -> None:
