@@ -111,7 +111,6 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.parameter_servers.graphs",
         "placement.parameter_servers.server_rows",
         "placement.parameter_servers.staging",
-        "placement.parameter_servers.tickets",
         "placement.parameter_servers.worker_training",
         "runtime.tensorflow",
         "steps.arguments",
