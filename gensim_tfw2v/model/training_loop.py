@@ -125,7 +125,8 @@ class TrainingLoop:
                 self._recover(error)
                 return False
             if not self._sync.placement.has_failed:
-                self._finish_checkpoints()
+                with suppress(Exception):  # what ended training is the error to raise
+                    self._finish_checkpoints()
             raise
         return True
 
