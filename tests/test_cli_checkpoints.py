@@ -185,6 +185,8 @@ def test_an_output_of_another_command_is_not_overwritten(folder: Path, capsys: p
         (["--checkpoint-dir", "checkpoints", "--checkpoint-every", "5e6 pages"], "'5e6 pages' is not a number of"),
         (["--checkpoint-dir", "checkpoints", "--keep-checkpoints", "0"], "--keep-checkpoints: '0' is not a whole"),
         (["--checkpoint-dir", "corpus.txt"], "--checkpoint-dir 'corpus.txt': "),
+        (["--checkpoint-dir", "checkpoint-000009"], "has the name of a checkpoint"),
+        (["--checkpoint-dir", "checkpoint-000009", "--resume"], "has the name of a checkpoint"),
         (["--checkpoint-dir", "/proc/self/checkpoints"], "--checkpoint-dir '/proc/self/checkpoints': "),
     ],
 )
@@ -199,6 +201,15 @@ def test_flags_that_cannot_be_used_are_named(
     assert run("train", write_corpus(scratch), "--output", "model", "--quiet", *flags) == cli.USAGE
     assert message in error_of(capsys)
     assert sorted(path.name for path in scratch.iterdir()) == ["corpus.txt"]
+
+
+def test_checkpoints_among_the_files_of_the_corpus_are_refused(
+    scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (scratch / "texts").mkdir()
+    write_corpus(scratch / "texts")
+    assert run("train", "texts", "--output", "model", "--checkpoint-dir", "texts/checkpoints") == cli.USAGE
+    assert "'texts/checkpoints' lies in the corpus folder" in error_of(capsys)
 
 
 @pytest.mark.parametrize(("text", "value"), [("90", 90.0), ("5e6 words", "5e6 words"), ("1,000 words", "1,000 words")])

@@ -52,8 +52,8 @@ class CheckpointFolder:
 
     def check(self) -> None:
         """Raise an error if the path is that of something else; nothing is made."""
-        if is_checkpoint(self.path):
-            raise CheckpointError(f"{self.path} is a checkpoint, and no folder of checkpoints as {self.path.parent} is")
+        if is_checkpoint(self.path) or number_of(self.path):
+            raise ValueError(f"{self.path} has the name of a checkpoint; name a folder of checkpoints")
         with writing(self.path):
             if self.path.exists() and not self.path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, "this is a file, and not a folder")
