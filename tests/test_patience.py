@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
 
 
@@ -19,7 +17,7 @@ def patience_after(*calls: list[float], longest: float = 120.0) -> Patience:
 def test_a_first_call_has_time_for_a_cold_start_and_the_longest_time_if_the_worker_answers() -> None:
     patience = patience_after([], [])
     assert patience.limit(0, is_answering=False) == 20.0
-    assert patience.limit(0, is_answering=True) == 120.0
+    assert patience.limit(0, is_answering=True) == 240.0
 
 
 def test_a_first_call_has_no_less_time_than_the_blocks_of_others_need() -> None:
@@ -51,9 +49,8 @@ def test_a_worker_that_has_become_slow_loses_one_block_and_keeps_the_next() -> N
     assert patience.limit(0, is_answering=False) == 60.0
 
 
-@pytest.mark.parametrize("is_answering", [False, True])
-def test_no_limit_of_a_first_call_is_longer_than_the_cluster_timeout(is_answering: bool) -> None:
-    assert patience_after([], [100.0], longest=3.0).limit(0, is_answering) == 3.0
+def test_no_limit_of_a_silent_worker_is_longer_than_the_cluster_timeout() -> None:
+    assert patience_after([], [100.0], longest=3.0).limit(0, is_answering=False) == 3.0
 
 
 def test_blocks_that_usually_take_longer_than_the_cluster_timeout_can_be_finished() -> None:

@@ -52,9 +52,11 @@ class Patience:
                 floor = 2 * _FLOOR_SECONDS if is_answering else _FLOOR_SECONDS
                 longest = max(self._longest, 2 * usual) if is_answering else self._longest
             else:  # the others know how long a block takes
-                times, longest = _TIMES_AS_LONG, self._longest
+                times = _TIMES_AS_LONG
                 usual = max(map(_usual, self._calls))
-                floor = self._longest if is_answering else _COLD_SECONDS
+                # One that answers is likely to make its graphs ready, which would take another one as long.
+                longest = 2 * self._longest if is_answering else self._longest
+                floor = longest if is_answering else _COLD_SECONDS
         return min(longest, max(floor, times * usual))
 
 
