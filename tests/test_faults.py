@@ -97,12 +97,17 @@ def kept(training: int, job: str, memory: int, threads: int) -> many_trainings.K
 
 
 def test_a_process_that_has_grown_is_marked() -> None:
-    found = [kept(1, "ps", 100, 5), kept(1, "worker", 100, 5), kept(2, "ps", 104, 5), kept(2, "worker", 106, 6)]
-    table, has_grown = many_trainings._table(found, 1, 2)
+    found = [kept(1, "ps", 100, 5), kept(1, "worker", 100, 5), kept(2, "ps", 104, 6), kept(2, "worker", 106, 7)]
+    table, has_grown = many_trainings._table(found, 1, 2, recoveries=0)
     assert column(table, "ratio") == ["1.040", "**1.060**"]
-    assert [row[7] for row in table[1:]] == ["5", "**6**"]
+    assert [row[7] for row in table[1:]] == ["6", "**7**"]
     assert has_grown
-    assert not many_trainings._table(found[::2], 1, 2)[1]
+    assert not many_trainings._table(found[::2], 1, 2, recoveries=0)[1]
+
+
+def test_threads_that_tensorflow_leaves_after_a_recovery_are_not_marked() -> None:
+    found = [kept(1, "worker", 100, 5), kept(2, "worker", 100, 9)]
+    assert not many_trainings._table(found, 1, 2, recoveries=1)[1]
 
 
 @pytest.mark.slow
