@@ -105,7 +105,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
         block_words = 0
         sharing = NOT_SHARED
 
-    def placement_for(model: Stale, cluster: Any, total_words: int | None) -> PlacementChoice:
+    def placement_for(model: Stale, cluster: Any, total_words: int | None, choices: Any) -> PlacementChoice:
         words, in_flight = total_words or 0, pipeline.in_flight
         share_rows = can_share_rows(len(model.wv), job.skip_gram, job.hierarchical_softmax)
         model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, is_checkpoint
 from gensim_tfw2v.checkpoints.errors import CheckpointError
-from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.checkpoints.lock import FolderInUseError
 from gensim_tfw2v.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 
 _OUTPUT = "output"  # in the folder's notes: the model file of the command that trains there
 
@@ -21,6 +23,8 @@ def check_flags(arguments: argparse.Namespace) -> None:
         raise CommandError("--resume needs the --checkpoint-dir of the training that is to go on")
     if arguments.checkpoint_dir is None:
         return
+    from gensim_tfw2v.checkpoints.checkpoint import absolute
+
     folder = _folder_of(arguments).path
     if folder.parent == absolute(arguments.corpus):
         raise CommandError(f"--checkpoint-dir {str(arguments.checkpoint_dir)!r} lies in the corpus folder")
@@ -28,6 +32,8 @@ def check_flags(arguments: argparse.Namespace) -> None:
 
 def overwrites_its_own(arguments: argparse.Namespace) -> bool:
     """Return whether a resumed command wrote the output itself, before it was killed or when it ended."""
+    from gensim_tfw2v.checkpoints.checkpoint import absolute
+
     if not arguments.resume:
         return False
     noted = _folder_of(arguments).notes_if_whole().get(_OUTPUT)
@@ -36,6 +42,7 @@ def overwrites_its_own(arguments: argparse.Namespace) -> bool:
 
 def prepare_folder(arguments: argparse.Namespace) -> None:
     """Make the folder and note the output there; raise an error if this command cannot train with the folder."""
+    from gensim_tfw2v.checkpoints.checkpoint import absolute
     from gensim_tfw2v.model.resuming import usable
 
     if arguments.checkpoint_dir is None:
@@ -47,6 +54,8 @@ def prepare_folder(arguments: argparse.Namespace) -> None:
 
 def checkpoint_of(arguments: argparse.Namespace) -> Checkpoint | None:
     """Return the checkpoint to resume from, None if there is none."""
+    from gensim_tfw2v.checkpoints.checkpoint import Checkpoint, absolute, is_checkpoint
+
     path = absolute(arguments.checkpoint_dir)
     return Checkpoint(path) if is_checkpoint(path) else _folder_of(arguments).newest()
 
@@ -66,5 +75,8 @@ def refusals(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def _folder_of(arguments: argparse.Namespace) -> CheckpointFolder:
+    from gensim_tfw2v.checkpoints.checkpoint import absolute, is_checkpoint
+    from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+
     path = absolute(arguments.checkpoint_dir)
     return CheckpointFolder(path.parent if arguments.resume and is_checkpoint(path) else path)

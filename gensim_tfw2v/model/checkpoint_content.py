@@ -15,7 +15,7 @@ from gensim.models.word2vec import Word2Vec
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
-from gensim_tfw2v.corpus.passes import PassPosition
+from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.training_plan import TrainingChoices
