@@ -21,6 +21,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.model import recovery
 from gensim_tfw2v.model.training_loop import TrainingLoop
+from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
 
@@ -84,14 +85,18 @@ def trained(cluster: LocalCluster, corpus: Harmed, **settings: Any) -> TFWord2Ve
 
 @pytest.mark.parametrize("checkpoints", [False, True])
 def test_a_killed_server_costs_what_was_trained_since_the_last_copy(
-    checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path
+    checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    restored: list[int] = []
+    monkeypatch.setattr(ClusterPlacement, "restore", lambda _, state: restored.append(state["blocks"]))
     settings = {"checkpoint_dir": tmp_path, "checkpoint_every": "6000 words"} if checkpoints else {}
-    model = trained(mortal_cluster, Harmed(mortal_cluster, "kill", 5000), **settings)
+    model = trained(mortal_cluster, Harmed(mortal_cluster, "kill", 8000), **settings)
     assert model.training_report is not None
     report = model.training_report["recoveries"]
     assert report["count"] == 1
     assert 0 < report["raw_words_again"] <= 36000
+    assert len(restored) == 1
+    assert restored[0] >= 24  # blocks, of which more may be in flight the more have been trained
     assert topic_gap(model.wv) > 0.5
     assert not leases_on(mortal_cluster)
 

@@ -68,10 +68,10 @@ class Recovery(ProgressObserver):
     def go_on(self, positions: Sequence[EpochPosition]) -> None:
         self._trained = {position.epoch: position.counts.raw_words for position in positions}
 
-    def keep(self, epochs: Sequence[EpochPosition]) -> None:
+    def keep(self, epochs: Sequence[EpochPosition], placement: Mapping[str, Any]) -> None:
         """Record that the model's own matrices are those of this moment, in which no chunk was in training."""
         if not self._model.vectors_on_servers:
-            self._kept = RestorePoint(list(epochs))
+            self._kept = RestorePoint(list(epochs), placement)
         elif self._folder is not None and not epochs and self._model.wv.vectors.store.is_untrained:
             self._kept = RestorePoint([])  # the servers can make the initial rows anew
 

@@ -166,7 +166,7 @@ class TrainingLoop:
                     sync.back_up()
                 sync.check_words()
                 if self._callbacks or not is_last:
-                    self._recovery.keep(self._finished())
+                    self._recovery.keep(self._finished(), sync.placement.state())
 
     def _recover(self, error: ClusterError) -> None:
         """Go on from an earlier moment after servers were lost."""
@@ -191,7 +191,7 @@ class TrainingLoop:
         model.running_training_loss = sum(position.counts.loss for position in finished) if model.compute_loss else 0.0
         model.total_train_time = self._seconds_before + sum(position.counts.seconds for position in finished)
         positions = list(self._positions.values())
-        self._recovery.keep(positions)
+        self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
             observer.go_on(positions)
 
