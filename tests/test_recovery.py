@@ -83,7 +83,7 @@ def trained(cluster: LocalCluster, corpus: Harmed, **settings: Any) -> TFWord2Ve
     return model
 
 
-@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize("checkpoints", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_killed_server_costs_what_was_trained_since_the_last_copy(
     checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +116,7 @@ def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster
     model.free_server_vectors()
 
 
+@pytest.mark.slow
 def test_a_killed_coordinator_and_then_everything_at_once_are_resumed(
     mortal_cluster: LocalCluster, tmp_path: Path
 ) -> None:
@@ -131,7 +132,7 @@ def test_a_killed_coordinator_and_then_everything_at_once_are_resumed(
     assert not leases_on(mortal_cluster)
 
 
-@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize("checkpoints", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_server_that_is_lost_after_the_last_block_is_waited_for(
     checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_server_that_is_lost_after_the_last_block_is_waited_for(
     assert_equal_models(whole, model)
 
 
+@pytest.mark.slow
 def test_vectors_on_servers_begin_anew_where_a_server_is_killed_before_the_first_checkpoint(
     mortal_cluster: LocalCluster, tmp_path: Path
 ) -> None:
@@ -225,7 +227,10 @@ def test_a_hung_server_costs_what_was_trained_since_the_last_checkpoint(
     assert topic_gap(model.wv) > 0.5
 
 
-def test_a_server_that_stays_away_is_waited_for_as_long_as_asked(mortal_cluster: LocalCluster) -> None:
+def test_a_server_that_stays_away_is_waited_for_as_long_as_asked(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gensim_tfw2v.cluster.connection._ANSWER_SECONDS", 3.0)
     corpus = Harmed(mortal_cluster, "kill", 5000, seconds=None)
     try:
         with pytest.raises(ClusterError, match="not back within recovery_timeout=1 s"):
