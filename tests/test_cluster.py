@@ -177,6 +177,7 @@ def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytes
         assert messages - before == 3 * (parts - 1) * one_more
 
 
+@pytest.mark.slow
 def test_a_model_that_a_worker_has_dropped_is_registered_again() -> None:
     class TrainOthers(CallbackAny2Vec):
         def on_epoch_end(self, model: TFWord2Vec) -> None:

@@ -171,6 +171,7 @@ def train(cluster):
 """
 
 
+@pytest.mark.slow
 def test_a_strategy_trains_on_its_own_cluster_also_after_another_one() -> None:
     one, other = shared_cluster().addresses, shared_cluster(1, 1).addresses
     script = f"""
@@ -186,6 +187,7 @@ print(blocks_on(other) == before)
     assert done.stdout == "True\n", done.stderr
 
 
+@pytest.mark.slow
 def test_tasks_are_not_asked_to_delete_graphs_of_an_earlier_training_in_this_process() -> None:
     script = """
 from contract import SENTENCES, SMALL

@@ -113,6 +113,7 @@ def test_the_folder_of_a_cluster_in_another_container_is_left_alone(
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_local_cluster_with_a_stopped_task_ends_with_its_block() -> None:
     script = """
 from interrupts import freeze
@@ -154,6 +155,7 @@ print("none is left in its executor")
 
 
 @pytest.mark.parametrize("end", ["block.close()", "block.pop_all()"], ids=["end of the block", "end of the process"])
+@pytest.mark.slow
 def test_a_process_that_has_lost_a_server_ends_without_errors_that_are_left(end: str) -> None:
     """Nor with ignored exceptions, or an error for each graph."""
     done = run_script(LOSE_A_SERVER + (NO_ERROR_IS_LEFT if end == "block.close()" else "") + end)
@@ -198,6 +200,7 @@ def test_a_task_whose_parent_ended_before_it_could_look_ends_too(tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_for_the_coordinator_and_tasks_end_with_the_block() -> None:
     script = """
 import logging, sys

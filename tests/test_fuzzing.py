@@ -102,6 +102,7 @@ for open_file in (lambda path: pickle.loads(pickle.dumps(print)), lambda path: b
     assert huge == "raised MemoryError()"
 
 
+@pytest.mark.slow
 def test_the_last_lines_count_examples_and_failures_of_each_target(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fuzzing.run", "--corpus", str(tmp_path), "0.0005", "text", "compressed-text"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=True)

@@ -76,6 +76,7 @@ def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalClust
     wait_until(lambda: _trains_on_worker(model, corpus, 0))
 
 
+@pytest.mark.slow
 def test_a_worker_that_was_frozen_before_training_does_not_hold_it_up_and_joins_again(
     mortal_cluster: LocalCluster,
 ) -> None:
@@ -150,6 +151,7 @@ def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
     wait_until(lambda: _trains_on_worker(model, corpus, 0))
 
 
+@pytest.mark.slow
 def test_what_a_lost_server_leaves_on_the_others_is_freed_by_the_next_training(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
     killing = AtEpochEnd(kill, mortal_cluster, "ps", 1, task=1)

@@ -112,6 +112,7 @@ def test_operations_may_be_loaded_where_nothing_runs_at_once() -> None:
     assert done.stdout.strip() == "0"
 
 
+@pytest.mark.slow
 def test_registering_a_tasks_functions_leaves_devices_to_be_set_up_by_its_server() -> None:
     done = run_script(
         "import tensorflow as tf\n"

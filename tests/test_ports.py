@@ -78,6 +78,7 @@ def wait_until_ready(logs: Path) -> None:
     wait_until(lambda: all(" is ready " in (logs / job).read_text() for job in ("ps", "worker")))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("machines")
 def test_tasks_and_coordinator_are_closed_to_who_hammers_them_from_before_their_start(tmp_path: Path) -> None:
     addresses = addresses_on("127.0.0.1")

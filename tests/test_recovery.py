@@ -132,7 +132,8 @@ def test_a_killed_coordinator_and_then_everything_at_once_are_resumed(
     assert not leases_on(mortal_cluster)
 
 
-@pytest.mark.parametrize("checkpoints", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("checkpoints", [False, True])
 def test_a_server_that_is_lost_after_the_last_block_is_waited_for(
     checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,7 +149,7 @@ def text_of_zeros(path: Path) -> None:
             file.write((b"a" + b" 0" * 100 + b"\n") * 1000)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2"])
+@pytest.mark.parametrize("suffix", [".gz", pytest.param(".bz2", marks=pytest.mark.slow)])
 def test_text_that_expands_without_end_is_refused(tmp_path: Path, suffix: str) -> None:
     text_of_zeros(tmp_path / f"vectors{suffix}")
     tracemalloc.start()

@@ -149,6 +149,7 @@ def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objec
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", on_clusters(SOME_OBJECTIVES[1::4]), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
 @settings(max_examples=3, deadline=None)

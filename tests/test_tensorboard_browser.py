@@ -229,6 +229,7 @@ def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searc
     assert set(neighbours[:5]) <= set(nearest_about_the_mean(model, "fire", 10))
 
 
+@pytest.mark.slow
 def test_points_are_labelled_before_anything_is_selected_and_afterwards_those_that_are(
     page: browser.Page, tmp_path: Path
 ) -> None:

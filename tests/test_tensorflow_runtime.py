@@ -192,6 +192,7 @@ fork()
     assert run_script(FORK + program).stdout.split() == ["5", "True"]
 
 
+@pytest.mark.slow
 def test_where_tensorflow_ran_without_the_package_a_forked_process_is_told_so_and_this_one_is_not() -> None:
     program = """
 import tensorflow as tf
