@@ -13,6 +13,7 @@ from gensim_tfw2v.runtime.forks import watch_forks
 from gensim_tfw2v.version import __version__
 
 __all__ = [
+    "CheckpointError",
     "ClusterError",
     "DivergenceError",
     "TFWord2Vec",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 # The module that has each name, and its name there.
 _HOMES = {
+    "CheckpointError": ("checkpoints.errors", "CheckpointError"),
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
@@ -38,6 +40,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.checkpoints.errors import CheckpointError
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus

@@ -47,6 +47,7 @@ def test_evaluating_vectors_does_not_import_tensorflow() -> None:
 
 def test_every_public_name_is_there_and_no_other() -> None:
     assert gensim_tfw2v.__all__ == [
+        "CheckpointError",
         "ClusterError",
         "DivergenceError",
         "TFWord2Vec",
