@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -45,3 +46,13 @@ def test_only_connections_to_the_address_are_cut(silent: socket.socket) -> None:
 
 def test_an_address_that_cannot_be_one_has_no_connections() -> None:
     cut("a..b:2222")
+
+
+def test_sockets_of_other_kinds_are_left_alone() -> None:
+    """As those of a notebook's kernel, which have no host and no port."""
+    with ExitStack() as opened:
+        first, second = map(opened.enter_context, socket.socketpair())
+        cut("127.0.0.1:9")
+        with cut_hanging(["127.0.0.1:9"], 0.1):
+            first.sendall(b"here")
+        assert second.recv(4) == b"here"

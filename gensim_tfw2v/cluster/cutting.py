@@ -70,6 +70,8 @@ def _connections_to(address: str) -> Iterator[socket.socket]:
                 raise
             with contextlib.ExitStack() as unused:
                 unused.enter_context(one)
+                if one.family not in (socket.AF_INET, socket.AF_INET6):
+                    continue
                 host, port, *_ = one.getpeername()
                 if (str(host).removeprefix("::ffff:"), port) in wanted:
                     unused.pop_all()
