@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, ClassVar, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
 
@@ -91,7 +94,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     then goes on.
     """
     result: Future[_Result] = Future()
-    threading.Thread(target=_fulfil, args=(result, function), name="tfw2v-cluster-call", daemon=True).start()
+    _CallThread.idle().take(result, function)
     last_answer = time.monotonic()
     while True:
         with contextlib.suppress(FutureTimeout):
@@ -102,6 +105,36 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
             last_answer = time.monotonic()
         elif time.monotonic() - last_answer > seconds:
             raise ClusterError(f"no answer for {seconds:.0f} s from {', '.join(silent)}")
+
+
+class _CallThread:
+    """A thread for one call at a time, which is used again: each thread's allocator keeps some memory of its own."""
+
+    _idle: ClassVar[deque[_CallThread]] = deque()
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        threading.Thread(target=self._run, name="tfw2v-cluster-call", daemon=True).start()
+
+    @classmethod
+    def idle(cls) -> _CallThread:
+        """Return a thread that has no call."""
+        try:
+            return cls._idle.pop()
+        except IndexError:
+            return cls()
+
+    def take(self, result: Future[Any], function: Callable[[], Any]) -> None:
+        """Have the thread call a function, and set the result."""
+        self._calls.put((result, function))
+
+    def _run(self) -> None:
+        while True:
+            _fulfil(*self._calls.get())
+            self._idle.append(self)
+
+
+os.register_at_fork(after_in_child=_CallThread._idle.clear)  # a forked process has no other threads
 
 
 def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:
