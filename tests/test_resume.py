@@ -337,6 +337,14 @@ def test_the_report_says_how_many_checkpoints_were_written(tmp_path: Path) -> No
     assert json.dumps(report)
 
 
+def test_epochs_shorter_than_the_interval_have_checkpoints_with_callbacks_too(tmp_path: Path) -> None:
+    every = f"{WORDS + 1} words"
+    model = untrained("skipgram-negative", checkpoint_dir=tmp_path, checkpoint_every=every)
+    train(model, callbacks=[Heard()])
+    assert model.training_report is not None
+    assert model.training_report["checkpoints"]["written"] == 3  # in the second and the third epoch, and at the end
+
+
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), "5e6", "many words", "0 words", None])
 def test_wrong_intervals_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="checkpoint_every must be"):

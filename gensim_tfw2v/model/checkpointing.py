@@ -90,7 +90,6 @@ class Checkpointer:
     def begin(self, placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Write checkpoints of this placement's tables, which have these shapes, from now on."""
         self._shapes = dict(shapes)
-        self._cadence.begin()
         self._placement = placement
 
     def after_chunk(self, raw_words: int, positions: Callable[[], list[EpochPosition]]) -> None:
