@@ -68,11 +68,11 @@ def check_words(model: Any) -> None:
 
 def content_of(model: Any, state: TrainingState) -> dict[str, Any]:
     """Return what a checkpoint's manifest says of a model and its training."""
-    attributes = {name: plain for name, value in saved_state(model).items() if (plain := _plain(value)) is not _NOTHING}
+    attributes = {name: _plain(value) for name, value in saved_state(model).items() if type(_plain(value)) in _PLAIN}
     return {
         "model": attributes,
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
-        "training": json.loads(json.dumps(asdict(state), default=_plain_number)),
+        "training": json.loads(json.dumps(asdict(state), default=np.generic.item)),
     }
 
 
@@ -179,25 +179,9 @@ def _fingerprint_in(checkpoint: Checkpoint) -> str:
     return fingerprint_of({name: checkpoint.array(name) for name in checkpoint.arrays if _is_of_vocabulary(name)})
 
 
-class _Nothing:
-    """Stands for an attribute that a checkpoint does not hold."""
-
-
-_NOTHING = _Nothing()
-
-
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it, `_NOTHING` if it is no text, number, bool or None."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if type(value) in _PLAIN else _NOTHING
-
-
-def _plain_number(value: Any) -> Any:
-    """Return a number of NumPy's as Python's own, for JSON; raise TypeError for what is none."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is no number")
+    """Return a number of NumPy's as Python's own, and any other value as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _position(found: Mapping[str, Any]) -> EpochPosition:

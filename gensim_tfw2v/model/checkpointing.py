@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
+from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import TrainingState, content_of, vocabulary_arrays
@@ -22,7 +22,7 @@ from gensim_tfw2v.training.progress import EpochPosition
 
 logger = logging.getLogger(__name__)
 
-_PIECE_NUMBERS = 2**20  # of a table that are read at a time
+_FLOAT32 = np.dtype(np.float32)  # of tables
 
 
 class Cadence:
@@ -131,7 +131,7 @@ class Checkpointer:
         """Return copies of the tables."""
         found = {}
         for name, shape in self._shapes.items():
-            copy = np.empty(shape, np.float32)
+            copy = np.empty(shape, _FLOAT32)
             for first, rows in _pieces(placement, name, shape):
                 copy[first : first + len(rows)] = rows
             found[name] = ArrayToWrite.of(copy)
@@ -143,8 +143,7 @@ class Checkpointer:
         def pieces(name: str) -> Iterator[Float32Array]:
             return (rows for _, rows in _pieces(placement, name, self._shapes[name]))
 
-        floats = np.dtype(np.float32)
-        return {name: ArrayToWrite(shape, floats, partial(pieces, name)) for name, shape in self._shapes.items()}
+        return {name: ArrayToWrite(shape, _FLOAT32, partial(pieces, name)) for name, shape in self._shapes.items()}
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()
@@ -162,6 +161,6 @@ class Checkpointer:
 
 def _pieces(placement: Placement, name: str, shape: tuple[int, ...]) -> Iterator[tuple[int, Float32Array]]:
     """Yield the number of the first row, and rows, of all pieces of a table."""
-    step = max(1, _PIECE_NUMBERS // max(1, shape[1]))
+    step = rows_of_a_piece(shape, _FLOAT32)
     for first in range(0, shape[0], step):
         yield first, placement.rows(name, first, min(first + step, shape[0]))
