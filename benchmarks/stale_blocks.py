@@ -89,7 +89,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
         choose_negative_pool,
         choose_sharing,
     )
-    from gensim_tfw2v.placement.choice import PlacementChoice
+    from gensim_tfw2v.placement.request import PlacementChoice
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     load_tensorflow()  # with its threads set, before others import it

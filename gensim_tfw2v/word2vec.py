@@ -58,6 +58,7 @@ from gensim_tfw2v.model.training_plan import (
     fall_within_epoch,
     placement_for,
 )
+from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import LogDir, log_options
@@ -143,6 +144,9 @@ class TFWord2Vec(Word2Vec):
         keep_checkpoints: int = default_of("keep_checkpoints"),
         logdir: LogDir = None,
         cluster: Any = None,
+        distribution: str = default_of("distribution"),
+        round_words: int | None = None,
+        backup_workers: int = default_of("backup_workers"),
         cluster_timeout: float = default_of("cluster_timeout"),
         recovery_timeout: float = default_of("recovery_timeout"),
         max_recoveries: int = default_of("max_recoveries"),
@@ -155,6 +159,8 @@ class TFWord2Vec(Word2Vec):
         check_log(log_options(logdir))
         check_folder(checkpoint_dir)
         check_server_vectors(vectors_on_servers, cluster, logdir)
+        trains_later = sentences is None and corpus_file is None  # and may be given a cluster then
+        check_design(locals(), has_cluster=trains_later or cluster is not None)
         if cluster is not None:
             check_cluster(cluster, allow_network)
         self.progress = progress
@@ -172,6 +178,9 @@ class TFWord2Vec(Word2Vec):
         self.keep_checkpoints = keep_checkpoints
         self.logdir = logdir
         self.cluster = cluster
+        self.distribution = distribution
+        self.round_words = round_words
+        self.backup_workers = backup_workers
         self.cluster_timeout = cluster_timeout
         self.recovery_timeout = recovery_timeout
         self.max_recoveries = max_recoveries
@@ -327,6 +336,7 @@ class TFWord2Vec(Word2Vec):
         check_log(log)
         cluster = self.cluster if cluster is None else cluster
         check_server_vectors(self.vectors_on_servers, cluster, log)
+        check_design(vars(self), has_cluster=cluster is not None)
         callbacks = list(callbacks)
         with self._settings_kept_if_it_fails(), ExitStack() as cleanup:
             self.alpha: float = rates["start_alpha"] or self.alpha

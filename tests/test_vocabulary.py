@@ -16,7 +16,8 @@ from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, 
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.placement.block_size import can_share_rows, choose_block_words, choose_sharing
-from gensim_tfw2v.placement.choice import ClusterOptions, choose_placement
+from gensim_tfw2v.placement.choice import choose_placement
+from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
 from gensim_tfw2v.steps.settings import choose_compute_dtype, choose_max_step_rates
 
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
@@ -255,7 +256,7 @@ def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(
     options = ClusterOptions(timeout=60.0, overlap=None, dtype=None)
 
     def block_words(words: int, chosen: int | None = None) -> int:
-        return choose_placement(None, 1, words, 1, chosen, False, tree, options).block_words
+        return choose_placement(None, 1, CorpusSize(words, 1, chosen), False, tree, options).block_words
 
     assert block_words(10**9) == expected
     assert block_words(100_000) == 25_000

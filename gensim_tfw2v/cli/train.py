@@ -27,6 +27,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable, write_model
+from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.training.display import is_terminal
 
@@ -76,6 +77,10 @@ def run(arguments: argparse.Namespace) -> None:
         _check_server_vectors(arguments, file_format)
     if arguments.cluster is not None:
         _check_cluster(settings["cluster"], arguments.allow_network)
+    try:
+        check_design(settings, has_cluster=arguments.cluster is not None)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
         trained = _train(arguments)
         write_model(trained.model, arguments.output, file_format)

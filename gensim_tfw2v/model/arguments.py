@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v.model.rules import Bytes, Choice, Interval, Number, PositiveNumber, Rule, WholeNumber
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -218,6 +219,37 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
             default="in this process",
         ),
         is_saved=False,
+    ),
+    Argument(
+        "distribution",
+        DEFAULT_DESIGN,
+        "str",
+        '[How](docs/distribution.md) the tasks of a cluster train together. `"downpour"`: every worker trains blocks '
+        "as fast as it can, on vectors that the servers have",
+        rule=Choice(tuple(DESIGNS), or_none=False),
+        flag=Flag(_CLUSTER, None, "how the tasks of the cluster train together"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "round_words",
+        None,
+        "int, optional",
+        "Raw words that all workers together train between two meetings, where `distribution` has such",
+        "chosen from the corpus's size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_CLUSTER, "N", "raw words that all workers train between two meetings"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "backup_workers",
+        0,
+        "int",
+        "Workers for which a meeting does not wait, where `distribution` has meetings; results then depend on timing",
+        rule=WholeNumber(0, is_int=True),
+        flag=Flag(_CLUSTER, "N", "workers for which a meeting does not wait"),
+        is_read_by_train=True,
     ),
     Argument(
         "cluster_timeout",

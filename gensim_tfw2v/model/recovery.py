@@ -13,7 +13,7 @@ from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import read_tables, state_in
-from gensim_tfw2v.placement.choice import PlacementChoice
+from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.training.progress import EpochPosition, EpochProgress, ProgressObserver
 

@@ -126,12 +126,13 @@ def words_in(text: str) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words, or None."""
+    """One of some words, or None unless that is excluded."""
 
     words: tuple[str, ...]
+    or_none: bool = True
 
     def plain(self, name: str, value: Any) -> Any:
-        """Return `value`; raise ValueError if it is none of the words, nor None."""
-        if not (value is None or (isinstance(value, str) and value in self.words)):
+        """Return `value`; raise ValueError if it is none of the words, nor None where that may be."""
+        if not ((value is None and self.or_none) or (isinstance(value, str) and value in self.words)):
             raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
         return value

@@ -18,7 +18,7 @@ from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.model.recovery import Recovery
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
-from gensim_tfw2v.placement.choice import PlacementChoice
+from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.tensorboard.log_writer import LogWriter
 from gensim_tfw2v.tensorboard.model_log import start_log
 from gensim_tfw2v.tensorboard.options import TensorBoardLog

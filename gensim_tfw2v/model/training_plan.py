@@ -17,8 +17,9 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, ke
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.placement.block_size import can_share_rows
-from gensim_tfw2v.placement.choice import ClusterOptions, PlacementChoice, choose_placement
+from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize, PlacementChoice
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
 from gensim_tfw2v.training.epoch import EpochPlan
@@ -159,16 +160,24 @@ def placement_for(
 
     A training that is resumed has made its `choices`, the size of its blocks among them.
     """
-    chosen = None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words
-    if choices is not None:
-        chosen = choices.block_words
-    words = int(total_words or model.corpus_total_words or 0)
+    size = CorpusSize(
+        total_words=int(total_words or model.corpus_total_words or 0),
+        epochs=model.epochs,
+        batch_words=None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words,
+        chunk_words=None if choices is None else choices.block_words,
+    )
     options = ClusterOptions(
-        model.cluster_timeout, model.cluster_overlap, model.cluster_dtype, bool(model.allow_network)
+        model.cluster_timeout,
+        model.cluster_overlap,
+        model.cluster_dtype,
+        bool(model.allow_network),
+        model.distribution,
+        model.round_words,
+        model.backup_workers,
     )
     tree = bool(model.hs)
     share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)
-    return choose_placement(cluster, model.workers, words, model.epochs, chosen, share_rows, tree, options)
+    return choose_placement(cluster, model.workers, size, share_rows, tree, options)
 
 
 def _block_maker(model: Any, choices: TrainingChoices) -> BlockMaker:

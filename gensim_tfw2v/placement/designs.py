@@ -1,0 +1,43 @@
+"""The designs by which training is distributed over the tasks of a cluster, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gensim_tfw2v.placement.parameter_servers.choice import choose as choose_downpour
+from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a design places a training, and what it takes."""
+
+    choose: Callable[[ClusterRequest], PlacementChoice]
+    arguments: frozenset[str]  # of `SOME_TAKE`, those that it takes
+
+
+# The first is the default.
+DESIGNS: Mapping[str, Design] = {
+    "downpour": Design(choose_downpour, frozenset(("cluster_overlap", "vectors_on_servers"))),
+}
+DEFAULT_DESIGN = next(iter(DESIGNS))
+SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")
+"""The model's arguments that not every design takes; values that are false are their defaults."""
+
+
+def check_design(arguments: Mapping[str, Any], has_cluster: bool) -> None:
+    """Raise ValueError if the design that a model's arguments name cannot train with the others."""
+    name = arguments["distribution"]
+    given = {argument: arguments[argument] for argument in SOME_TAKE if arguments[argument]}
+    for argument in sorted(set(given) - DESIGNS[name].arguments):
+        takers = " or ".join(repr(other) for other in DESIGNS if argument in DESIGNS[other].arguments)
+        raise ValueError(
+            f"{argument}={given[argument]!r} does not go with distribution={name!r}; leave one of them "
+            f"out, or take distribution={takers}"
+        )
+    if not has_cluster and name != DEFAULT_DESIGN:
+        raise ValueError(
+            f"distribution={name!r} needs a cluster, and cluster is None; give cluster=, or leave distribution out"
+        )
