@@ -134,6 +134,13 @@ class ShardReader:
         # All ids are in the table, and "clip" skips the check for others.
         return Sentences(self.word_ids.take(ids, mode="clip"), lengths).known_words()
 
+    def lengths(self, span: Span) -> Int32Array:
+        """Return the number of words, known or not, of each of a span's sentences."""
+        with OpenShard(ShardName(Path(self.folder), span.shard, self.fingerprint, self.has_checksums)) as file:
+            lengths = file.lengths(span.first_sentence, span.end_sentence)
+            file.check_lengths(lengths, span.end_word - span.first_word)
+        return lengths
+
 
 @functools.cache
 def _warn_of_former_format(folder: Path) -> None:

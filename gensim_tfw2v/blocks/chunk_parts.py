@@ -1,0 +1,87 @@
+"""A chunk → parts that are trained side by side; the results of the parts → those of the chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import ShardReader, Span
+
+
+def parts_of(task: ChunkTask, count: int, reader: ShardReader | None = None) -> list[ChunkTask]:
+    """Return a chunk cut into `count` parts of whole sentences and about as many words, fewer if it has too few.
+
+    The cuts follow from the chunk alone. Each part has random numbers of its own, and the learning rates of its share
+    of the chunk. A single part, and that of a chunk without sentences, is the chunk itself.
+
+    Parameters
+    ----------
+    reader : ShardReader, optional
+        Of the encoded corpus in which a chunk's content is.
+    """
+    if count == 1:
+        return [task]
+    lengths = _lengths_of(task, reader)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    if not ends.size:
+        return [task]
+    words = int(ends[-1])
+    cuts = np.searchsorted(ends, np.arange(1, count) * words / count, side="left") + 1
+    sentences = np.unique(np.concatenate([[0], np.minimum(cuts, ends.size), [ends.size]]))
+    before = np.concatenate([[0], ends])[sentences]  # words before each cut
+    return [
+        ChunkTask(
+            _between(task.content, int(first), int(end), int(words_before), int(words_until)),
+            entropy=(*task.entropy, number),
+            first_rate=_rate_at(task, words_before / words),
+            last_rate=_rate_at(task, words_until / words),
+            exact_loss=task.exact_loss,
+        )
+        for number, (first, end, words_before, words_until) in enumerate(
+            zip(sentences, sentences[1:], before, before[1:], strict=False)
+        )
+    ]
+
+
+def together(parts: Sequence[TrainedChunk]) -> TrainedChunk:
+    """Return the results of a chunk from those of its parts, in their order."""
+    return TrainedChunk(
+        tokens=sum(part.tokens for part in parts),
+        batches=BatchMetrics(*map(np.concatenate, zip(*(part.batches for part in parts), strict=True))),
+        measured=np.concatenate([part.measured for part in parts]),
+        pairs=np.concatenate([part.pairs for part in parts]),
+        seconds_preparing=sum(part.seconds_preparing for part in parts),
+        seconds_stepping=sum(part.seconds_stepping for part in parts),
+        most_moved=next((part.most_moved for part in parts if part.most_moved is not None), None),
+    )
+
+
+def _lengths_of(task: ChunkTask, reader: ShardReader | None) -> Int32Array:
+    """Return the number of words of each of a chunk's sentences."""
+    if isinstance(task.content, Sentences):
+        return task.content.lengths
+    if reader is None:
+        raise ValueError(f"there is no encoded corpus to read {task.content} from")
+    return reader.lengths(task.content)
+
+
+def _between(content: Sentences | Span, first: int, end: int, first_word: int, end_word: int) -> Sentences | Span:
+    """Return sentences `first` to `end` of a chunk's content, which are its words `first_word` to `end_word`."""
+    if isinstance(content, Sentences):
+        return Sentences(content.ids[first_word:end_word], content.lengths[first:end])
+    return Span(
+        content.shard,
+        content.first_word + first_word,
+        content.first_word + end_word,
+        content.first_sentence + first,
+        content.first_sentence + end,
+    )
+
+
+def _rate_at(task: ChunkTask, fraction: float) -> float:
+    """Return the learning rate after a fraction of a chunk's words."""
+    return task.first_rate + (task.last_rate - task.first_rate) * float(fraction)
