@@ -17,6 +17,7 @@ from resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, ki
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
+from gensim_tfw2v.model.checkpointing import Cadence
 
 RANDOM = np.random.default_rng(45)
 
@@ -343,6 +344,30 @@ def test_epochs_shorter_than_the_interval_have_checkpoints_with_callbacks_too(tm
     train(model, callbacks=[Heard()])
     assert model.training_report is not None
     assert model.training_report["checkpoints"]["written"] == 3  # in the second and the third epoch, and at the end
+
+
+def test_a_checkpoint_begins_early_by_what_the_last_one_took_so_that_an_interval_is_the_most_that_is_lost() -> None:
+    cadence = Cadence("1000 words")
+    assert _words_until_due(cadence) == 1000
+    cadence.begin()
+    cadence.add(300)
+    cadence.end_writing()
+    assert _words_until_due(cadence) == 400  # 700 since it began, and 300 while the next one is written
+    cadence.begin()
+    cadence.add(800)
+    cadence.end_writing()
+    assert _words_until_due(cadence) == 0
+    cadence.begin()
+    assert _words_until_due(cadence) == 500
+
+
+def _words_until_due(cadence: Cadence) -> int:
+    """Return how many hundreds of words it takes until a checkpoint is due, in words."""
+    words = 0
+    while not cadence.is_due():
+        cadence.add(100)
+        words += 100
+    return words
 
 
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), "5e6", "many words", "0 words", None])

@@ -26,7 +26,10 @@ _FLOAT32 = np.dtype(np.float32)  # of tables
 
 
 class Cadence:
-    """Says when a checkpoint is due: after so many seconds, or so many words.
+    """Says when a checkpoint is due, so that a crash costs at most so many seconds, or so many words.
+
+    What is trained while a checkpoint is being written is lost with it. So a checkpoint begins before the interval is
+    over, by as much as the last one took, but not before half of it is over.
 
     Parameters
     ----------
@@ -37,7 +40,8 @@ class Cadence:
     def __init__(self, every: float | str) -> None:
         self._words = words_in(every) if isinstance(every, str) else None
         self._seconds = None if isinstance(every, str) else float(every)
-        self._words_since = 0
+        self._words_since = self._words_of_writing = 0
+        self._seconds_of_writing = 0.0
         self._began = time.monotonic()
 
     def add(self, words: int) -> None:
@@ -47,12 +51,20 @@ class Cadence:
     def is_due(self) -> bool:
         """Return whether it is time for a checkpoint."""
         if self._seconds is not None:
-            return time.monotonic() - self._began >= self._seconds
-        return self._words_since >= (self._words or 0)
+            return self._seconds_since() >= self._seconds - min(self._seconds_of_writing, self._seconds / 2)
+        words = self._words or 0.0
+        return self._words_since >= words - min(self._words_of_writing, words / 2)
 
     def begin(self) -> None:
         """Count from now on."""
         self._words_since, self._began = 0, time.monotonic()
+
+    def end_writing(self) -> None:
+        """Take notice that the checkpoint is written with which counting began."""
+        self._words_of_writing, self._seconds_of_writing = self._words_since, self._seconds_since()
+
+    def _seconds_since(self) -> float:
+        return time.monotonic() - self._began
 
 
 class Checkpointer:
@@ -155,6 +167,8 @@ class Checkpointer:
         except (OSError, ValueError, ClusterError) as error:
             logger.warning("no checkpoint could be written to %s: %s; training goes on", self.folder.path, error)
             return
+        with self._lock:
+            self._cadence.end_writing()
         self._written += 1
         logger.info("checkpoint %s, written in %.1f s", found.path, time.perf_counter() - began)
 
