@@ -21,6 +21,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 
 
 class AtEpochEnd(CallbackAny2Vec):
@@ -114,6 +115,27 @@ def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(m
     mortal_cluster.wait()
     assert model.train(**corpus, epochs=1)[1] == 3000 * 12
     assert topic_gap(model.wv) > 0.5
+
+
+def test_a_server_that_is_lost_after_training_costs_nothing(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, corpus = untrained_model(mortal_cluster, timeout=60)
+    close = ClusterPlacement.close
+
+    def killed_before(placement: ClusterPlacement) -> None:
+        kill(mortal_cluster.processes["ps", 0])
+        close(placement)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ClusterPlacement, "close", killed_before)
+        assert model.train(**corpus, epochs=1)[1] == 3000 * 12
+    assert "tables on the servers are freed when the next training begins" in caplog.text
+    mortal_cluster.start("ps", 0)
+    mortal_cluster.wait()
+    assert model.train(**corpus, epochs=1)[1] == 3000 * 12
+    assert topic_gap(model.wv) > 0.5
+    assert not leases_on(mortal_cluster)
 
 
 def test_a_call_that_does_not_end_keeps_this_process_from_another_cluster(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.interface import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
@@ -24,6 +26,8 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+
+logger = logging.getLogger(__name__)
 
 
 class ClusterPlacement(Placement):
@@ -212,11 +216,20 @@ class ClusterPlacement(Placement):
             if self.has_failed:
                 self._store.forget()
         elif self._tables is not None:
-            if self.has_failed or self._is_loading:
-                self._tables.free_later()
+            if not self.has_failed and not self._is_loading:
+                self._free_tables(may_be_used=not all_ended)
             else:
-                self._dispatcher.servers.call(lambda: self._tables.free(may_be_used=not all_ended))
+                self._tables.free_later()
         self._tables = None
+
+    def _free_tables(self, may_be_used: bool) -> None:
+        """Free the tables now, or later if a server is lost: whoever needs their values has them by now."""
+        try:
+            self._dispatcher.servers.call(lambda: self._tables.free(may_be_used))
+        except ClusterError as error:
+            cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+            logger.warning("tables on the servers are freed when the next training begins: %s", brief(cause))
+            self._tables.free_later()
 
 
 def _local(tables: ModelTables) -> dict[str, Float32Array]:
