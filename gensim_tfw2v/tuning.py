@@ -87,9 +87,9 @@ WORDS_PER_POOL_DRAW, LEAST_POOL_DRAWS = 5, 8192
 # scores a little better; one eight times as long leaves 11.2 times the speed of one worker instead of 15.
 RAMP_UP_PARTS = 600
 LEAST_BLOCKS_PER_RAMP_UP_PART = 8
-# Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of skip-gram on 16 workers; the
-# third as the second.
-SLOPES = (0.11, 0.08, 0.08)
+# Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of 16 workers. Nodes part words
+# in halves, so that the sigmoid is at its steepest there, also for the inputs that are trained against them.
+SLOPES, TREE_INPUT_SLOPE = (0.11, 0.08, 0.2), 0.25
 MOST_HOT_ROWS = 3072  # of a table; other rows move too little to overshoot
 ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # the first so many hot rows, and of the others one in so many
 DIRECTIONS = 24  # along which changes are scaled one by one; all others share one scale

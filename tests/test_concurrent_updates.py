@@ -19,13 +19,14 @@ from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Concurre
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
 from gensim_tfw2v.steps.signature import Objective
-from gensim_tfw2v.tuning import SLOPES
+from gensim_tfw2v.tuning import SLOPES, TREE_INPUT_SLOPE
 
 RATE = 0.05
 INPUTS, OUTPUTS = slice(0, 7), slice(7, 12)
 
 
 OBJECTIVE = Objective(True, True, False, True, True, False)
+OF_SKIP_GRAM = np.array([1, 0], np.float32)
 
 
 def matrix(seed: int, rows: int = 12, size: int = SIZE) -> np.ndarray:
@@ -37,9 +38,8 @@ def matrix(seed: int, rows: int = 12, size: int = SIZE) -> np.ndarray:
 def hot_rows(concurrent_blocks: int, strength: float = 1.0) -> HotRows:
     """Return rows of which each next one is trained half as much."""
     strengths = strength * np.concatenate([0.5 ** np.arange(7), 0.5 ** np.arange(5)]).astype(np.float32)
-    return HotRows(
-        np.arange(12, dtype=np.int32), strengths, np.array([7, 5, 0], np.int32), np.float32(concurrent_blocks)
-    )
+    counts = np.array([7, 5, 0], np.int32)
+    return HotRows(np.arange(12, dtype=np.int32), strengths, counts, np.float32(concurrent_blocks), OF_SKIP_GRAM)
 
 
 def kept(change: np.ndarray, start: np.ndarray, rows: HotRows) -> np.ndarray:
@@ -95,7 +95,8 @@ def test_one_mean_square_stands_for_all_but_the_longest_directions(monkeypatch: 
     start = (rng.normal(size=(90, size)) * extents @ axes).astype(np.float32)
     change = rng.normal(size=start.shape).astype(np.float32)
     strengths = rng.uniform(0.1, 1, 90).astype(np.float32)
-    rows = HotRows(np.arange(90, dtype=np.int32), strengths, np.array([50, 40, 0], np.int32), np.float32(16))
+    counts = np.array([50, 40, 0], np.int32)
+    rows = HotRows(np.arange(90, dtype=np.int32), strengths, counts, np.float32(16), OF_SKIP_GRAM)
     found = kept(change, start, rows)
     for own, partners in ((slice(0, 50), slice(50, 90)), (slice(50, 90), slice(0, 50))):
         squares, directions = partner_directions(start, rows, partners)
@@ -121,6 +122,21 @@ def test_directions_follow_from_the_first_rows_and_a_sample_of_the_others(monkey
         settling = rows.strengths[own, None] * np.maximum(squares, 1e-9)
         shares = (1 - np.exp(-16 * settling)) / (16 * (1 - np.exp(-settling)))
         np.testing.assert_allclose(found[own], (change[own] @ directions * shares) @ directions.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("is_mean", [True, False])
+def test_outputs_of_cbow_are_scaled_by_the_contexts_that_they_are_trained_against(is_mean: bool) -> None:
+    contexts, start, change, rng = 3, matrix(1), matrix(3), np.random.default_rng(5)
+    weights = np.array([1 / 3, 2 / 3] if is_mean else [3, 6], np.float32)
+    rows = hot_rows(16)._replace(moment_weights=weights)
+    found = kept(change, start, rows)
+    np.testing.assert_allclose(found[INPUTS], kept(change, start, hot_rows(16))[INPUTS], atol=1e-6)
+    shares = rows.strengths[INPUTS].astype(np.float64) / rows.strengths[INPUTS].sum()
+    drawn = start[INPUTS][rng.choice(7, size=(400_000, contexts), p=shares)].sum(axis=1) / (contexts if is_mean else 1)
+    squares, directions = np.linalg.eigh(drawn.T @ drawn / len(drawn))
+    settling = rows.strengths[OUTPUTS, None] * squares
+    expected = change[OUTPUTS] @ directions * (1 - np.exp(-16 * settling)) / (16 * (1 - np.exp(-settling)))
+    np.testing.assert_allclose(found[OUTPUTS], expected @ directions.T, atol=0.02)
 
 
 def test_rows_whose_partners_are_zeros_keep_all() -> None:
@@ -170,7 +186,9 @@ def test_all_pairs_of_a_block_are_divided_among_its_rows(skip_gram: bool) -> Non
     rows = block.hot_rows
     inputs, outputs, _ = np.split(rows.strengths, np.cumsum(rows.counts)[:-1])
     trained = RATE * block.pairs.sum() * (1 + SETTINGS.negative)
-    np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained, rtol=1e-5)
+    reached = block.block.left + block.block.right
+    contexts = 1 if skip_gram else reached.sum() / np.count_nonzero(reached)  # of a target, each of which it moves
+    np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained * contexts, rtol=1e-5)
     np.testing.assert_allclose(outputs.sum(), SLOPES[1] * trained, rtol=1e-5)
     assert rows.rows.tolist() == list(range(len(block.rows.numbers)))
 
@@ -289,6 +307,8 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them(skip_gram: bool) -> None:
     found[rows.rows[nodes]] = rows.strengths[nodes] / (RATE * SLOPES[2])
     np.testing.assert_allclose(found, passes, rtol=1e-5)
     own = slice(rows.counts[0])
-    inputs[rows.rows[own]] = rows.strengths[own] / (RATE * SLOPES[0])
+    inputs[rows.rows[own]] = rows.strengths[own] / (RATE * TREE_INPUT_SLOPE)
     times = np.bincount(block.input_ids.reshape(-1), minlength=WORDS) / block.input_ids.size
-    np.testing.assert_allclose(inputs, block.pairs.sum() * partners * times, rtol=1e-5)
+    reached = block.left + block.right
+    contexts = 1 if skip_gram else reached.sum() / np.count_nonzero(reached)
+    np.testing.assert_allclose(inputs, block.pairs.sum() * contexts * partners * times, rtol=1e-5)

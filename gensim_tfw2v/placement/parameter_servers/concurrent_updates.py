@@ -10,6 +10,10 @@ same place, and the sum of their changes is n (1 - exp(-a)). So each change is s
 direction by direction. Rows of rare words keep nearly all of a change. Where all blocks find the same, 1 / n remains,
 above all along the direction that all vectors have in common. The longest directions have a λ each; all others share
 one.
+
+CBOW trains outputs and nodes against the mean of several inputs, its contexts. What inputs have in common is as long in
+their mean; along all other directions the mean of C contexts has the Cth part of their mean square. In return every
+target moves all of its contexts.
 """
 
 from __future__ import annotations
@@ -35,6 +39,9 @@ class HotRows(NamedTuple):
     strengths: Any  # [K], η s p of each
     counts: Any  # [3], how many are of inputs, outputs, nodes
     concurrent_blocks: Any  # n, blocks that are trained at a time, this one included
+    moment_weights: (
+        Any  # [2], of the inputs' second moment, and of their mean's, in that of what trains outputs and nodes
+    )
 
 
 HOT_ROWS = HotRows(
@@ -42,6 +49,7 @@ HOT_ROWS = HotRows(
     tf.TensorSpec([None], tf.float32),
     tf.TensorSpec([3], tf.int32),
     tf.TensorSpec([], tf.float32),
+    tf.TensorSpec([2], tf.float32),
 )
 
 
@@ -61,35 +69,55 @@ def hot_rows_of(
     shared : sequence of ndarray
         Shared rows of inputs, outputs and nodes. They come first, however much they are trained.
     """
+    contexts = _contexts(block, settings)
+    weights = np.array(_moment_weights(contexts, settings), np.float32)
     if concurrent_blocks == 1 and not any(map(len, shared)):
-        return HotRows(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1))
-    found = [
-        _most_trained(pairs, rate * slope, first)
-        for pairs, slope, first in zip(_pairs_by_row(block, rows, settings), tuning.SLOPES, shared, strict=True)
-    ]
+        return HotRows(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1), weights)
+    strengths_by_row = _strengths_by_row(block, rows, settings, contexts)
+    found = [_most_trained(rate * of_table, first) for of_table, first in zip(strengths_by_row, shared, strict=True)]
     numbers, strengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     counts = np.array([len(of_table) for of_table, _ in found], np.int32)
-    return HotRows(numbers, strengths, counts, np.float32(concurrent_blocks))
+    return HotRows(numbers, strengths, counts, np.float32(concurrent_blocks), weights)
 
 
-def _pairs_by_row(block: Block, rows: int, settings: StepSettings) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Return how many pairs train each row [U] as one of inputs, outputs and nodes, about."""
+def _contexts(block: Block, settings: StepSettings) -> float:
+    """Return how many inputs a target of CBOW has on average; 1 for skip-gram."""
+    if settings.skip_gram:
+        return 1.0
+    contexts = block.left + block.right
+    return float(contexts.sum(dtype=np.int64)) / max(int(np.count_nonzero(contexts)), 1)
+
+
+def _moment_weights(contexts: float, settings: StepSettings) -> tuple[float, float]:
+    """Return the weights of E[x xᵀ] and of E[x] E[x]ᵀ in the second moment of the mean, or sum, of so many x."""
+    if settings.mean_context or settings.skip_gram:
+        return 1 / contexts, 1 - 1 / contexts
+    return contexts, contexts**2 - contexts
+
+
+def _strengths_by_row(
+    block: Block, rows: int, settings: StepSettings, contexts: float
+) -> tuple[Float32Array, Float32Array, Float32Array]:
+    """Return s p of each row [U] as one of inputs, outputs and nodes, about; CBOW's targets have so many contexts."""
+    of_inputs, of_outputs, of_nodes = tuning.SLOPES
     pairs = float(block.pairs.sum())
-    partners = 0.0  # of an input row in a pair
+    of_pair = 0.0  # s p of an input row in a pair
     outputs = nodes = np.zeros(rows, np.float32)
     if block.candidate_ids is not None:
         context_targets, drawn = np.split(block.candidate_ids, [-settings.shared_negatives], axis=2)
         targets = context_targets if block.target_ids is None else block.target_ids
         outputs = _divided_equally(targets, pairs, rows) + _divided_equally(drawn, pairs * settings.negative, rows)
-        partners += 1 + settings.negative
+        outputs *= of_outputs
+        of_pair += of_inputs * (1 + settings.negative)
     if block.tree is not None:
         tree = block.tree
         lengths = np.diff(tree.offsets)
         # Every place of the widened runs counts the same, as with the other rows.
         passes = np.repeat(_divided_equally(tree.words, pairs, len(lengths)), lengths)
         nodes = np.bincount(tree.nodes, passes, minlength=rows).astype(np.float32)
-        partners += float(nodes.sum()) / max(pairs, 1.0)
-    return _divided_equally(block.input_ids, pairs * partners, rows), outputs, nodes
+        of_pair += tuning.TREE_INPUT_SLOPE * float(nodes.sum()) / max(pairs, 1.0)
+        nodes *= of_nodes
+    return _divided_equally(block.input_ids, pairs * contexts * of_pair, rows), outputs, nodes
 
 
 def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
@@ -97,17 +125,17 @@ def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
     return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
 
 
-def _most_trained(pairs: Float32Array, strength_of_pair: float, first: Int32Array) -> tuple[Int32Array, Float32Array]:
-    """Return the rows with most pairs, after those that are to come first, and the strength of each."""
-    is_other = pairs > 0
+def _most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array, Float32Array]:
+    """Return the rows with the greatest strengths, after those that are to come first, and the strength of each."""
+    is_other = strengths > 0
     is_other[first] = False
     others = np.flatnonzero(is_other).astype(np.int32)
     limits = [limit - len(first) for limit in (tuning.ALL_PROBE_ROWS, tuning.MOST_HOT_ROWS)]
     limits = [limit for limit in limits if 0 < limit < len(others)]
     if limits:
-        others = others[np.argpartition(-pairs[others], limits)[: tuning.MOST_HOT_ROWS - len(first)]]
+        others = others[np.argpartition(-strengths[others], limits)[: tuning.MOST_HOT_ROWS - len(first)]]
     trained = np.concatenate([first, others])
-    return trained, pairs[trained] * np.float32(strength_of_pair)
+    return trained, strengths[trained].astype(np.float32)
 
 
 class ConcurrentUpdates:
@@ -128,6 +156,7 @@ class ConcurrentUpdates:
         self._tables = [table for table, is_used in enumerate(used) if is_used]
         self._sharing = sharing
         self._concurrent_blocks = hot_rows.concurrent_blocks
+        self._moment_weights = hot_rows.moment_weights
         self._strengths = tf.split(hot_rows.strengths, hot_rows.counts, num=3)
         rows = tf.split(hot_rows.rows, hot_rows.counts, num=3)
         self.rows = [rows[table] for table in self._tables]  # [K] of each table in use
@@ -177,7 +206,10 @@ class ConcurrentUpdates:
         def compute() -> _Partners:
             outputs = self._tables[1:]
             of_outputs = (tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._weights))
-            return _Partners(squares, _directions(*of_outputs), _directions(of_tables[0], self._weights[0]))
+            moment, mean = _moments(of_tables[0], self._weights[0])
+            mean_moment = tf.matmul(mean, mean, transpose_a=True)
+            of_contexts = self._moment_weights[0] * moment + self._moment_weights[1] * mean_moment
+            return _Partners(squares, _directions(_moments(*of_outputs)[0]), _directions(of_contexts))
 
         # Squares that are not finite are equal to nothing.
         is_same = tf.reduce_all(tf.abs(squares - before.squares) <= tuning.NOTABLE_CHANGE * before.squares)
@@ -207,7 +239,7 @@ class _Partners(NamedTuple):
 
     squares: tf.Tensor  # [3], mean squares of each table's probe rows, when the directions were computed
     of_inputs: _Directions  # of outputs and nodes, the partners of input rows
-    of_others: _Directions  # of inputs, the partners of outputs and nodes
+    of_others: _Directions  # of inputs, or of CBOW's means of inputs, the partners of outputs and nodes
 
 
 def _no_partners() -> _Partners:
@@ -221,10 +253,15 @@ def _mean_square(vectors: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     return tf.math.divide_no_nan(tf.reduce_sum(weights * squares), tf.reduce_sum(weights))
 
 
-def _directions(vectors: tf.Tensor, weights: tf.Tensor) -> _Directions:
-    """Return the longest directions of vectors [K, D] with these weights [K]."""
+def _moments(vectors: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the second moment [D, D] and the mean [1, D] of vectors [K, D] with these weights [K]."""
     shares = tf.math.divide_no_nan(weights, tf.reduce_sum(weights))
-    moment = tf.matmul(vectors * shares[:, None], vectors, transpose_a=True)
+    weighted = vectors * shares[:, None]
+    return tf.matmul(weighted, vectors, transpose_a=True), tf.reduce_sum(weighted, 0, keepdims=True)
+
+
+def _directions(moment: tf.Tensor) -> _Directions:
+    """Return the longest directions of vectors with this second moment [D, D]."""
     # Squares of very long vectors overflow. Whether training diverges, the steps say (`training/divergence`).
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
     size = tf.shape(moment)[0]
