@@ -7,6 +7,7 @@ import functools
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,16 @@ from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
+from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.placement.parameter_servers import patience, worker_thread
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport, _numbers_in, _shapes
+from gensim_tfw2v.placement.parameter_servers.graphs import Request
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.slots import Slots
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
+from gensim_tfw2v.placement.parameter_servers.work import Attempt, Finished, Job
 from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 from gensim_tfw2v.placement.synchronous.waiting import RoundClock
@@ -63,6 +68,9 @@ def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def undisturbed(cluster: LocalCluster) -> TFWord2Vec:
     """Return a model that was trained in rounds, and nothing disturbed it."""
     return TFWord2Vec(SENTENCES, **ROUNDS, sg=1, cluster=cluster)
+
+
+NO_REPORT: Any = None
 
 
 class AtEpochEnd(CallbackAny2Vec):
@@ -298,38 +306,67 @@ def pushed_parts(placement: ClusterPlacement) -> int:
         return int(tf.raw_ops.ReadVariableOp(resource=placement._version, dtype=tf.int64).numpy())
 
 
-def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(
-    cluster: LocalCluster, all_at_once: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = []
-    for stale in (0, 2):  # requests that come with a former ticket
-        with contextlib.closing(placement_of(cluster)) as placement, monkeypatch.context() as patched:
-            sealed, calls = Tickets.sealed, []
+def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalCluster) -> None:
+    import tensorflow as tf
 
-            def seal(
-                tickets: Tickets,
-                assignment: Any,
-                worker: int,
-                stale: int = stale,
-                sealed: Any = sealed,
-                calls: Any = calls,
-            ) -> Any:
-                calls.append(worker)
-                message = sealed(tickets, assignment, worker)
-                if len(calls) <= stale:
-                    tickets.renew(worker)
-                    tickets.end_former(worker)
-                return message
+    with contextlib.closing(placement_of(cluster)) as placement:
+        placement.load(random_tables())
+        work, slots = placement._dispatcher._work, placement._slots
+        assert slots is not None
+        training = work.training
+        job = Job(placement._request(work_on(0), WORKERS), slot=1)
 
-            patched.setattr(Tickets, "sealed", seal)
-            placement.load(random_tables())
-            placement.train_chunk(work_on(0))
-            assert len(calls) == WORKERS + stale
-            found.append((read(placement), pushed_parts(placement)))
-    (once, parts), (after_dropped, parts_again) = found
-    np.testing.assert_array_equal(after_dropped.inputs, once.inputs)
-    np.testing.assert_array_equal(after_dropped.outputs, once.outputs)
-    assert parts == parts_again == WORKERS
+        def put(sealed: Any) -> tuple[bool, list[int]]:
+            """Return whether the servers took what a worker put into the slot, and how much is in all slots."""
+            with tf.device(device("worker", 0)):
+                answer = work.graphs.train(
+                    training.handles_of(job), Request(local(job.request.model), local(sealed))
+                ).numpy()
+            sizes = [
+                sum(values_in("ps", shard, slot.changes[shard], tf.float32).size for shard in range(2))
+                for slot in slots.handles
+            ]
+            return bool(BlockReport.from_array(answer, 2).is_accepted), sizes
+
+        thread = placement._dispatcher._threads[0]
+        with thread._calling() as calls:
+            thread._register_model(calls, job.request.model)
+        former = training.tickets.sealed(job.request.assignment, 0)
+        training.tickets.renew(0)
+        training.tickets.end_former(0)
+        assert put(former) == (False, [0, 0, 0])
+        accepted, (first, second, third) = put(training.tickets.sealed(job.request.assignment, 0))
+        assert accepted
+        assert first == third == 0 < second
+
+
+def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(cluster: LocalCluster) -> None:
+    with contextlib.closing(placement_of(cluster)) as placement:
+        placement.load(random_tables())
+        request = placement._request(work_on(0), WORKERS)
+        numbers = np.zeros(_numbers_in(_shapes(servers=2, batches=0)))
+        numbers[BlockReport._fields.index("is_accepted")] = 1
+        thread = placement._dispatcher._threads[0]
+        in_slot, at_once = Job(request, slot=0), Job(request)
+        for job in (in_slot, at_once):
+            thread._hand_in(Attempt(job, request), numbers, 0.0, 0.0)  # none of the thread's present attempts
+        assert at_once.result.done()
+        assert not in_slot.result.done()
+
+
+def test_a_worker_whose_connection_was_lost_writes_nothing_any_more(cluster: LocalCluster) -> None:
+    import tensorflow as tf
+
+    with contextlib.closing(placement_of(cluster)) as placement:
+        placement.load(random_tables())
+        thread, tickets = placement._dispatcher._threads[0], placement._tickets
+        before = values_in("ps", 1, tickets.handles[1], tf.int32)
+        job = Job(placement._request(work_on(0), WORKERS), slot=0)
+        thread._attempts = [Attempt(job, job.request)]
+        assert thread._recover(tf.errors.UnavailableError(None, None, "connection reset"))
+        assert job.result.result(timeout=60).report.tokens == 60
+        after = values_in("ps", 1, tickets.handles[1], tf.int32)
+        assert (before != after).tolist() == [True, False, False]
 
 
 def test_the_first_rounds_have_fewer_parts(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,3 +476,34 @@ def test_slots_of_vectors_that_stay_on_servers_are_empty_after_training(
     assert np.isfinite(model.wv["cat1"]).all()
     model.free_server_vectors()
     assert not leases_on(cluster)
+
+
+def test_the_clock_says_for_whom_others_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    clock = RoundClock(3)
+    for reports in ({0: 101.0, 1: 104.0, 2: 103.0}, {0: 105.5, 1: 106.0}, {2: 111.0}):
+        clock.begin(work_on(0).content)
+        results: list[Future[Finished]] = [Future() for _ in reports]
+        for result, (worker, moment) in zip(results, reports.items(), strict=True):
+            result.set_result(Finished(NO_REPORT, worker, moment))
+        clock.end_waiting([*results, Future()])  # one part is late
+        now += 5.0
+        clock.end()
+    # Of 15 seconds, the others waited (3 + 1) / 2 for worker 1 in the first round, and 0.5 in the second.
+    assert clock.report() == {
+        **{"count": 3, "words": 60.0, "seconds": 5.0},
+        "waited_for": {"worker 0": 0.0, "worker 1": pytest.approx(2.5 / 15), "worker 2": 0.0},
+    }
+    assert [clock.tasks()[f"worker {worker}"]["round_wait_seconds"] for worker in range(3)] == [3.5, 0.0, 1.0]
+
+
+def test_a_part_that_came_before_its_round_kept_nobody_waiting() -> None:
+    clock = RoundClock(2)
+    clock.begin(work_on(0).content)
+    results: list[Future[Finished]] = [Future(), Future()]
+    for worker, result in enumerate(results):
+        result.set_result(Finished(NO_REPORT, worker, -100.0 * worker))
+    clock.end_waiting(results)
+    clock.end()
+    assert clock.report()["waited_for"] == {"worker 0": 0.0, "worker 1": 0.0}

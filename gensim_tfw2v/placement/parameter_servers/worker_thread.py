@@ -222,8 +222,8 @@ class WorkerThread:
         with self._lock:
             if is_valid := attempt in self._attempts:
                 self._attempts.remove(attempt)
-        # Changes that come late are on the servers: the block is done. In a slot they do not count: another worker has got
-        # the block and will write to the slot, too, which must not be used again before that.
+        # Changes that come late are on the servers: the block is done. In a slot they do not count: another worker has
+        # got the block and will write to the slot, too, which must not be used again before that.
         if report.is_accepted and (is_valid or attempt.job.slot is None):
             self._work.hand_in(attempt.job, self._number, report, waited)
         elif is_valid:
