@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from child_process import wait_until
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from event_files import values_of
 from example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import freeze
 from placements import leases_on
 from resumed_training import Interrupted, train, untrained
 
-from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -104,12 +105,20 @@ def test_rounds_learn_in_every_mode_and_callbacks_see_a_current_model(
     assert not leases_on(cluster)
 
 
-def test_two_runs_give_equal_vectors(undisturbed: TFWord2Vec, cluster: LocalCluster) -> None:
+def test_two_runs_give_equal_vectors_and_the_log_of_one_says_for_whom_others_waited(
+    undisturbed: TFWord2Vec, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    log = TensorBoardLog(tmp_path, every_seconds=0, pairs=[], projector="none")
+    model = TFWord2Vec(SENTENCES, **ROUNDS, sg=1, cluster=cluster, logdir=log)
     assert topic_gap(undisturbed.wv) > 0.5
-    assert_equal_models(TFWord2Vec(SENTENCES, **ROUNDS, sg=1, cluster=cluster), undisturbed)
+    assert_equal_models(model, undisturbed)
+    assert model.training_report is not None
+    for worker, share in model.training_report["rounds"]["waited_for"].items():
+        logged = values_of(tmp_path / "tasks" / worker, "tasks/waited_for_share")
+        assert logged[-1] == pytest.approx(share, rel=1e-6)
 
 
-@pytest.mark.parametrize("vectors_on_servers", [False, True])
+@pytest.mark.parametrize("vectors_on_servers", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_one_part_a_round_gives_the_vectors_of_one_worker(vectors_on_servers: bool, cluster: LocalCluster) -> None:
     downpour, rounds = (
         TFWord2Vec(
@@ -270,7 +279,7 @@ def summed_by_numpy(before: ModelTables, slots: Slots, row_type: str, wanted: np
     return ModelTables(tables[0], tables[1], None, np.ones(1, np.float32))
 
 
-@pytest.mark.parametrize("row_type", ["float32", "bfloat16"])
+@pytest.mark.parametrize("row_type", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_a_round_adds_the_changes_of_its_parts_in_their_order(
     row_type: str, cluster: LocalCluster, all_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +304,10 @@ def test_a_round_adds_the_changes_of_its_parts_in_their_order(
             np.testing.assert_array_equal(after.inputs, expected[-1].inputs)
             np.testing.assert_array_equal(after.outputs, expected[-1].outputs)
             assert pushed_parts(placement) == WORKERS * (seed + 1)
+        (found,) = connect(cluster).describe("ps", 1)["runs"].values()  # what is freed if this process dies
+        assert {f"slots/{WORKERS}/{row_type}/{what}/{2 * WORKERS - 1}" for what in ("rows", "changes")} <= set(
+            found["tables"]
+        )
     assert len(expected) == 2
 
 
@@ -402,6 +415,35 @@ def test_a_training_resumed_in_the_midst_of_an_epoch_gives_the_vectors_of_one_th
     from resumed_training import SENTENCES as ALL_SENTENCES
 
     assert_equal_models(whole, TFWord2Vec.resume(tmp_path, ALL_SENTENCES, cluster=cluster))
+
+
+class Harmed:
+    """The sentences; a server is killed and started again while they are read."""
+
+    def __init__(self, cluster: LocalCluster, sentence: int) -> None:
+        self._cluster, self._left = cluster, sentence
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for sentence in SENTENCES:
+            if self._left == 0:
+                kill(self._cluster.processes["ps", 1])
+                self._cluster.start("ps", 1)
+            self._left -= 1
+            yield sentence
+
+
+@pytest.mark.slow
+def test_a_killed_server_changes_no_vector_where_there_are_checkpoints(
+    undisturbed: TFWord2Vec, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    checkpoints = {"checkpoint_dir": tmp_path, "checkpoint_every": "5400 words", "cache_memory": 0}
+    model = TFWord2Vec(**ROUNDS, sg=1, cluster=cluster, **checkpoints)
+    model.build_vocab(SENTENCES)
+    model.train(Harmed(cluster, 2200), total_examples=len(SENTENCES), total_words=WORDS, epochs=3)
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    assert_equal_models(model, undisturbed)
+    assert not leases_on(cluster)
 
 
 @pytest.mark.parametrize("backup_workers", [1, pytest.param(2, marks=pytest.mark.slow)])
