@@ -169,14 +169,24 @@ def kill(process: Any) -> None:
     process.wait()
 
 
-def test_a_killed_worker_changes_no_vector(
-    undisturbed: TFWord2Vec, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("returns", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_killed_worker_changes_no_vector_whether_or_not_it_returns(
+    returns: bool, undisturbed: TFWord2Vec, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killing = Stopping(monkeypatch, cluster, 20, kill)
+    def end(process: Any) -> None:
+        kill(process)
+        if returns:  # it is connected again while others train its part
+            restart()
+
+    def restart() -> None:
+        assert killing.worker is not None
+        cluster.start("worker", killing.worker)
+        cluster.wait()
+
+    killing = Stopping(monkeypatch, cluster, 20, end)
     model = TFWord2Vec(SENTENCES, **ROUNDS, sg=1, cluster=cluster)
-    assert killing.worker is not None
-    cluster.start("worker", killing.worker)
-    cluster.wait()
+    if not returns:
+        restart()
     assert_equal_models(model, undisturbed)
     wait_until(lambda: trains_on(killing.worker, cluster))
 
@@ -288,6 +298,8 @@ def test_a_round_adds_the_changes_of_its_parts_in_their_order(
     add = Slots.add
 
     def note(slots: Slots, wanted: np.ndarray) -> None:
+        with connect(cluster).worker_locks.hold_all(0.0) as alone:
+            assert not alone, "tasks could be connected again in the midst of the sum"
         expected.append(summed_by_numpy(read(placement), slots, row_type, wanted))
         add(slots, wanted)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,6 +182,14 @@ class ClusterPlacement(Placement):
 
         assignment = Assignment(self._lease_key, self._tables.shards, in_flight, self._sharing, task)
         return Request(self._model_name, encode(assignment))
+
+    def _add_slots(self, numbers: Sequence[int]) -> None:
+        """Have the servers add the changes in these slots to the tables, in the order of the slots."""
+        assert self._slots is not None
+        slots, wanted = self._slots, np.zeros(self._slot_count, bool)
+        wanted[numbers] = True
+        with self._connection.worker_locks.hold_servers():
+            self._dispatcher.servers.call(lambda: slots.add(wanted))
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -105,11 +103,7 @@ class RoundPlacement(ClusterPlacement):
         # A part that has failed raises its error where its chunk waits.
         slots = [part.slot for part in finished if part.job.result.exception() is None]
         if slots:
-            wanted = np.zeros(self._workers, bool)
-            wanted[slots] = True
-            assert self._slots is not None
-            add = self._slots.add
-            self._dispatcher.servers.call(lambda: add(wanted))
+            self._add_slots(slots)
         self._running = [part for part in self._running if part not in finished]
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
