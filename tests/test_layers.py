@@ -24,6 +24,7 @@ LAYERS = [
     ["cluster"],
     ["placement.interface", "placement.block_size", "placement.request"],
     ["placement.local", "placement.parameter_servers"],
+    ["placement.synchronous"],
     ["placement.designs"],
     ["placement.choice"],
     ["training"],

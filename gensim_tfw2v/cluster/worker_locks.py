@@ -22,6 +22,7 @@ class WorkerLocks:
     def __init__(self) -> None:
         self.abandoned: set[int] = set()
         self._busy: set[int] = set()
+        self._server_calls = 0
         self._closed = False
         self._changed = threading.Condition()
 
@@ -49,13 +50,26 @@ class WorkerLocks:
                 self._changed.notify_all()
 
     @contextlib.contextmanager
+    def hold_servers(self) -> Iterator[None]:
+        """Hold nobody up but `hold_all`, for a graph that runs on servers alone."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._server_calls += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._server_calls -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
     def hold_all(self, seconds: float) -> Iterator[bool]:
         """Hold the locks of all workers; yields False if running calls do not end in time."""
         with self._changed:
             is_held = not self._closed
             if is_held:
                 self._closed = True
-                is_held = self._changed.wait_for(lambda: not self._busy, seconds)
+                is_held = self._changed.wait_for(lambda: not self._busy and not self._server_calls, seconds)
                 self._closed = is_held
                 self._changed.notify_all()
         try:

@@ -70,9 +70,9 @@ class Cadence:
 class Checkpointer:
     """Writes checkpoints of one call of `train()`.
 
-    With one worker, training stands while its tables are copied in memory. With several, tables are read while they
-    are trained, so that their rows are of slightly different moments. In both cases a thread writes the files. An error
-    in writing is warned of, and training goes on.
+    With one chunk at a time, training stands while its tables are copied in memory. With several, tables are read while
+    they are trained, so that their rows are of slightly different moments. In both cases a thread writes the files. An
+    error in writing is warned of, and training goes on.
 
     Parameters
     ----------

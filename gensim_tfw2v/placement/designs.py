@@ -8,6 +8,7 @@ from typing import Any
 
 from gensim_tfw2v.placement.parameter_servers.choice import choose as choose_downpour
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.placement.synchronous.choice import choose as choose_rounds
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Design:
 # The first is the default.
 DESIGNS: Mapping[str, Design] = {
     "downpour": Design(choose_downpour, frozenset(("cluster_overlap", "vectors_on_servers"))),
+    "synchronous": Design(choose_rounds, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
 SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")

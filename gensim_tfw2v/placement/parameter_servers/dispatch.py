@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -47,14 +47,23 @@ class Dispatcher:
 
     def train(self, request: Request) -> BlockReport:
         """Return a worker's report once it has trained the chunk."""
+        job = self.start(request)
+        self.wait([job])
+        return job.result.result().report
+
+    def start(self, request: Request, slot: int | None = None) -> Job:
+        """Have a worker train a chunk whose changes go into a slot, if one is given; return the job to wait for."""
         self._raise_failure()
-        job, work = Job(request), self._work
+        job, work = Job(request, slot), self._work
         work.last_report = max(work.last_report, time.monotonic() - work.timeout / 2)
         work.put(job)
-        while True:
-            with contextlib.suppress(FutureTimeout):
-                return job.result.result(timeout=_POLL_SECONDS)
-            if job.result.done():
+        return job
+
+    def wait(self, jobs: Sequence[Job], left: int = 0) -> None:
+        """Return once at most `left` of these jobs are not done."""
+        work = self._work
+        while len(running := [job.result for job in jobs if not job.result.done()]) > left:
+            if wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
                 continue
             self._raise_failure()
             self._look_after_workers()

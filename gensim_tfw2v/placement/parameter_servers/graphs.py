@@ -16,10 +16,14 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.server_rows import (
+    NO_SLOT,
     GraphShape,
     Handles,
+    Slot,
+    add_slots,
     pull_rows,
     push_changes,
+    put_changes,
     shard_messages,
 )
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, StagedBlock
@@ -84,8 +88,7 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
         following = stage(handles, request)  # first, so that its reads need not wait for the push
         return finish(handles, staged), following
 
-    tables = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
-    handles = Handles(tables, _HANDLE, (_HANDLE,) * shape.servers)
+    handles = _handles_spec(shape)
     register_model = _concrete(_register_model, _REQUEST.model, _HANDLE)
     if not shape.overlap:
         return WorkerGraphs(register_model, train=_concrete(train, handles, _REQUEST))
@@ -98,7 +101,26 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
     )
 
 
+@functools.lru_cache(maxsize=32)
+def slot_graph(shape: GraphShape, slots: int) -> Any:
+    """Return the function that adds what is in the wanted of so many slots: (handles, slots, wanted) → their number."""
+
+    def add(handles: Handles, of_blocks: tuple[Slot, ...], wanted: tf.Tensor) -> tf.Tensor:
+        return add_slots(shape, handles, of_blocks, wanted)
+
+    with sending_graphs():
+        handles = _handles_spec(shape)
+        return _concrete(add, handles, (handles.slot,) * slots, tf.TensorSpec([slots], tf.bool))
+
+
 call_on_disconnect(worker_graphs.cache_clear)
+call_on_disconnect(slot_graph.cache_clear)
+
+
+def _handles_spec(shape: GraphShape) -> Handles:
+    tables = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
+    slot = Slot((_HANDLE,) * shape.shards, (_HANDLE,) * shape.shards) if shape.has_slots else NO_SLOT
+    return Handles(tables, _HANDLE, (_HANDLE,) * shape.servers, slot)
 
 
 def _concrete(function: Any, *signature: Any) -> Any:
@@ -152,7 +174,7 @@ def _make_block(request: Request) -> StagedBlock:
 
 
 def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
-    """Train the block, push its changes, and return the report."""
+    """Train the block, push its changes or put them into its slot, and return the report."""
     block = staged.block
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
@@ -161,7 +183,8 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
         batches, change, most_moved = training.run()
     with tf.control_dependencies([*batches, change]):
         trained = tf.timestamp()
-    done = push_changes(shape, handles, block.rows, staged.messages, change)
+    push = put_changes if shape.has_slots else push_changes
+    done = push(shape, handles, block.rows, staged.messages, change)
     with tf.control_dependencies([done.metrics]):
         pushed = tf.timestamp()
     return BlockReport(

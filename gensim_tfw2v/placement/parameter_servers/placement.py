@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.parameter_servers.slots import Slots
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -46,6 +47,8 @@ class ClusterPlacement(Placement):
         TensorFlow's name for the numbers that rows and their changes travel as.
     sharing : RowSharing
         How blocks in flight share the rows that all of them train.
+    slots : int
+        Blocks whose changes servers can keep until these are added; 0 if changes are added at once.
     """
 
     can_fail = True
@@ -60,6 +63,7 @@ class ClusterPlacement(Placement):
         total_blocks: float = 0.0,
         row_type: str = "float32",
         sharing: RowSharing = NOT_SHARED,
+        slots: int = 0,
     ) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
@@ -78,6 +82,8 @@ class ClusterPlacement(Placement):
         self._vector_size = self._fewest_rows = 0
         self._row_type = row_type
         self._sharing = sharing
+        self._slot_count = slots
+        self._slots: Slots | None = None
         self._ramp_up = RampUp(concurrency, total_blocks, share_rows=sharing.parts > 1)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
@@ -107,6 +113,8 @@ class ClusterPlacement(Placement):
             self._version = self._tables.keep("version", np.int64(0))
             generations = first_generations(self._connection.workers)
             self._tickets = Tickets(generations, self._tables.keep_on_all("generations", generations))
+            if self._slot_count:
+                self._slots = Slots(self._tables, self._slot_count, self._vector_size, self._row_type)
         on_servers = self._tables
         for name, values in _local(tables).items():
             on_servers.load(name, values)
@@ -150,10 +158,15 @@ class ClusterPlacement(Placement):
             self._overlap,
             self._row_type,
             self._sharing,
+            has_slots=self._slots is not None,
         )
         tables = tuple(tuple(self._tables.handles(TABLES[table])) for table in shape.tables())
         handles = Handles(tables, self._version, self._tickets.handles)
-        training = RemoteTraining(self._tables.name, handles, model, self._tables.probe, self._tickets)
+        slots: Any = ()
+        if self._slots is not None:
+            self._slots.prepare(shape, handles)
+            slots = self._slots.handles
+        training = RemoteTraining(self._tables.name, handles, model, self._tables.probe, self._tickets, slots)
         if self._metrics is None:
             vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
             exchanges, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
@@ -173,6 +186,14 @@ class ClusterPlacement(Placement):
 
         assignment = Assignment(self._lease_key, self._tables.shards, in_flight, self._sharing, task)
         return Request(self._model_name, encode(assignment))
+
+    def _add_slots(self, numbers: Sequence[int]) -> None:
+        """Have the servers add the changes in these slots to the tables, in the order of the slots."""
+        assert self._slots is not None
+        slots, wanted = self._slots, np.zeros(self._slot_count, bool)
+        wanted[numbers] = True
+        with self._connection.worker_locks.hold_servers():
+            self._dispatcher.servers.call(lambda: slots.add(wanted))
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:
@@ -215,6 +236,8 @@ class ClusterPlacement(Placement):
         if self._store is not None:
             if self.has_failed:
                 self._store.forget()
+            elif self._slots is not None:
+                self._dispatcher.servers.call(self._slots.empty)
         elif self._tables is not None:
             if not self.has_failed and not self._is_loading:
                 self._free_tables(may_be_used=not all_ended)

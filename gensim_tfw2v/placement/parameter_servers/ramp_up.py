@@ -57,6 +57,12 @@ class RampUp:
                 self.done += 1
                 self._changed.notify_all()
 
+    def count(self, blocks: int) -> None:
+        """Count blocks that were trained side by side."""
+        with self._changed:
+            self.done += blocks
+            self._changed.notify_all()
+
     def limit(self) -> int:
         """Return how many blocks may be in flight now."""
         with self._changed:

@@ -8,11 +8,14 @@ Ticket and rows are looked at one after the other: changes that arrive in the mi
 still be added. Servers end a ticket one by one: of a worker that stops between two of its pushes, one server may have
 the changes and another not. Then another worker trains the block, and these rows get the block's changes twice. The
 same is true of the parts that a worker had pushed before it stopped.
+
+Blocks that meet put their changes into slots instead. A block that is trained again overwrites its slot, so its changes
+count once. The coordinator has the servers add the slots when all of them are full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -42,6 +45,7 @@ class GraphShape:
     overlap: bool  # workers stage their next block while they finish one
     row_type: str  # TensorFlow's name for the numbers that rows travel as
     sharing: RowSharing
+    has_slots: bool = False  # servers keep changes in slots, and add them later
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
@@ -53,12 +57,23 @@ class GraphShape:
         return device("ps", shard % self.servers)
 
 
+class Slot(NamedTuple):
+    """Handles of what a server keeps of a block until it adds the block's changes: two variables for each shard."""
+
+    rows: tuple[Any, ...]  # int32 [3 + n]: how many rows of each of `TABLES`, and which
+    changes: tuple[Any, ...]  # [n, D] of the type that rows travel as
+
+
+NO_SLOT = Slot((), ())
+
+
 class Handles(NamedTuple):
     """Resource handles on the servers."""
 
     tables: tuple[tuple[Any, ...], ...]  # shards of each table in use
     version: Any  # blocks pushed so far, on the first server
     generations: tuple[Any, ...]  # each server's int32 variable [workers]
+    slot: Slot = NO_SLOT  # of the block that is trained, if servers add its changes later
 
 
 # Where the parts of a message to a shard begin. The rows' numbers follow the counts.
@@ -147,34 +162,124 @@ def push_changes(
     shape: GraphShape, handles: Handles, rows: BlockRows, messages: Sequence[tf.Tensor], change: tf.Tensor
 ) -> Pushed:
     """Add the changes [U, D] to the servers' rows."""
+    return _push(shape, handles, rows, messages, change, _add_to_tables)
+
+
+def put_changes(
+    shape: GraphShape, handles: Handles, rows: BlockRows, messages: Sequence[tf.Tensor], change: tf.Tensor
+) -> Pushed:
+    """Put the changes [U, D] into the block's slot, in place of what is there."""
+    return _push(shape, handles, rows, messages, change, _put_in_slot)
+
+
+_Take = Callable[[GraphShape, Handles, int, tf.Tensor, tf.Tensor], tuple[tf.Tensor, list[tf.Tensor]]]
+"""Has a server take the changes that come with a message; returns whether they are valid, and the last operations."""
+
+
+def _push(
+    shape: GraphShape,
+    handles: Handles,
+    rows: BlockRows,
+    messages: Sequence[tf.Tensor],
+    change: tf.Tensor,
+    take: _Take,
+) -> Pushed:
+    """Bring the changes [U, D] to the servers."""
     pushes: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     valid: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     changes = tf.split(tf.cast(change, shape.row_type), tf.reduce_sum(rows.counts, 1), num=shape.shards)
     for shard, (message, updates) in enumerate(zip(messages, changes, strict=True)):
         with tf.device(shape.device_of(shard)):
-            wanted = _rows_of_tables(shape, message)
-            of_tables = tf.split(updates, [tf.size(numbers) for numbers in wanted], num=len(wanted))
-            is_valid = _is_valid(shape, handles, shard, message, of_tables)
+            is_valid, taken = take(shape, handles, shard, message, updates)
             valid[shard % shape.servers].append(is_valid)
-            pushes[shard % shape.servers] += [
-                _add_if(is_valid, table[shard], numbers, part)
-                for table, numbers, part in zip(handles.tables, wanted, of_tables, strict=True)
-            ]
+            pushes[shard % shape.servers] += taken
     answers = tf.stack(
         [
-            _end_push(handles, server, messages[server][_LEASE_KEY], valid[server], pushes[server])
+            _end_push(shape, handles, server, messages[server][_LEASE_KEY], valid[server], pushes[server])
             for server in range(shape.servers)
         ]
     )
     return Pushed(answers[0, 0], tf.reduce_min(answers[:, 1]), answers[:, 2:])
 
 
+def _add_to_tables(
+    shape: GraphShape, handles: Handles, shard: int, message: tf.Tensor, updates: tf.Tensor
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    wanted = _rows_of_tables(shape, message)
+    of_tables = tf.split(updates, [tf.size(numbers) for numbers in wanted], num=len(wanted))
+    is_valid = _is_valid(shape, handles, shard, message, of_tables)
+    return is_valid, [
+        _add_if(is_valid, table[shard], numbers, part)
+        for table, numbers, part in zip(handles.tables, wanted, of_tables, strict=True)
+    ]
+
+
+def _put_in_slot(
+    shape: GraphShape, handles: Handles, shard: int, message: tf.Tensor, updates: tf.Tensor
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    # TensorFlow decides where the inputs of a `tf.cond` are made: these two are made on the server.
+    changes, rows = tf.raw_ops.DeepCopy(x=updates), message[_COUNTS:]
+    is_valid = _is_valid(shape, handles, shard, message, [changes, rows])
+
+    def put() -> tf.Tensor:
+        written = [
+            tf.raw_ops.AssignVariableOp(resource=handles.slot.rows[shard], value=rows),
+            tf.raw_ops.AssignVariableOp(resource=handles.slot.changes[shard], value=changes),
+        ]
+        with tf.control_dependencies(written):
+            return tf.constant(True)
+
+    return is_valid, [tf.cond(is_valid, put, lambda: tf.constant(False))]
+
+
+def add_slots(shape: GraphShape, handles: Handles, slots: Sequence[Slot], wanted: tf.Tensor) -> tf.Tensor:
+    """Add the changes in the wanted [N] of N slots to the servers' rows, and return how many slots these are.
+
+    Each row gets its changes in the order of the slots, so timing cannot change their sum. Workers may write to the
+    other slots meanwhile.
+    """
+    added = []
+    for shard in range(shape.shards):
+        with tf.device(shape.device_of(shard)):
+            before: list[tf.Tensor] = []
+            for number, slot in enumerate(slots):
+                before = _add_slot(shape, handles, slot, shard, wanted[number], before)
+            added += before
+    with tf.device(device("ps", 0)), tf.control_dependencies(added):
+        count = tf.math.count_nonzero(wanted)
+        counted = tf.raw_ops.AssignAddVariableOp(resource=handles.version, value=count)
+        with tf.control_dependencies([counted]):
+            return tf.identity(count)
+
+
+def _add_slot(
+    shape: GraphShape, handles: Handles, slot: Slot, shard: int, is_wanted: tf.Tensor, before: Sequence[tf.Tensor]
+) -> list[tf.Tensor]:
+    """Add the changes in a slot to the rows of a shard, or none, after the changes `before`."""
+    rows = tf.raw_ops.ReadVariableOp(resource=slot.rows[shard], dtype=tf.int32)
+    changes = tf.raw_ops.ReadVariableOp(resource=slot.changes[shard], dtype=shape.row_type)
+    counts, numbers = rows[: len(TABLES)] * tf.cast(is_wanted, tf.int32), rows[len(TABLES) :]
+    ends = tf.cumsum(counts)
+    added = []
+    with tf.control_dependencies(before):
+        for table, shards in zip(shape.tables(), handles.tables, strict=True):
+            span = slice(ends[table] - counts[table], ends[table])
+            added.append(add_to_rows(shards[shard], numbers[span], changes[span]))
+    return added
+
+
 def _end_push(
-    handles: Handles, server: int, lease_key: tf.Tensor, valid: Sequence[tf.Tensor], pushes: Sequence[tf.Tensor]
+    shape: GraphShape,
+    handles: Handles,
+    server: int,
+    lease_key: tf.Tensor,
+    valid: Sequence[tf.Tensor],
+    pushes: Sequence[tf.Tensor],
 ) -> tf.Tensor:
     """Return a server's answer after its pushes.
 
-    It has the blocks pushed before, which the first server counts, whether the server took this one, and metrics.
+    It has the blocks pushed before, which the first server counts, whether the server took this one, and metrics. The
+    server counts blocks in slots when it adds them.
     """
     with tf.device(device("ps", server)), tf.control_dependencies(pushes):
         is_accepted = tf.reduce_all(tf.stack(valid))
@@ -184,7 +289,7 @@ def _end_push(
         (metrics,) = remote_functions.call(RENEW_LEASE, [lease_key], [tf.float64])
         metrics.set_shape([len(NAMES)])
         counted = []
-        if server == 0:
+        if server == 0 and not shape.has_slots:
             with tf.control_dependencies([version]):
                 one = tf.cast(is_accepted, tf.int64)
                 counted = [tf.raw_ops.AssignAddVariableOp(resource=handles.version, value=one)]

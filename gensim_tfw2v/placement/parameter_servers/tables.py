@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,12 +116,22 @@ class ServerTables:
 
     def keep_on_all(self, name: str, value: Any) -> list[Any]:
         """Return the handles of a variable on every server with this value; a later call replaces the values."""
-        names = [f"{name}/{server}" for server in range(self._connection.servers)]
+        return self._keep_each(name, range(self._connection.servers), value)
+
+    def keep_for_shards(self, name: str, count: int, value: Any) -> list[list[Any]]:
+        """Return `count` times the handles of a variable for each shard, which later has values of other shapes."""
+        places = [shard for _ in range(count) for shard in range(self.shards)]
+        handles = self._keep_each(name, places, value, self._tf.TensorShape(None))
+        return [handles[first : first + self.shards] for first in range(0, len(handles), self.shards)]
+
+    def _keep_each(self, name: str, shards: Sequence[int], value: Any, shape: Any = None) -> list[Any]:
+        """Return the handles of variables with this value, one on the server of each of these shards."""
+        names = [f"{name}/{number}" for number in range(len(shards))]
         if name not in self._extra:
             self._record(names)
         handles = self._extra[name] = [
-            self._variable(names[server], server, lambda: remote_functions.local(value))
-            for server in range(self._connection.servers)
+            self._variable(own_name, shard, lambda: remote_functions.local(value), shape)
+            for own_name, shard in zip(names, shards, strict=True)
         ]
         return handles
 
@@ -224,11 +234,14 @@ class ServerTables:
             value=remote_functions.local(np.float32(0)),
         )
 
-    def _variable(self, name: str, shard: int, value: Any) -> Any:
+    def _variable(self, name: str, shard: int, value: Any, shape: Any = None) -> Any:
+        """Return the handle of a variable; `shape` is that of all its values, by default the first one's."""
         with self._tf.device(self.device_of(shard)):
             initial = value()
             handle = self._tf.raw_ops.VarHandleOp(
-                dtype=initial.dtype, shape=initial.shape, shared_name=f"{self.name}/{name}"
+                dtype=initial.dtype,
+                shape=initial.shape if shape is None else shape,
+                shared_name=f"{self.name}/{name}",
             )
             self._tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
         return handle

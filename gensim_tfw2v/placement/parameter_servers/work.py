@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.graphs import Request, WorkerGraphs
 from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
-from gensim_tfw2v.placement.parameter_servers.server_rows import Handles
+from gensim_tfw2v.placement.parameter_servers.server_rows import Handles, Slot
 from gensim_tfw2v.placement.parameter_servers.servers import Servers
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
 
@@ -30,14 +30,28 @@ class RemoteTraining:
     model: Any  # handle of the bytes of its `WorkerModel`
     probe: Callable[[], None]  # raises an error if a server has lost its tables
     tickets: Tickets
+    slots: tuple[Slot, ...] = ()
+
+    def handles_of(self, job: Job) -> Handles:
+        """Return the handles that a worker needs for a job."""
+        return self.handles if job.slot is None else self.handles._replace(slot=self.slots[job.slot])
+
+
+class Finished(NamedTuple):
+    """What came of a job."""
+
+    report: BlockReport
+    worker: int  # that has trained the block
+    moment: float  # of its report, on the monotonic clock
 
 
 @dataclass(eq=False)
 class Job:
-    """A chunk, and the report on its block once a worker has trained it."""
+    """A chunk, and what came of it once a worker has trained it."""
 
     request: Request
-    result: Future[BlockReport] = field(default_factory=Future)
+    slot: int | None = None  # that gets the block's changes; None: they are added at once
+    result: Future[Finished] = field(default_factory=Future)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +100,7 @@ class Work:
         if not job.result.done():
             self.metrics.add(worker, report, int(job.request.assignment.nbytes), waited)
             with contextlib.suppress(InvalidStateError):
-                job.result.set_result(report)
+                job.result.set_result(Finished(report, worker, time.monotonic()))
 
     def fail(self, job: Job, error: Exception) -> None:
         """Give an error to whoever waits for a report."""

@@ -192,7 +192,9 @@ class WorkerThread:
         waited: float,
     ) -> tuple[Attempt, Staged] | None:
         """Finish the staged block and stage the following one; return the latter."""
-        graphs, handles = self._work.graphs, self._work.training.handles
+        graphs, training = self._work.graphs, self._work.training
+        finished = following if staged is None else staged[0]
+        handles = training.handles if finished is None else training.handles_of(finished.job)
         request = None if following is None else Request(*map(remote_functions.local, following.request))
         began = time.monotonic()
         with self._tf.device(device("worker", self._number)):
@@ -220,7 +222,9 @@ class WorkerThread:
         with self._lock:
             if is_valid := attempt in self._attempts:
                 self._attempts.remove(attempt)
-        if report.is_accepted:  # also if it comes late: its changes are on the servers
+        # Changes that come late are on the servers: the block is done. In a slot they do not count: another worker has
+        # got the block and will write to the slot, too, which must not be used again before that.
+        if report.is_accepted and (is_valid or attempt.job.slot is None):
             self._work.hand_in(attempt.job, self._number, report, waited)
         elif is_valid:
             self._work.put(attempt.job)
@@ -244,9 +248,21 @@ class WorkerThread:
                 return False
             lost = is_lost(self._address, error)
             if lost or is_of_earlier_training(self._work.training.lease, error):
+                if attempts and not self._end_ticket():
+                    return False
                 return self._hand_back(attempts) and (not lost or self._await_return(brief(error)))
         for attempt in attempts:
             self._work.fail(attempt.job, error)
+        return True
+
+    def _end_ticket(self) -> bool:
+        """Have servers drop what a worker may still push that only its connection has lost; False if one is lost."""
+        tickets = self._work.training.tickets
+        tickets.renew(self._number)
+        try:
+            self._work.servers.call(lambda: tickets.end_former(self._number))
+        except ClusterError:  # all threads end
+            return False
         return True
 
     def _hand_back(self, attempts: list[Attempt]) -> bool:

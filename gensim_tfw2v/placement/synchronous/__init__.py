@@ -1,0 +1,1 @@
+"""Rounds: all workers train the same version of the servers' tables, and meet."""

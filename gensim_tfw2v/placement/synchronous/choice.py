@@ -1,0 +1,33 @@
+"""A training that is to be placed on a cluster → rounds, of which each worker trains a part."""
+
+from __future__ import annotations
+
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+def choose(request: ClusterRequest) -> PlacementChoice:
+    """Return the placement, with the size of its rounds. Raise ValueError if no worker is left to wait for."""
+    connection, size, options = request.connection, request.size, request.options
+    workers = 1 if request.one_by_one else connection.workers
+    if options.backup_workers >= workers:
+        raise ValueError(
+            f"backup_workers={options.backup_workers} leaves a round no worker to wait for: workers={workers} train "
+            "side by side; it must be smaller than their number"
+        )
+    block_words = choose_block_words(size.total_words, workers, size.batch_words, in_flight=workers)
+    round_words = size.chunk_words or options.round_words or workers * block_words
+    row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
+
+        total_rounds = size.epochs * size.total_words / round_words
+        return RoundPlacement(
+            settings, maker, connection, workers, options.backup_workers, options.timeout, total_rounds, row_type
+        )
+
+    return PlacementChoice(round_words, choose_negative_pool(round_words // workers), make, connection.addresses)
