@@ -118,7 +118,8 @@ def test_two_runs_give_equal_vectors_and_the_log_of_one_says_for_whom_others_wai
         assert logged[-1] == pytest.approx(share, rel=1e-6)
 
 
-@pytest.mark.parametrize("vectors_on_servers", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("vectors_on_servers", [False, True])
 def test_one_part_a_round_gives_the_vectors_of_one_worker(vectors_on_servers: bool, cluster: LocalCluster) -> None:
     downpour, rounds = (
         TFWord2Vec(
@@ -169,7 +170,8 @@ def kill(process: Any) -> None:
     process.wait()
 
 
-@pytest.mark.parametrize("returns", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("returns", [True, False])
 def test_a_killed_worker_changes_no_vector_whether_or_not_it_returns(
     returns: bool, undisturbed: TFWord2Vec, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -416,6 +418,7 @@ def stop() -> None:
     raise StopError
 
 
+@pytest.mark.slow
 def test_a_training_resumed_in_the_midst_of_an_epoch_gives_the_vectors_of_one_that_was_not_interrupted(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
