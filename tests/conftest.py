@@ -24,6 +24,8 @@ LONG_FILES = [
     "test_step.py",
     "test_benchmarks.py",
     "test_gensim_suite.py",
+    "test_synchronous.py",
+    "test_averaging.py",
     "test_cluster_endings.py",
     "test_cluster.py",
     "test_notebook.py",
