@@ -74,6 +74,11 @@ MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger o
 BLOCKS_PER_WORKER = 4  # of an epoch, at least: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # that workers train, or that the caller has not finished with
 
+# -- averaging (docs/decisions.md, "Cluster") --------------------------------------------------------------------------
+
+# Words of a round: this share of an epoch, within these limits for each worker's part.
+ROUND_SHARE, LEAST_ROUND_PART_WORDS, MOST_ROUND_PART_WORDS = 1 / 8, 10_000, 1_048_576
+
 # -- parameter servers (docs/decisions.md, "Cluster") ------------------------------------------------------------------
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
