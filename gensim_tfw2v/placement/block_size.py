@@ -32,7 +32,7 @@ def choose_block_words(
     """
     if batch_words is not None:
         return batch_words
-    unshared = words_in_flight(total_words) // in_flight
+    unshared = _words_in_flight(total_words) // in_flight
     most = min(unshared, most_words)
     if share_rows and in_flight > 1:
         of_epoch = int(total_words * tuning.SHARED_IN_FLIGHT_SHARE) // in_flight
@@ -50,7 +50,7 @@ def most_local_block_words(tree: bool) -> int:
     return tuning.MOST_LOCAL_TREE_BLOCK_WORDS if tree else tuning.MOST_LOCAL_BLOCK_WORDS
 
 
-def words_in_flight(total_words: int) -> int:
+def _words_in_flight(total_words: int) -> int:
     """Return how many words at most are trained at a time without each other's changes."""
     words = int(total_words * tuning.IN_FLIGHT_SHARE)
     return min(max(words, tuning.LEAST_IN_FLIGHT_WORDS), tuning.MOST_IN_FLIGHT_WORDS)
@@ -66,7 +66,7 @@ def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
 
 def choose_sharing(block_words: int, total_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
     """Return the parts of a block, after each of which shared rows are exchanged, and the number of shared rows."""
-    parts = min(round(block_words * in_flight / words_in_flight(total_words)), tuning.MOST_PARTS)
+    parts = min(round(block_words * in_flight / _words_in_flight(total_words)), tuning.MOST_PARTS)
     return (parts, tuning.SHARED_ROWS) if share_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 

@@ -6,7 +6,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.placement.block_size import choose_negative_pool, words_in_flight
+from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
@@ -27,14 +27,20 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         round_words = size.batch_words * connection.workers
     if round_words is None:
         round_words = _default_round_words(size.total_words, connection.workers)
-    part_words = words_in_flight(size.total_words)
+    step_words = int(size.total_words * tuning.STEP_SHARE)
+    step_words = min(max(step_words, tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
         from gensim_tfw2v.placement.averaging.round import RoundSettings
 
-        sharing = RowSharing(parts=1, rows=tuning.SHARED_ROWS)
-        rounds = RoundSettings(part_words, tuning.MOST_BLOCK_WORDS, sharing, options.dtype or "bfloat16")
+        rounds = RoundSettings(
+            step_words=step_words,
+            most_part_words=tuning.MOST_BLOCK_WORDS,
+            first_words=tuning.FIRST_ROUND_WORDS,
+            sharing=RowSharing(parts=1, rows=tuning.AVERAGED_SHARED_ROWS),
+            row_type=options.dtype or "bfloat16",
+        )
         return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
 
     pool = choose_negative_pool(round_words // connection.workers) if connection.workers > 1 else None

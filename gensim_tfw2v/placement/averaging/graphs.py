@@ -299,9 +299,7 @@ class TableHandles(NamedTuple):
     strengths: Any
 
 
-def _average_shared_rows(
-    shape: RoundShape, devices: Sequence[str], of_workers: Sequence[WorkerHandles]
-) -> tf.Tensor:
+def _average_shared_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequence[WorkerHandles]) -> tf.Tensor:
     """Add all workers' changes of shared rows to the rows from which they began, on every worker.
 
     Worker p adds up piece p of the rows, in the order of workers, and sends the sum to all.

@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.health import wait_while_answering
+from gensim_tfw2v.cluster.health import answers, wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.averaging.member import Member
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings
+from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings, is_finite, words_of
 from gensim_tfw2v.placement.averaging.waiting import MembersLost, ModelForgotten, Waiting
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
 from gensim_tfw2v.placement.interface import ModelTables, Placement
@@ -68,6 +70,7 @@ class AveragingPlacement(Placement):
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
         self._model: Model | None = None
+        self._words = 0  # trained so far
         self._failure: ClusterError | None = None
         self._keepalive: Keepalive | None = None
         self._is_closed = self._is_loading = False
@@ -92,8 +95,13 @@ class AveragingPlacement(Placement):
                 self._waiting, self._round_settings, self._maker, objective, self._connection.number, self._metrics
             )
             self._keepalive = Keepalive(self._renew_leases)
-        ready = [member for member in self._members if member.tables is not None or self._is_back(member)]
+        for member in self._members:
+            if member.tables is None and not member.is_missed and not self._can_be_called(member):
+                self._leave_out(MembersLost({member: "it does not answer"}))
+        ready = [member for member in self._members if not member.is_missed or self._is_back(member)]
         self._on_each("load", ready, lambda member, _: self._tables_for(member).load(values))
+        for member in self._taking_part():
+            self._welcome(member)
         self._is_loading = False
         self._raise_if_none_is_left("load")
 
@@ -133,12 +141,43 @@ class AveragingPlacement(Placement):
                         lambda tables=tables: read(tables), {member.task: member.address}, 2 * self._timeout
                     )
                 except (self._tf.errors.OpError, ClusterError) as error:  # the next round leaves it out
+                    remote_functions.clear_error()
                     logger.warning("%s has not sent its rows: %s", member.name, brief(error))
         raise self._failure or self._declare_lost("no worker sends its rows")
 
     # -- rounds --------------------------------------------------------------------------------------------------------
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
+        trained: list[TrainedChunk] = []
+        for of_round in self._rounds_of(task):
+            trained.append(self._train_round(of_round))
+            if not is_finite(trained[-1]):
+                break  # training ends
+            self._words += words_of(of_round)
+        return together(trained)
+
+    def _rounds_of(self, task: ChunkTask) -> list[ChunkTask]:
+        """Return a chunk cut into rounds: at most as long as all that has been trained before each, if not tiny.
+
+        What random vectors teach is then learnt once, and not by each worker.
+        """
+        if self._connection.workers == 1:
+            return [task]
+        return list(self._halved(task, self._words))
+
+    def _halved(self, task: ChunkTask, words_before: int) -> Iterator[ChunkTask]:
+        words = words_of(task)
+        if words <= max(words_before, self._round_settings.first_words):
+            yield task
+            return
+        halves = parts_of(task, 2, self._maker.reader)
+        if len(halves) == 1:
+            yield task
+            return
+        yield from self._halved(halves[0], words_before)
+        yield from self._halved(halves[1], words_before + words_of(halves[0]))
+
+    def _train_round(self, task: ChunkTask) -> TrainedChunk:
         assert self._rounds is not None and self._model is not None
         trials = 0
         while True:
@@ -154,7 +193,9 @@ class AveragingPlacement(Placement):
             except self._tf.errors.OpError as error:
                 trials += 1
                 if trials >= _TRIALS:
-                    raise ClusterError(f"workers cannot average their rows, and all of them answer: {brief(error)}") from error
+                    raise ClusterError(
+                        f"workers cannot average their rows, and all of them answer: {brief(error)}"
+                    ) from error
                 time.sleep(_REST_SECONDS)
             self._begin_anew()
 
@@ -171,7 +212,7 @@ class AveragingPlacement(Placement):
         """Have workers take part again that were lost and have come back, with tables from one that was not."""
         for member in self._members:
             others = self._taking_part()
-            if member.tables is None and others and self._is_back(member):
+            if member.is_missed and others and self._is_back(member):
                 source = others[0]
                 began = time.monotonic()
 
@@ -186,15 +227,23 @@ class AveragingPlacement(Placement):
                 except self._tf.errors.OpError as error:
                     self._leave_out(MembersLost({member: brief(error)}))
                 else:
-                    self._connection.worker_locks.abandoned.discard(member.number)
-                    logger.warning("%s is back, with tables copied in %.1f s", member.name, time.monotonic() - began)
-                    member.is_missed = False
+                    self._welcome(member)
+                    logger.info("%s has got its tables in %.1f s", member.name, time.monotonic() - began)
+
+    def _welcome(self, member: Member) -> None:
+        """Have a worker take part again that has got its tables."""
+        self._connection.worker_locks.abandoned.discard(member.number)
+        if member.is_missed:
+            logger.warning("%s is back", member.name)
+        member.is_missed = False
 
     def _is_back(self, member: Member) -> bool:
-        """Return whether a worker without tables can be called."""
-        if self._metrics is None or not member.is_missed:  # before the first loss
-            return self._waiting.can_be_called(member)
-        return member.has_come_back() and self._waiting.can_be_called(member)
+        """Return whether a worker that was lost can be called again."""
+        return member.has_come_back() and self._can_be_called(member)
+
+    def _can_be_called(self, member: Member) -> bool:
+        is_busy = self._connection.worker_locks.is_busy(member.number)  # with a call of another training
+        return not is_busy and answers(member.address) and self._waiting.can_be_called(member)
 
     def _on_each(self, kind: str, members: Sequence[Member], function: Callable[[Member, Any], Any]) -> None:
         """Call a function for each of these workers, and leave those out that are lost."""
@@ -230,9 +279,13 @@ class AveragingPlacement(Placement):
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        return {"leases": [tables.lease for member in self._members if (tables := member.tables) is not None]}
+        return {
+            "words": self._words,
+            "leases": [tables.lease for member in self._members if (tables := member.tables) is not None],
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        self._words = int(state.get("words", 0))
         for lease in state.get("leases", ()):
             take_over(lease)
 

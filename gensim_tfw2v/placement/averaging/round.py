@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Row
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
+_NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
 _PIECE_NUMBERS = 2**24  # of a table, that are averaged at a time
 
 
@@ -46,14 +47,17 @@ class RoundSettings:
 
     Attributes
     ----------
-    part_words : int
+    step_words : int
         Raw words that all workers together train between two averages of shared rows.
     most_part_words : int
         Of one worker's part, for which its memory has to suffice.
+    first_words : int
+        Of the first rounds.
     """
 
-    part_words: int
+    step_words: int
     most_part_words: int
+    first_words: int
     sharing: RowSharing
     row_type: str
 
@@ -94,12 +98,17 @@ class Rounds:
         parts = self._parts(task, len(members))
         reports: list[list[BlockReport]] = [[] for _ in members]
         averaging = 0.0
+        nothing = replace(task, content=_NO_SENTENCES)
         for step in range(max(map(len, parts))):
-            tasks = {member: own[step] for member, own in zip(members, parts, strict=True) if step < len(own)}
-            for number, report in self._train_parts(shape, model, members, tasks).items():
-                reports[members.index(number)].append(report)
+            # A worker without a part is told where the step begins, from which its changes count.
+            tasks = {
+                member: own[step] if step < len(own) else nothing for member, own in zip(members, parts, strict=True)
+            }
+            for member, report in self._train_parts(shape, model, tasks).items():
+                if tasks[member] is not nothing:
+                    reports[members.index(member)].append(report)
             trained = time.monotonic()
-            if not all(_is_finite(report) for of_member in reports for report in of_member):
+            if not all(is_finite(report) for of_member in reports for report in of_member):
                 break  # training ends
             if shape.sharing.rows:
                 self._average_shared_rows(shape, members)
@@ -110,7 +119,7 @@ class Rounds:
                 self._average_rows(shape, model, members)
             self._keep(shape, members)
             averaging += time.monotonic() - trained
-            self._metrics.add_round(_words_of(task), time.monotonic() - began, averaging, len(members))
+            self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
         return together([report.trained() for of_member in reports for report in of_member])
 
     def _shape(self, members: Sequence[Member]) -> RoundShape:
@@ -143,16 +152,16 @@ class Rounds:
 
     def _parts(self, task: ChunkTask, workers: int) -> list[list[ChunkTask]]:
         """Return the parts of each worker, in the order in which it trains them."""
-        words = _words_of(task)
-        steps = max(1, round(words / self._settings.part_words), -(-words // (workers * self._settings.most_part_words)))
-        if workers == 1:
-            steps = max(1, -(-words // self._settings.most_part_words))
+        words = words_of(task)
+        steps = max(1, -(-words // (workers * self._settings.most_part_words)))
+        if workers > 1:
+            steps = max(steps, round(words / self._settings.step_words))
         parts = parts_of(task, workers * steps, self._maker.reader)
         bounds = [len(parts) * worker // workers for worker in range(workers + 1)]
         return [parts[first:end] for first, end in zip(bounds, bounds[1:], strict=False)]
 
     def _train_parts(
-        self, shape: RoundShape, model: Model, members: Sequence[Member], tasks: dict[Member, ChunkTask]
+        self, shape: RoundShape, model: Model, tasks: dict[Member, ChunkTask]
     ) -> dict[Member, BlockReport]:
         """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
@@ -161,7 +170,7 @@ class Rounds:
         def train(member: Member, calls: Any) -> Any:
             assert member.tables is not None
             key = key_of(member.tables.lease)
-            data = encode(Assignment(key, 1, len(members), shape.sharing, tasks[member]))
+            data = encode(Assignment(key, 1, len(tasks), shape.sharing, tasks[member]))
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
             with self._tf.device(_device(member)):
@@ -211,9 +220,7 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(
-        self, model: Model, members: Sequence[Member]
-    ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+    def _pieces(self, model: Model, members: Sequence[Member]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
         step = max(1, _PIECE_NUMBERS // model.vector_size)
         of_members = list(map(self._handles, members))
@@ -251,11 +258,13 @@ def _partners_of(member: Member, tf: Any) -> Partners:
     return partners
 
 
-def _words_of(task: ChunkTask) -> int:
+def words_of(task: ChunkTask) -> int:
+    """Return the words of a chunk."""
     content = task.content
     return len(content.ids) if isinstance(content, Sentences) else content.end_word - content.first_word
 
 
-def _is_finite(report: BlockReport) -> bool:
-    batches = report.batches
+def is_finite(trained: BlockReport | TrainedChunk) -> bool:
+    """Return whether no step was refused."""
+    batches = trained.batches
     return bool(np.isfinite(batches.losses + batches.touched_rows).all())

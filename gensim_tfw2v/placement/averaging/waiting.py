@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
@@ -42,6 +40,7 @@ class _Call:
         self.caller, self.needed = caller, needed
         self.finished = 0.0  # when it ended
         self.seconds = 0.0
+        self.is_left = False  # it does not end, and nobody waits for it
         self._silent_looks = dict.fromkeys(needed, 0)
         self.future, self._calls = caller.submit(function, [member.number for member in needed])
         self.future.add_done_callback(self._finish)
@@ -64,6 +63,7 @@ class _Call:
         with contextlib.suppress(Exception):
             self.future.result(timeout=_LAST_SECONDS)
         if not self.future.done():
+            self.is_left = True
             self.caller.begin_anew()
 
 
@@ -101,7 +101,7 @@ class Waiting:
         patience = self._patience.setdefault(kind, Patience(self._connection.workers, self._timeout))
         lost: dict[Member, str] = {}
         last_look = time.monotonic()
-        while running := [call for call in calls if not call.future.done()]:
+        while running := [call for call in calls if not (call.future.done() or call.is_left)]:
             wait([call.future for call in running], _POLL_SECONDS)
             elapsed = time.monotonic() - last_look
             if elapsed < _SECONDS_BETWEEN_LOOKS:
@@ -137,7 +137,12 @@ class Waiting:
             return {}
         late = f"has not finished its call for {call.seconds:.0f} s"
         found = {member: f"{late} and is silent" for member in call.silent()}
-        if not found and call.seconds > max(patience.limit(number, is_answering=True), 2 * self._timeout):
+        is_too_late = call.seconds > max(patience.limit(number, is_answering=True), 2 * self._timeout)
+        if is_too_late and not found and len(call.needed) > 1:
+            call.cancel()
+            names = ", ".join(member.name for member in call.needed)
+            raise ClusterError(f"{names}: they have not averaged their rows for {call.seconds:.0f} s, and all answer")
+        if is_too_late and not found:
             found = {call.caller: late}
         if found:
             for member in found:
@@ -147,7 +152,9 @@ class Waiting:
 
     def _lost_by(self, call: _Call, error: BaseException) -> dict[Member, str]:
         """Return the workers whose loss is the reason of an error, none if there is another reason."""
-        if remote_functions.is_missing_function(error) or not isinstance(error, (self._tf.errors.OpError, ClusterError)):
+        if remote_functions.is_missing_function(error) or not isinstance(
+            error, (self._tf.errors.OpError, ClusterError)
+        ):
             return {}
         if (message := remote_functions.task_error_message(error)) is not None:
             if message != UNKNOWN_MODEL:
@@ -200,6 +207,3 @@ class _Results:
 
 def _task(member: Member) -> tuple[str, int]:
     return "worker", member.number
-
-
-__all__ = ["FutureTimeout", "MembersLost", "ModelForgotten", "Waiting"]
