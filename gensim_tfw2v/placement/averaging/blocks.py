@@ -1,4 +1,4 @@
-"""A worker's part of a round → a block as arrays for the worker's graph; its ids are rows of the worker's own tables."""
+"""A worker's part of a round → a block as arrays for the worker's graph; ids are rows of the worker's own tables."""
 
 from __future__ import annotations
 

@@ -185,9 +185,9 @@ class AveragingPlacement(Placement):
             members = self._taking_part()
             self._raise_if_none_is_left("train")
             try:
-                return self._rounds.train(task, self._model, members)
-            except MembersLost as lost:
-                self._leave_out(lost)
+                trained, lost = self._rounds.train(task, self._model, members)
+            except MembersLost as too_few:
+                self._leave_out(too_few)
             except ModelForgotten:
                 pass
             except self._tf.errors.OpError as error:
@@ -197,6 +197,10 @@ class AveragingPlacement(Placement):
                         f"workers cannot average their rows, and all of them answer: {brief(error)}"
                     ) from error
                 time.sleep(_REST_SECONDS)
+            else:
+                if lost is not None:
+                    self._leave_out(lost)
+                return trained
             self._begin_anew()
 
     def _taking_part(self) -> list[Member]:

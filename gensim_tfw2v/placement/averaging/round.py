@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.averaging.graphs import (
@@ -28,7 +29,7 @@ from gensim_tfw2v.placement.averaging.graphs import (
 )
 from gensim_tfw2v.placement.averaging.member import Member
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.waiting import Waiting
+from gensim_tfw2v.placement.averaging.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import encode
@@ -87,17 +88,19 @@ class Rounds:
         self._waiting, self._settings, self._maker, self._metrics = waiting, settings, maker, metrics
         self._objective, self._number = objective, connection_number
 
-    def train(self, task: ChunkTask, model: Model, members: Sequence[Member]) -> TrainedChunk:
-        """Train a chunk; the base of all these workers is then its result.
+    def train(
+        self, task: ChunkTask, model: Model, members: Sequence[Member]
+    ) -> tuple[TrainedChunk, MembersLost | None]:
+        """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
 
-        Raise MembersLost if workers are lost before the round is whole. Their current tables are then of no use.
+        Raise MembersLost if workers are lost before the round is whole. The current tables of all are then of no use.
         """
         began = time.monotonic()
         shape = self._shape(members)
         self._register(shape, model, members)
         parts = self._parts(task, len(members))
         reports: list[list[BlockReport]] = [[] for _ in members]
-        averaging = 0.0
+        averaging, lost = 0.0, None
         nothing = replace(task, content=_NO_SENTENCES)
         for step in range(max(map(len, parts))):
             # A worker without a part is told where the step begins, from which its changes count.
@@ -117,10 +120,10 @@ class Rounds:
             trained = time.monotonic()
             if len(members) > 1:
                 self._average_rows(shape, model, members)
-            self._keep(shape, members)
+            lost = self._keep(shape, members)
             averaging += time.monotonic() - trained
             self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
-        return together([report.trained() for of_member in reports for report in of_member])
+        return together([report.trained() for of_member in reports for report in of_member]), lost
 
     def _shape(self, members: Sequence[Member]) -> RoundShape:
         """Return the shape of the graphs; a worker alone shares no rows."""
@@ -158,7 +161,7 @@ class Rounds:
             steps = max(steps, round(words / self._settings.step_words))
         parts = parts_of(task, workers * steps, self._maker.reader)
         bounds = [len(parts) * worker // workers for worker in range(workers + 1)]
-        return [parts[first:end] for first, end in zip(bounds, bounds[1:], strict=False)]
+        return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _train_parts(
         self, shape: RoundShape, model: Model, tasks: dict[Member, ChunkTask]
@@ -234,15 +237,24 @@ class Rounds:
             for first in range(0, rows, step):
                 yield handles, first, min(first + step, rows)
 
-    def _keep(self, shape: RoundShape, members: Sequence[Member]) -> None:
-        """Make the current rows the base of all workers: from the first one on, the round is whole."""
+    def _keep(self, shape: RoundShape, members: Sequence[Member]) -> MembersLost | None:
+        """Make the current rows the base of all workers, and return those that are lost meanwhile.
+
+        From the first worker on, the round is whole: none of the others goes back to its former base.
+        """
         graphs = worker_graphs(shape)
 
         def keep(member: Member, calls: Any) -> None:
             with self._tf.device(_device(member)):
                 calls.run(graphs.keep, self._handles(member)).numpy()
 
-        self._waiting.each("keep", members, keep)
+        try:
+            self._waiting.each("keep", members, keep)
+        except MembersLost as lost:
+            return lost
+        except self._tf.errors.OpError as error:  # nobody knows which worker has kept what
+            raise ClusterError(f"workers answer, and cannot keep the result of a round: {brief(error)}") from error
+        return None
 
 
 def _device(member: Member) -> str:
