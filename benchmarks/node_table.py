@@ -72,11 +72,16 @@ def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
         reported_bytes_per_word=_median(runs, lambda run: run["report"]["bytes_per_word"]),
         block_words=_median(runs, lambda run: words / max(run["report"]["blocks"], 1)),
         staleness=_median(runs, lambda run: run["report"].get("staleness", {"mean": 0.0})["mean"]),
-        stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _STAGES},
+        stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _of(runs)},
         cores_used={kind: used / seconds.middle for kind, used in cpu.items()},
         cpu_us_per_word={kind: 1e6 * used / words for kind, used in cpu.items()},
         finite=all(run["finite"] for run in runs),
     )
+
+
+def _of(runs: Sequence[Run]) -> list[str]:
+    """Return the usual stages, and what else these runs report."""
+    return [stage for stage in _STAGES if stage in _USUAL_STAGES or stage in runs[0]["report"]["worker_seconds"]]
 
 
 def cpu_of(run: Run, kind: str) -> float:
@@ -126,7 +131,7 @@ def main_table(rows: Sequence[NodeRow]) -> list[list[str]]:
 
 def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[list[str]]:
     """Return the table of what holds the speed back: where workers' time and everyone's processor time go."""
-    stages = [stage for stage in _STAGES if stage in _USUAL_STAGES or any(row.stage_shares[stage] for row in rows)]
+    stages = [stage for stage in _STAGES if stage in _USUAL_STAGES or any(stage in row.stage_shares for row in rows)]
     heading = ["workers", "block words", "staleness", *(f"{stage} %" for stage in stages)]
     heading += ["of their quota %", "worker cores", "ps cores", "coordinator cores"]
     heading += ["worker us a word", "ps us a word", "coordinator us a word"]
@@ -140,7 +145,7 @@ def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[li
                 str(row.workers),
                 f"{row.block_words:,.0f}",
                 f"{row.staleness:.1f}",
-                *(f"{100 * row.stage_shares[stage]:.0f}" for stage in stages),
+                *(f"{100 * row.stage_shares.get(stage, 0.0):.0f}" for stage in stages),
                 used,
                 *(f"{cores:.2f}" for cores in row.cores_used.values()),
                 *(f"{cost:.2f}" for cost in row.cpu_us_per_word.values()),

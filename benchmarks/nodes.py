@@ -32,8 +32,8 @@ from reports import add_output_arguments, say, start_report
 from stopping import status_of
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "coordinator_cpu", "rate", "batch_words",
-             "compute_dtype", "cluster_dtype", "distribution", "round_words", "repeats", "window", "negative", "min_count",
-             "sample", "alpha")  # fmt: skip
+             "compute_dtype", "cluster_dtype", "distribution", "round_words", "repeats", "window", "negative",
+             "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "train s: the coordinator's call of `train()`, which includes sending tables and fetching vectors. The tasks train "
     "a few blocks before, so that it does not include imports and the making of graphs.",
