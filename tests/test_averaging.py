@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ from child_process import wait_until
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
 from gensim.models.callbacks import CallbackAny2Vec
+from interrupts import freeze
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
@@ -24,12 +26,13 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.averaging import graphs
+from gensim_tfw2v.placement.averaging.exchange import TableHandles, rows_graph
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings
+from gensim_tfw2v.placement.averaging.worker_rows import RoundShape
 from gensim_tfw2v.placement.local import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.steps.rows import private_copy
+from gensim_tfw2v.steps.rows import private_copy, read_rows
 from gensim_tfw2v.steps.signature import Objective
 
 AVERAGING: dict[str, Any] = {"distribution": "averaging", "seed": 3}
@@ -79,6 +82,31 @@ def test_the_report_says_what_rounds_cost() -> None:
     assert report["raw_words"] == 2 * 12 * 1500
     assert report["bytes"] > 0
     assert {task["blocks"] for task in report["tasks"].values()} == {4}
+
+
+def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = SMALL | AVERAGING | {"sg": 1, "round_words": 3000, "cluster": shared_cluster()}
+    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
+    train_chunk, left = AveragingPlacement.train_chunk, iter(range(8))
+
+    def train_some_chunks(*arguments: Any) -> Any:
+        if next(left, None) is None:
+            raise OSError("stopped")
+        return train_chunk(*arguments)
+
+    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="3000 words")
+    model.build_vocab(SENTENCES)
+    with monkeypatch.context() as stopping:
+        stopping.setattr(AveragingPlacement, "train_chunk", train_some_chunks)
+        with pytest.raises(OSError, match="stopped"):
+            model.train(SENTENCES, **corpus)
+    resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=shared_cluster())
+    whole = TFWord2Vec(**settings)
+    whole.build_vocab(SENTENCES)
+    whole.train(SENTENCES, **corpus)
+    assert_equal_models(resumed, whole)
 
 
 # -- one placement -----------------------------------------------------------------------------------------------------
@@ -191,13 +219,13 @@ def test_an_average_is_the_base_and_the_sum_of_changes_on_every_worker(row_type:
         (variable(base + change), variable(base), variable(is_changed[:, None].astype(np.float32)))
         for change, is_changed in zip(changes, changed, strict=True)
     ]
-    handles = [graphs.TableHandles(*(one.handle for one in of_worker)) for of_worker in tables]
-    shape = graphs.RoundShape(OBJECTIVE, -1, row_type, NOT_SHARED)
-    average = graphs.rows_graph(shape, ("/CPU:0",) * workers)
+    handles = [TableHandles(*(one.handle for one in of_worker)) for of_worker in tables]
+    shape = RoundShape(OBJECTIVE, -1, row_type, NOT_SHARED)
+    average = rows_graph(shape, ("/CPU:0",) * workers)
     sent = sum(
         np.asarray(average(*handles, tf.constant(first), tf.constant(end))) for first, end in ((0, 17), (17, 40))
     )
-    found = [np.array(graphs.read_rows(current.handle, np.arange(WORDS, dtype=np.int32))) for current, _, _ in tables]
+    found = [np.array(read_rows(current.handle, np.arange(WORDS, dtype=np.int32))) for current, _, _ in tables]
     expected = base + ((np.stack([base] * workers) + changes) - base).sum(0)
     tolerance = 1e-6 if row_type == "float32" else 2**-6
     np.testing.assert_allclose(found[0], expected, rtol=tolerance, atol=4 * tolerance)
@@ -257,6 +285,7 @@ def test_a_worker_killed_in_a_round_costs_the_round_and_no_words_and_joins_again
     wait_until(is_back)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_after_the_average_costs_nothing(
     mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +314,41 @@ def test_a_worker_killed_after_the_average_costs_nothing(
     mortal_cluster.wait()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("before", ["_train_parts", "_average_rows", "_keep"])
+def test_a_hung_worker_is_left_out_and_joins_again(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    step = getattr(Rounds, before)
+    process = mortal_cluster.processes["worker", 0]
+    freezes = iter([process])
+
+    def step_with_a_freeze(*arguments: Any) -> Any:
+        for frozen in freezes:
+            freeze(frozen)
+        return step(*arguments)
+
+    settings = SMALL | AVERAGING | {"sg": 1, "round_words": 6000, "cluster": mortal_cluster, "max_recoveries": 0}
+    model = TFWord2Vec(**settings, cluster_timeout=5)
+    model.build_vocab(SENTENCES)
+    corpus: dict[str, Any] = {"corpus_iterable": SENTENCES, "total_examples": len(SENTENCES)}
+    model.train(**corpus, epochs=1)  # so that all graphs are known
+    monkeypatch.setattr(Rounds, before, step_with_a_freeze)
+    try:
+        _, raw_words = model.train(**corpus, epochs=2)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    assert raw_words == 2 * 12 * len(SENTENCES)
+    assert topic_gap(model.wv) > 0.5
+
+    def is_back() -> bool:
+        model.train(**corpus, epochs=1)
+        return bool(model.training_report["tasks"]["worker 0"]["blocks"])
+
+    wait_until(is_back)
+
+
+@pytest.mark.slow
 def test_when_all_workers_are_lost_training_goes_on_from_the_last_epoch(mortal_cluster: LocalCluster) -> None:
     def restart_all(epoch: int) -> None:
         if epoch == 1:
@@ -302,6 +366,7 @@ def test_when_all_workers_are_lost_training_goes_on_from_the_last_epoch(mortal_c
     assert topic_gap(model.wv) > 0.5
 
 
+@pytest.mark.slow
 def test_the_loss_of_all_workers_is_an_error_that_says_so(mortal_cluster: LocalCluster) -> None:
     def kill_all(epoch: int) -> None:
         for worker in range(3):
@@ -325,35 +390,6 @@ def test_tables_are_freed_at_the_end(mortal_cluster: LocalCluster) -> None:
     TFWord2Vec(SENTENCES, **SMALL | AVERAGING | {"epochs": 1}, cluster=mortal_cluster)
     connection = connect(mortal_cluster)
     assert not any(found["runs"] for found in connection.describe_all().values())
-
-
-def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(tmp_path: Path) -> None:
-    settings: dict[str, Any] = SMALL | AVERAGING | {"sg": 1, "round_words": 3000, "cluster": shared_cluster()}
-    settings |= {"checkpoint_dir": tmp_path / "checkpoints", "checkpoint_every": "3000 words"}
-
-    class Stopping:
-        """Sentences of which a pass fails after so many."""
-
-        def __init__(self, left: int) -> None:
-            self.left = left
-
-        def __iter__(self) -> Iterator[list[str]]:
-            for sentence in SENTENCES:
-                self.left -= 1
-                if self.left == 0:
-                    raise OSError("the corpus is gone")
-                yield sentence
-
-    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
-    model = TFWord2Vec(**settings)
-    model.build_vocab(SENTENCES)
-    with pytest.raises(OSError, match="the corpus is gone"):
-        model.train(Stopping(2200), **corpus)
-    resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=shared_cluster())
-    whole = TFWord2Vec(**settings | {"checkpoint_dir": None, "epochs": 2})
-    whole.build_vocab(SENTENCES)
-    whole.train(SENTENCES, **corpus)
-    assert_equal_models(resumed, whole)
 
 
 @pytest.mark.slow

@@ -109,7 +109,9 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {
         "placement.averaging.blocks",
+        "placement.averaging.exchange",
         "placement.averaging.graphs",
+        "placement.averaging.worker_rows",
         "placement.parameter_servers.concurrent_updates",
         "placement.parameter_servers.graphs",
         "placement.parameter_servers.server_rows",

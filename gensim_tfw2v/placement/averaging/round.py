@@ -19,17 +19,12 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.averaging.graphs import (
-    RoundShape,
-    TableHandles,
-    WorkerHandles,
-    rows_graph,
-    shared_rows_graph,
-    worker_graphs,
-)
+from gensim_tfw2v.placement.averaging.exchange import TableHandles, rows_graph, shared_rows_graph
+from gensim_tfw2v.placement.averaging.graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.member import Member
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
 from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import encode

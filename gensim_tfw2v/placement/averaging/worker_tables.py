@@ -12,7 +12,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.averaging.graphs import WorkerHandles
+    from gensim_tfw2v.placement.averaging.worker_rows import WorkerHandles
 
 
 class WorkerTables:
@@ -64,7 +64,7 @@ class WorkerTables:
 
     def handles(self, names: Sequence[str]) -> WorkerHandles:
         """Return the handles of the tables of these names."""
-        from gensim_tfw2v.placement.averaging.graphs import WorkerHandles
+        from gensim_tfw2v.placement.averaging.worker_rows import WorkerHandles
 
         def of(tables: Sequence[str]) -> tuple[object, ...]:
             found = dict(zip(self._names, tables, strict=True))
