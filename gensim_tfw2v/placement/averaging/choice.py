@@ -6,7 +6,6 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
@@ -43,8 +42,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         )
         return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
 
-    pool = choose_negative_pool(round_words // connection.workers) if connection.workers > 1 else None
-    return PlacementChoice(round_words, pool, make, connection.addresses)
+    # No pool of negatives: it would save few rows, for workers together train nearly all of them in a round.
+    return PlacementChoice(round_words, None, make, connection.addresses)
 
 
 def _default_round_words(total_words: int, workers: int) -> int:
