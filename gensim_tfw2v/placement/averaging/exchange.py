@@ -120,7 +120,8 @@ def _changes(shape: RoundShape, table: TableHandles, first: tf.Tensor, end: tf.T
     rows = tf.concat(by_owner, 0)
     change = read_rows(table.current, rows) - read_rows(table.base, rows)
     message = _message(rows, tf.cast(change, shape.row_type))
-    return tf.split(message, [tf.size(of_owner) for of_owner in by_owner], num=workers)
+    of_owners: list[tf.Tensor] = tf.split(message, [tf.size(of_owner) for of_owner in by_owner], num=workers)
+    return of_owners
 
 
 def _message(rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:

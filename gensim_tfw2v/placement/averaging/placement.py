@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 import time
@@ -137,9 +138,8 @@ class AveragingPlacement(Placement):
             tables = member.tables
             if tables is not None:
                 try:
-                    return wait_while_answering(
-                        lambda tables=tables: read(tables), {member.task: member.address}, 2 * self._timeout
-                    )
+                    reading = functools.partial(read, tables)
+                    return wait_while_answering(reading, {member.task: member.address}, 2 * self._timeout)
                 except (self._tf.errors.OpError, ClusterError) as error:  # the next round leaves it out
                     remote_functions.clear_error()
                     logger.warning("%s has not sent its rows: %s", member.name, brief(error))

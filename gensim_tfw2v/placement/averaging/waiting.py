@@ -112,7 +112,8 @@ class Waiting:
                 call.seconds += min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
                 if not call.future.done():
                     lost.update(self._look(call, patience))
-        values, failure = {}, None
+        values: dict[Member, Any] = {}
+        failure: Exception | None = None
         for call in calls:
             error = call.future.exception() if call.future.done() else None
             if call.caller in lost or not lost.keys().isdisjoint(call.needed):
@@ -120,6 +121,8 @@ class Waiting:
             if error is None:
                 values[call.caller] = call.future.result()
                 patience.record(call.caller.number, max(call.seconds, 1e-3))
+            elif not isinstance(error, Exception):  # this process is to end
+                raise error
             elif found := self._lost_by(call, error):
                 lost.update(found)
             else:
@@ -150,7 +153,7 @@ class Waiting:
             call.cancel()
         return found
 
-    def _lost_by(self, call: _Call, error: BaseException) -> dict[Member, str]:
+    def _lost_by(self, call: _Call, error: Exception) -> dict[Member, str]:
         """Return the workers whose loss is the reason of an error, none if there is another reason."""
         if remote_functions.is_missing_function(error) or not isinstance(
             error, (self._tf.errors.OpError, ClusterError)
@@ -176,7 +179,7 @@ class Waiting:
             return True
         return False
 
-    def _error(self, call: _Call, error: BaseException) -> BaseException:
+    def _error(self, call: _Call, error: Exception) -> Exception:
         """Return the error to raise for one that is no loss of workers."""
         name = call.caller.name
         if remote_functions.is_missing_function(error):
