@@ -77,7 +77,8 @@ MOST_EPOCHS_AT_ONCE = 2  # that workers train, or that the caller has not finish
 # -- averaging (docs/decisions.md, "Cluster") --------------------------------------------------------------------------
 
 # Words of a round: this share of an epoch, within these limits for each worker.
-ROUND_SHARE, LEAST_ROUND_PART_WORDS, MOST_ROUND_PART_WORDS = 1 / 4, 8_192, 262_144
+SKIP_GRAM_ROUND_SHARE, CBOW_ROUND_SHARE = 1 / 4, 1 / 8  # CBOW scores lower with longer rounds
+LEAST_ROUND_PART_WORDS, MOST_ROUND_PART_WORDS = 8_192, 262_144
 # Words that all workers train between two averages of shared rows: this share of an epoch, within these limits.
 STEP_SHARE, LEAST_STEP_WORDS, MOST_STEP_WORDS = 1 / 16, 131_072, 524_288
 AVERAGED_SHARED_ROWS = 2048  # of each table; 512 score lower, unless all rows are averaged twice as often

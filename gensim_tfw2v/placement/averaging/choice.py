@@ -25,7 +25,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     if round_words is None and size.batch_words is not None:
         round_words = size.batch_words * connection.workers
     if round_words is None:
-        round_words = _default_round_words(size.total_words, connection.workers)
+        round_words = _default_round_words(size.total_words, connection.workers, options.skip_gram)
     step_words = int(size.total_words * tuning.STEP_SHARE)
     step_words = min(max(step_words, tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
 
@@ -46,8 +46,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     return PlacementChoice(round_words, None, make, connection.addresses)
 
 
-def _default_round_words(total_words: int, workers: int) -> int:
+def _default_round_words(total_words: int, workers: int, skip_gram: bool) -> int:
     """Return the raw words of a round: a share of the corpus, but neither tiny nor huge parts for its workers."""
-    wanted = int(total_words * tuning.ROUND_SHARE)
+    wanted = int(total_words * (tuning.SKIP_GRAM_ROUND_SHARE if skip_gram else tuning.CBOW_ROUND_SHARE))
     least, most = (words * workers for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
     return max(1, min(max(wanted, least), most))
