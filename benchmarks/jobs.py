@@ -42,6 +42,8 @@ class Job:
     update_bound: float | None = None
     cluster_dtype: str | None = None  # number format of the rows that a cluster sends
     compute_dtype: str | None = None  # number format of matrix products
+    distribution: str | None = None  # how the tasks of a cluster train together
+    round_words: int | None = None  # raw words of a round, where the distribution has rounds
     schedule: str | None = None  # how our learning rate falls
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
@@ -85,7 +87,7 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
-_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule")
+_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule", "distribution", "round_words")
 
 
 @dataclass
@@ -149,6 +151,13 @@ def add_dtype_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--compute-dtype", choices=DTYPES, help="number format of our matrix products (default: chosen)")
     add("--cluster-dtype", choices=DTYPES, help="number format of a cluster's rows (default: chosen)")
+
+
+def add_distribution_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how the tasks of a cluster train together; the class refuses names that it does not know."""
+    add = parser.add_argument
+    add("--distribution", metavar="NAME", help="how the tasks of a cluster train together (default: downpour)")
+    add("--round-words", type=number_from(1), metavar="N", help="raw words of a round (default: chosen)")
 
 
 def add_revision_argument(parser: argparse.ArgumentParser, **several: Any) -> None:

@@ -13,7 +13,8 @@ from summaries import MeanSd, Run, Spread, mean_and_sd, spread
 # A published attempt with MPI: speed-up by nodes, and accuracy on one and on sixteen of them.
 PUBLISHED_SPEED_UPS = {1: 1.0, 2: 1.28, 4: 1.50, 6: 1.55, 8: 1.62, 10: 1.60, 16: 1.54}
 PUBLISHED_ACCURACIES = {1: 0.757, 16: 0.523}
-_STAGES = ("make", "pull", "compute", "push", "idle")
+_STAGES = ("make", "pull", "compute", "push", "average", "idle")
+_USUAL_STAGES = ("make", "pull", "compute", "push", "idle")  # columns that every table has
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,17 @@ def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
         bytes_per_word=_median(runs, lambda run: _wire_bytes(run) / words),
         reported_bytes_per_word=_median(runs, lambda run: run["report"]["bytes_per_word"]),
         block_words=_median(runs, lambda run: words / max(run["report"]["blocks"], 1)),
-        staleness=_median(runs, lambda run: run["report"]["staleness"]["mean"]),
-        stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _STAGES},
+        staleness=_median(runs, lambda run: run["report"].get("staleness", {"mean": 0.0})["mean"]),
+        stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _of(runs)},
         cores_used={kind: used / seconds.middle for kind, used in cpu.items()},
         cpu_us_per_word={kind: 1e6 * used / words for kind, used in cpu.items()},
         finite=all(run["finite"] for run in runs),
     )
+
+
+def _of(runs: Sequence[Run]) -> list[str]:
+    """Return the usual stages, and what else these runs report."""
+    return [stage for stage in _STAGES if stage in _USUAL_STAGES or stage in runs[0]["report"]["worker_seconds"]]
 
 
 def cpu_of(run: Run, kind: str) -> float:
@@ -88,7 +94,8 @@ def _wire_bytes(run: Run) -> float:
 
 
 def _stage_share(run: Run, stage: str) -> float:
-    return float(run["report"]["worker_seconds"][stage] / max(sum(run["report"]["worker_seconds"].values()), 1e-9))
+    seconds = run["report"]["worker_seconds"]
+    return float(seconds.get(stage, 0.0) / max(sum(seconds.values()), 1e-9))
 
 
 def _median(runs: Sequence[Run], figure: Callable[..., float]) -> float:
@@ -124,7 +131,8 @@ def main_table(rows: Sequence[NodeRow]) -> list[list[str]]:
 
 def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[list[str]]:
     """Return the table of what holds the speed back: where workers' time and everyone's processor time go."""
-    heading = ["workers", "block words", "staleness", *(f"{stage} %" for stage in _STAGES)]
+    stages = [stage for stage in _STAGES if stage in _USUAL_STAGES or any(stage in row.stage_shares for row in rows)]
+    heading = ["workers", "block words", "staleness", *(f"{stage} %" for stage in stages)]
     heading += ["of their quota %", "worker cores", "ps cores", "coordinator cores"]
     heading += ["worker us a word", "ps us a word", "coordinator us a word"]
     table = [heading]
@@ -137,7 +145,7 @@ def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[li
                 str(row.workers),
                 f"{row.block_words:,.0f}",
                 f"{row.staleness:.1f}",
-                *(f"{100 * share:.0f}" for share in row.stage_shares.values()),
+                *(f"{100 * row.stage_shares.get(stage, 0.0):.0f}" for stage in stages),
                 used,
                 *(f"{cores:.2f}" for cores in row.cores_used.values()),
                 *(f"{cost:.2f}" for cost in row.cpu_us_per_word.values()),

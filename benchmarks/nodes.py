@@ -14,7 +14,16 @@ from typing import Any
 import node_network
 import pictures
 from corpora import cut_corpus
-from jobs import MODES, Job, add_corpus_argument, add_dtype_arguments, add_model_arguments, job_from, number_from
+from jobs import (
+    MODES,
+    Job,
+    add_corpus_argument,
+    add_distribution_arguments,
+    add_dtype_arguments,
+    add_model_arguments,
+    job_from,
+    number_from,
+)
 from node_cluster import COORDINATOR, NodeCluster, NodeError
 from node_network import Loopback, Network, NetworkError
 from node_quotas import Quotas, find_quotas
@@ -23,8 +32,8 @@ from reports import add_output_arguments, say, start_report
 from stopping import status_of
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "ps", "cpu", "ps_cpu", "coordinator_cpu", "rate", "batch_words",
-             "compute_dtype", "cluster_dtype", "repeats", "window", "negative", "min_count", "sample",
-             "alpha")  # fmt: skip
+             "compute_dtype", "cluster_dtype", "distribution", "round_words", "repeats", "window", "negative",
+             "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "train s: the coordinator's call of `train()`, which includes sending tables and fetching vectors. The tasks train "
     "a few blocks before, so that it does not include imports and the making of graphs.",
@@ -183,6 +192,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add_dtype_arguments(parser)
+    add_distribution_arguments(parser)
     add_model_arguments(parser)
     return parser
 

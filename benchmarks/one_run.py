@@ -16,6 +16,7 @@ from jobs import (
     MODES,
     Job,
     add_corpus_argument,
+    add_distribution_arguments,
     add_dtype_arguments,
     add_revision_argument,
     add_training_arguments,
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--shared-negatives", type=int, metavar="N")
     add("--update-bound", type=float, metavar="X")
     add_dtype_arguments(parser)
+    add_distribution_arguments(parser)
     add_revision_argument(parser)
     add("--curve", action="store_true", help="score after every epoch as well; that time does not count")
     return parser

@@ -74,6 +74,16 @@ MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger o
 BLOCKS_PER_WORKER = 4  # of an epoch, at least: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # that workers train, or that the caller has not finished with
 
+# -- averaging (docs/decisions.md, "Cluster") --------------------------------------------------------------------------
+
+# Words of a round: this share of an epoch, within these limits for each worker.
+SKIP_GRAM_ROUND_SHARE, CBOW_ROUND_SHARE = 1 / 4, 1 / 8  # CBOW scores lower with longer rounds
+LEAST_ROUND_PART_WORDS, MOST_ROUND_PART_WORDS = 8_192, 262_144
+# Words that all workers train between two averages of shared rows: this share of an epoch, within these limits.
+STEP_SHARE, LEAST_STEP_WORDS, MOST_STEP_WORDS = 1 / 16, 131_072, 524_288
+AVERAGED_SHARED_ROWS = 2048  # of each table; 512 score lower, unless all rows are averaged twice as often
+FIRST_ROUND_WORDS = 131_072  # of the first rounds, which all that random vectors teach is learnt in
+
 # -- parameter servers (docs/decisions.md, "Cluster") ------------------------------------------------------------------
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.

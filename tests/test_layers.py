@@ -24,7 +24,7 @@ LAYERS = [
     ["cluster"],
     ["placement.interface", "placement.block_size", "placement.request"],
     ["placement.local", "placement.parameter_servers"],
-    ["placement.synchronous"],
+    ["placement.synchronous", "placement.averaging"],
     ["placement.designs"],
     ["placement.choice"],
     ["training"],
@@ -109,6 +109,10 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {
+        "placement.averaging.blocks",
+        "placement.averaging.exchange",
+        "placement.averaging.graphs",
+        "placement.averaging.worker_rows",
         "placement.parameter_servers.concurrent_updates",
         "placement.parameter_servers.graphs",
         "placement.parameter_servers.server_rows",

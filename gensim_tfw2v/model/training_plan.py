@@ -174,6 +174,7 @@ def placement_for(
         model.distribution,
         model.round_words,
         model.backup_workers,
+        bool(model.sg),
     )
     tree = bool(model.hs)
     share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gensim_tfw2v.placement.averaging.choice import choose as choose_averaging
 from gensim_tfw2v.placement.parameter_servers.choice import choose as choose_downpour
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.placement.synchronous.choice import choose as choose_rounds
@@ -23,6 +24,7 @@ class Design:
 DESIGNS: Mapping[str, Design] = {
     "downpour": Design(choose_downpour, frozenset(("cluster_overlap", "vectors_on_servers"))),
     "synchronous": Design(choose_rounds, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
+    "averaging": Design(choose_averaging, frozenset(("round_words",))),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
 SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")

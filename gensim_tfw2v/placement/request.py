@@ -26,6 +26,7 @@ class ClusterOptions:
     distribution: str | None = None  # None: the default
     round_words: int | None = None
     backup_workers: int = 0
+    skip_gram: bool = True
 
 
 @dataclass(frozen=True)

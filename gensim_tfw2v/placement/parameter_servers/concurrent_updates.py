@@ -69,15 +69,25 @@ def hot_rows_of(
     shared : sequence of ndarray
         Shared rows of inputs, outputs and nodes. They come first, however much they are trained.
     """
-    contexts = _contexts(block, settings)
-    weights = np.array(_moment_weights(contexts, settings), np.float32)
+    weights = moment_weights(block, settings)
     if concurrent_blocks == 1 and not any(map(len, shared)):
         return HotRows(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1), weights)
-    strengths_by_row = _strengths_by_row(block, rows, settings, contexts)
-    found = [_most_trained(rate * of_table, first) for of_table, first in zip(strengths_by_row, shared, strict=True)]
+    of_tables = strengths_by_row(block, rows, settings)
+    found = [most_trained(rate * of_table, first) for of_table, first in zip(of_tables, shared, strict=True)]
     numbers, strengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     counts = np.array([len(of_table) for of_table, _ in found], np.int32)
     return HotRows(numbers, strengths, counts, np.float32(concurrent_blocks), weights)
+
+
+def moment_weights(block: Block, settings: StepSettings) -> Float32Array:
+    """Return the weights [2] of E[x xᵀ] and E[x] E[x]ᵀ, for inputs x, in the second moment of outputs' partners.
+
+    They are inputs, or in CBOW means or sums of a target's contexts.
+    """
+    contexts = _contexts(block, settings)
+    if settings.mean_context or settings.skip_gram:
+        return np.array([1 / contexts, 1 - 1 / contexts], np.float32)
+    return np.array([contexts, contexts**2 - contexts], np.float32)
 
 
 def _contexts(block: Block, settings: StepSettings) -> float:
@@ -88,17 +98,10 @@ def _contexts(block: Block, settings: StepSettings) -> float:
     return float(contexts.sum(dtype=np.int64)) / max(int(np.count_nonzero(contexts)), 1)
 
 
-def _moment_weights(contexts: float, settings: StepSettings) -> tuple[float, float]:
-    """Return the weights of E[x xᵀ] and of E[x] E[x]ᵀ in the second moment of the mean, or sum, of so many x."""
-    if settings.mean_context or settings.skip_gram:
-        return 1 / contexts, 1 - 1 / contexts
-    return contexts, contexts**2 - contexts
-
-
-def _strengths_by_row(
-    block: Block, rows: int, settings: StepSettings, contexts: float
+def strengths_by_row(
+    block: Block, rows: int, settings: StepSettings
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Return s p of each row [U] as one of inputs, outputs and nodes, about; CBOW's targets have so many contexts."""
+    """Return s p of each row [U] as one of inputs, outputs and nodes, about."""
     of_inputs, of_outputs, of_nodes = tuning.SLOPES
     pairs = float(block.pairs.sum())
     of_pair = 0.0  # s p of an input row in a pair
@@ -117,7 +120,7 @@ def _strengths_by_row(
         nodes = np.bincount(tree.nodes, passes, minlength=rows).astype(np.float32)
         of_pair += tuning.TREE_INPUT_SLOPE * float(nodes.sum()) / max(pairs, 1.0)
         nodes *= of_nodes
-    return _divided_equally(block.input_ids, pairs * contexts * of_pair, rows), outputs, nodes
+    return _divided_equally(block.input_ids, pairs * _contexts(block, settings) * of_pair, rows), outputs, nodes
 
 
 def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
@@ -125,7 +128,7 @@ def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
     return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
 
 
-def _most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array, Float32Array]:
+def most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array, Float32Array]:
     """Return the rows with the greatest strengths, after those that are to come first, and the strength of each."""
     is_other = strengths > 0
     is_other[first] = False
@@ -149,9 +152,13 @@ class ConcurrentUpdates:
     ----------
     sharing : RowSharing
         The first rows of each table are pushed after every part of the block.
+    partners : Partners, optional
+        Directions that an earlier block has found; `partners` has those of the latest part.
     """
 
-    def __init__(self, hot_rows: HotRows, objective: Objective, sharing: RowSharing) -> None:
+    def __init__(
+        self, hot_rows: HotRows, objective: Objective, sharing: RowSharing, partners: Partners | None = None
+    ) -> None:
         used = [True, objective.negative_sampling, objective.hierarchical_softmax]
         self._tables = [table for table, is_used in enumerate(used) if is_used]
         self._sharing = sharing
@@ -163,9 +170,9 @@ class ConcurrentUpdates:
         self.shared_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
         probes = [tf.concat(_probes(of_table), 0) for of_table in rows]
         self.probe_rows = tf.concat(probes, 0)  # [S]
-        self._probe_counts = tf.stack([tf.size(of_table) for of_table in probes])
+        self.probe_counts = tf.stack([tf.size(of_table) for of_table in probes])
         self._weights = [tf.concat(_weighted(*_probes(of_table)), 0) for of_table in self._strengths]  # of probe rows
-        self._partners = _no_partners()
+        self.partners = no_partners() if partners is None else partners
 
     def of_part(self, moves: tf.Tensor, vectors: tf.Tensor) -> tf.Tensor:
         """Return the scaled moves [T * H, D] of shared rows in a part of the block."""
@@ -186,34 +193,34 @@ class ConcurrentUpdates:
         self, moves: Sequence[tf.Tensor], strengths: Sequence[tf.Tensor], vectors: tf.Tensor
     ) -> list[tf.Tensor]:
         """Return each table's scaled moves of rows with these strengths."""
-        self._partners = self._partners_for(vectors)
-        partners = [self._partners.of_inputs] + [self._partners.of_others] * (len(self._tables) - 1)
+        self.partners = self._partners_for(vectors)
+        partners = [self.partners.of_inputs] + [self.partners.of_others] * (len(self._tables) - 1)
 
         def scaled() -> list[tf.Tensor]:
             of_tables = zip(moves, strengths, partners, strict=True)
-            return [_scaled_moves(*arguments, self._concurrent_blocks) for arguments in of_tables]
+            return [scaled_moves(*arguments, self._concurrent_blocks) for arguments in of_tables]
 
         # A block alone keeps all of its changes.
         kept: list[tf.Tensor] = tf.cond(self._concurrent_blocks > 1, scaled, lambda: list(moves))
         return kept
 
-    def _partners_for(self, vectors: tf.Tensor) -> _Partners:
+    def _partners_for(self, vectors: tf.Tensor) -> Partners:
         """Return the partners' directions by the vectors of probe rows: the earlier ones, if these still serve."""
-        of_tables = tf.split(vectors, self._probe_counts, num=3)
+        of_tables = tf.split(vectors, self.probe_counts, num=3)
         squares = tf.stack([_mean_square(*of_table) for of_table in zip(of_tables, self._weights, strict=True)])
-        before = self._partners
+        before = self.partners
 
-        def compute() -> _Partners:
+        def compute() -> Partners:
             outputs = self._tables[1:]
             of_outputs = (tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._weights))
             moment, mean = _moments(of_tables[0], self._weights[0])
             mean_moment = tf.matmul(mean, mean, transpose_a=True)
             of_contexts = self._moment_weights[0] * moment + self._moment_weights[1] * mean_moment
-            return _Partners(squares, _directions(_moments(*of_outputs)[0]), _directions(of_contexts))
+            return Partners(squares, _directions(_moments(*of_outputs)[0]), _directions(of_contexts))
 
         # Squares that are not finite are equal to nothing.
         is_same = tf.reduce_all(tf.abs(squares - before.squares) <= tuning.NOTABLE_CHANGE * before.squares)
-        partners: _Partners = tf.cond((self._concurrent_blocks > 1) & ~is_same, compute, lambda: before)
+        partners: Partners = tf.cond((self._concurrent_blocks > 1) & ~is_same, compute, lambda: before)
         return partners
 
 
@@ -226,7 +233,7 @@ def _weighted(first: tf.Tensor, sample: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor
     return first, sample * tuning.EVERY_PROBE_ROW
 
 
-class _Directions(NamedTuple):
+class Directions(NamedTuple):
     """The longest of those in which vectors extend."""
 
     squares: tf.Tensor  # [L], mean squares along them
@@ -234,17 +241,17 @@ class _Directions(NamedTuple):
     other_square: tf.Tensor  # mean square along any other
 
 
-class _Partners(NamedTuple):
+class Partners(NamedTuple):
     """Directions of the vectors that rows are trained against."""
 
     squares: tf.Tensor  # [3], mean squares of each table's probe rows, when the directions were computed
-    of_inputs: _Directions  # of outputs and nodes, the partners of input rows
-    of_others: _Directions  # of inputs, or of CBOW's means of inputs, the partners of outputs and nodes
+    of_inputs: Directions  # of outputs and nodes, the partners of input rows
+    of_others: Directions  # of inputs, or of CBOW's means of inputs, the partners of outputs and nodes
 
 
-def _no_partners() -> _Partners:
-    none = _Directions(tf.zeros([0]), tf.zeros([0, 0]), tf.zeros([]))
-    return _Partners(tf.fill([3], -1.0), none, none)  # squares that no vectors have
+def no_partners() -> Partners:
+    none = Directions(tf.zeros([0]), tf.zeros([0, 0]), tf.zeros([]))
+    return Partners(tf.fill([3], -1.0), none, none)  # squares that no vectors have
 
 
 def _mean_square(vectors: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -260,7 +267,7 @@ def _moments(vectors: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tens
     return tf.matmul(weighted, vectors, transpose_a=True), tf.reduce_sum(weighted, 0, keepdims=True)
 
 
-def _directions(moment: tf.Tensor) -> _Directions:
+def _directions(moment: tf.Tensor) -> Directions:
     """Return the longest directions of vectors with this second moment [D, D]."""
     # Squares of very long vectors overflow. Whether training diverges, the steps say (`training/divergence`).
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
@@ -272,13 +279,13 @@ def _directions(moment: tf.Tensor) -> _Directions:
     within = tf.matmul(basis, tf.matmul(moment, basis), transpose_a=True)
     squares, turned = tf.linalg.eigh(within)
     others = tf.maximum(tf.linalg.trace(moment) - tf.reduce_sum(squares), 0.0)
-    return _Directions(
+    return Directions(
         squares, tf.matmul(basis, turned), tf.math.divide_no_nan(others, tf.cast(size - count, tf.float32))
     )
 
 
-def _scaled_moves(
-    moves: tf.Tensor, strengths: tf.Tensor, partners: _Directions, concurrent_blocks: tf.Tensor
+def scaled_moves(
+    moves: tf.Tensor, strengths: tf.Tensor, partners: Directions, concurrent_blocks: tf.Tensor
 ) -> tf.Tensor:
     """Return the scaled moves [K, D] of rows with these strengths [K]."""
     along_others = _share_kept(strengths[:, None] * partners.other_square, concurrent_blocks)

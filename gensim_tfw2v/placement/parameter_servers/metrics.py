@@ -21,7 +21,9 @@ _MEMORY = NAMES.index("memory_bytes")
 
 
 @dataclass
-class _Task:
+class TaskMetrics:
+    """Counts of one task, and the metrics of its process."""
+
     blocks: int = 0
     received_bytes: int = 0  # of blocks: rows, their numbers, word ids
     sent_bytes: int = 0
@@ -79,8 +81,8 @@ class ClusterMetrics:
     """
 
     def __init__(self, workers: int, servers: int, vector_bytes: int, exchanges: int = 0, shared_rows: int = 0) -> None:
-        self._workers = [_Task() for _ in range(workers)]
-        self._servers = [_Task() for _ in range(servers)]
+        self._workers = [TaskMetrics() for _ in range(workers)]
+        self._servers = [TaskMetrics() for _ in range(servers)]
         self._row_bytes = vector_bytes + _INDEX_BYTES
         self._shared_bytes = exchanges * shared_rows * vector_bytes
         self._messages_to_a_server = _MESSAGES_TO_A_SERVER + exchanges

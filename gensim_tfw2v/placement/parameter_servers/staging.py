@@ -86,7 +86,7 @@ STAGED_BLOCK = StagedBlock(
 
 def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> StagedBlock:
     """Return the assignment's block with rows numbered anew; one without batches if subsampling leaves no token."""
-    _check(model, assignment)
+    check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
         return _empty(assignment, metrics)
@@ -102,7 +102,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     return StagedBlock(
         block=block_tensors(own),
         rates=_rates(model, prepared, places[0], len(rows.numbers)),
-        lookups=_lookups(model.settings),
+        lookups=own_lookups(model.settings),
         rows=rows,
         hot_rows=hot_rows_of(own, len(rows.numbers), model.settings, rate, assignment.concurrent_blocks, shared),
         shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),  # the matrix is in the shards' order
@@ -113,7 +113,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     )
 
 
-def _check(model: WorkerModel, assignment: Assignment) -> None:
+def check(model: WorkerModel, assignment: Assignment) -> None:
     """Raise TaskError if an assignment has ids of no word, or does not fit the model in another way."""
     content, sharing = assignment.task.content, assignment.sharing
     if isinstance(content, Sentences):
@@ -197,7 +197,7 @@ def _rates(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array
     return rates(model.settings, prepared, locks, hot_nodes=0)
 
 
-def _lookups(settings: StepSettings) -> Lookups:
+def own_lookups(settings: StepSettings) -> Lookups:
     """Return a copy of the look-up tables, which this process makes once for the same settings."""
     with tf.device("/CPU:0"):
         tables = lookups_for(settings)

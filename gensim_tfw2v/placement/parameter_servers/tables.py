@@ -1,4 +1,4 @@
-"""A model's tables on the parameter servers: made there, filled and read piece by piece, and always freed."""
+"""A model's tables on tasks of a cluster: made there, filled and read piece by piece, and always freed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _PIECE_BYTES = 2**24  # that travel at a time
 _LEASE_SECONDS = 900.0  # after its last renewal, when others may free the tables of a lease
 _lease_numbers = itertools.count()
 _free_numbers: list[int] = []  # used again, because a server keeps some memory for every name that it has had
-_to_be_freed: set[str] = set()  # leases of this process that have ended, and whose tables servers may still have
+_to_be_freed: set[str] = set()  # leases of this process that have ended, and whose tables tasks may still have
+
+TaskName = tuple[str, int]
+"""A task's job and number."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,21 @@ def shards_for(rows: int, columns: int, servers: int) -> int:
 
 
 class ServerTables:
-    """Tables whose row r is row r // S of shard r % S; shard s is on server s % servers."""
+    """Tables whose row r is row r // S of shard r % S; shard s is on task s % tasks.
 
-    def __init__(self, connection: Connection, shards: int) -> None:
+    Parameters
+    ----------
+    tasks : sequence of TaskName, optional
+        Default: all parameter servers.
+    """
+
+    def __init__(self, connection: Connection, shards: int, tasks: Sequence[TaskName] | None = None) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.steps.rows import read_rows, write_rows
 
         # Workers read and change the tables by the package's own operations, which TensorFlow's must not be mixed with.
         self._read, self._write = read_rows, write_rows
-        self._connection = connection
+        self._tasks = servers_of(connection) if tasks is None else tuple(tasks)
         self.shards = shards
         self._number = _free_numbers.pop() if _free_numbers else next(_lease_numbers)
         self.name = lease_name(self._number)
@@ -72,11 +81,11 @@ class ServerTables:
         self._handles: dict[str, list[Any]] = {}
         self._extra: dict[str, Any] = {}
         self._names: list[str] = []
-        free_stale_tables(connection)
+        free_stale_tables(connection, self._tasks)
 
     def device_of(self, shard: int) -> str:
         """Return the device that has a shard."""
-        return device("ps", shard % self._connection.servers)
+        return device(*self._tasks[shard % len(self._tasks)])
 
     def handles(self, name: str) -> list[Any]:
         """Return the resource handles of a table's shards, none if there is no such table."""
@@ -87,7 +96,7 @@ class ServerTables:
         return self._shapes[name]
 
     def make(self, name: str, rows: int, columns: int) -> None:
-        """Make a table of zeros on the servers."""
+        """Make a table of zeros on the tasks."""
         shape = self._shapes[name] = TableShape(rows, columns, self.shards)
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._record(names)
@@ -108,15 +117,15 @@ class ServerTables:
                 self._write(self._handles[name][shard], numbers, initial_rows(seed, rows, shape.columns))
 
     def keep(self, name: str, value: Any) -> Any:
-        """Return the handle of a variable on the first server with this value; a later call replaces the value."""
+        """Return the handle of a variable on the first task with this value; a later call replaces the value."""
         if name not in self._extra:
             self._record([name])
         handle = self._extra[name] = self._variable(name, 0, lambda: remote_functions.local(value))
         return handle
 
     def keep_on_all(self, name: str, value: Any) -> list[Any]:
-        """Return the handles of a variable on every server with this value; a later call replaces the values."""
-        return self._keep_each(name, range(self._connection.servers), value)
+        """Return the handles of a variable on every task with this value; a later call replaces the values."""
+        return self._keep_each(name, range(len(self._tasks)), value)
 
     def keep_for_shards(self, name: str, count: int, value: Any) -> list[list[Any]]:
         """Return `count` times the handles of a variable for each shard, which later has values of other shapes."""
@@ -125,7 +134,7 @@ class ServerTables:
         return [handles[first : first + self.shards] for first in range(0, len(handles), self.shards)]
 
     def _keep_each(self, name: str, shards: Sequence[int], value: Any, shape: Any = None) -> list[Any]:
-        """Return the handles of variables with this value, one on the server of each of these shards."""
+        """Return the handles of variables with this value, one on the task of each of these shards."""
         names = [f"{name}/{number}" for number in range(len(shards))]
         if name not in self._extra:
             self._record(names)
@@ -149,6 +158,37 @@ class ServerTables:
                 numbers = remote_functions.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
                     self._write(handle, numbers, rows)
+
+    def make_copy(self, name: str, of: str) -> None:
+        """Make a table that has the values of another one; no row travels."""
+        self._shapes[name] = self._shapes[of]
+        names = [f"{name}/{shard}" for shard in range(self.shards)]
+        self._record(names)
+        self._handles[name] = [
+            self._variable(names[shard], shard, lambda handle=handle: self._copy_of(handle))
+            for shard, handle in enumerate(self._handles[of])
+        ]
+
+    def copy_from(self, other: ServerTables, name: str) -> None:
+        """Fill a table, which is made if it is not there, with that of the same name and shards on other tasks."""
+        shape = other.shape(name)
+        if name not in self._handles:
+            self.make(name, shape.rows, shape.columns)
+        for shard, handle in enumerate(self._handles[name]):
+            for first, end in shape.pieces(shard):
+                numbers = remote_functions.local(np.arange(first, end, dtype=np.int32))
+                with self._tf.device(other.device_of(shard)):
+                    rows = self._read(other.handles(name)[shard], numbers)
+                with self._tf.device(self.device_of(shard)):  # rows go from task to task
+                    self._write(handle, numbers, rows)
+
+    def drop(self, name: str) -> None:
+        """Free a table, and record that it is gone."""
+        for shard in range(len(self._handles.pop(name))):
+            _destroy(self._tasks[shard % len(self._tasks)], f"{self.name}/{name}/{shard}")
+            self._names.remove(f"{name}/{shard}")
+        del self._shapes[name]
+        self._record([])
 
     def write(self, name: str, first: int, values: Float32Array) -> None:
         """Set rows of a table, in their order from row `first` on."""
@@ -191,26 +231,26 @@ class ServerTables:
         return rows
 
     def renew_lease(self) -> None:
-        """Renew the lease on the tables on every server."""
-        for server in range(self._connection.servers):
-            _call(server, RENEW_LEASE, np.int32(key_of(self.name)), output=self._tf.float64)
+        """Renew the lease on the tables on every task."""
+        for task in self._tasks:
+            _call(task, RENEW_LEASE, np.int32(key_of(self.name)), output=self._tf.float64)
 
     def probe(self) -> None:
-        """Raise an error of TensorFlow's if a server is gone or has lost its part of a table."""
+        """Raise an error of TensorFlow's if a task is gone or has lost its part of a table."""
         for handle_of_shards in self._handles.values():
             for shard, handle in enumerate(handle_of_shards):
                 with self._tf.device(self.device_of(shard)):
                     self._tf.raw_ops.VariableShape(input=handle).numpy()
 
     def free(self, may_be_used: bool = False) -> None:
-        """Free the servers' memory.
+        """Free the tasks' memory.
 
         Parameters
         ----------
         may_be_used : bool
             Whether a worker that does not answer may still use these tables by their names.
         """
-        free_tables(self._connection, self.name, self._names)
+        _free(self._tasks, self.name, self._names)
         if not may_be_used:
             _free_numbers.append(self._number)
         self._handles.clear()
@@ -218,14 +258,14 @@ class ServerTables:
         self._names.clear()
 
     def free_later(self) -> None:
-        """Free the tables when the next ones are made: now a server may be lost, or still receive rows."""
+        """Free the tables when the next ones are made: now a task may be lost, or still receive rows."""
         free_when_next_are_made(self.name)
 
     def _record(self, names: list[str]) -> None:
-        """Record the tables on every server before they are made, so that they can be freed if this process dies."""
+        """Record the tables on every task before they are made, so that they can be freed if this process dies."""
         self._names += names
-        for server in range(self._connection.servers):
-            _call(server, OPEN_LEASE, self.name, json.dumps(self._names))
+        for task in self._tasks:
+            _call(task, OPEN_LEASE, self.name, json.dumps(self._names))
 
     def _zeros(self, rows: int, columns: int) -> Any:
         """Return a matrix of zeros that the current device makes."""
@@ -233,6 +273,10 @@ class ServerTables:
             dims=remote_functions.local(np.array([rows, columns], np.int32)),
             value=remote_functions.local(np.float32(0)),
         )
+
+    def _copy_of(self, handle: Any) -> Any:
+        """Return a copy of a variable's value on the current device."""
+        return self._tf.raw_ops.DeepCopy(x=self._tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._tf.float32))
 
     def _variable(self, name: str, shard: int, value: Any, shape: Any = None) -> Any:
         """Return the handle of a variable; `shape` is that of all its values, by default the first one's."""
@@ -261,32 +305,47 @@ def take_over(lease: str) -> None:
         free_when_next_are_made(lease)
 
 
-def free_stale_tables(connection: Connection) -> None:
+def servers_of(connection: Connection) -> tuple[TaskName, ...]:
+    """Return all parameter servers."""
+    return tuple(("ps", server) for server in range(connection.servers))
+
+
+def free_stale_tables(connection: Connection, tasks: Sequence[TaskName]) -> None:
     """Free tables that this process no longer needs, and those of coordinators that have died.
 
     Processes of this machine are known to have died. Others have not renewed their lease for `_LEASE_SECONDS`.
     """
-    for server in range(connection.servers):
-        for lease, found in connection.describe("ps", server)["runs"].items():
+    for task in tasks:
+        for lease, found in connection.describe(*task)["runs"].items():
             has_expired = found["idle"] > _LEASE_SECONDS and not is_ours(lease)
             if lease in _to_be_freed or owner_has_died(lease) or has_expired:
-                logger.info("freeing the tables of %s, which is no longer there, on ps %i", lease, server)
-                free_tables(connection, lease, found["tables"])
+                logger.info("freeing the tables of %s, which is no longer there, on %s %i", lease, *task)
+                _free([task], lease, found["tables"])
 
 
 def free_tables(connection: Connection, lease: str, names: list[str]) -> None:
+    """Free the tables of a lease on all servers, and end the lease."""
+    _free(servers_of(connection), lease, names)
+
+
+def _free(tasks: Sequence[TaskName], lease: str, names: list[str]) -> None:
     """Free the tables of a lease by the names that its coordinator recorded, and end the lease."""
+    for task in tasks:
+        for name in names:  # a task without a part of a table ignores it
+            _destroy(task, f"{lease}/{name}")
+        _call(task, END_LEASE, lease)
+
+
+def _destroy(task: TaskName, name: str) -> None:
+    """Free a variable, if the task has one of this name."""
     tf = load_tensorflow()
-    for server in range(connection.servers):
-        with tf.device(device("ps", server)):
-            for name in names:  # a server without a part of a table ignores it
-                handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=f"{lease}/{name}")
-                tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
-        _call(server, END_LEASE, lease)
+    with tf.device(device(*task)):
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=name)
+        tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
 
 
-def _call(server: int, function: str, *arguments: Any, output: Any = None) -> None:
+def _call(task: TaskName, function: str, *arguments: Any, output: Any = None) -> None:
     tf = load_tensorflow()
     sent = [remote_functions.local(argument) for argument in arguments]
-    with tf.device(device("ps", server)):
+    with tf.device(device(*task)):
         remote_functions.call(function, sent, [output or tf.bool])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 REGISTER_MODEL = "gensim_tfw2v.register_model"
 MAKE_BLOCK = "gensim_tfw2v.make_block"
+MAKE_OWN_BLOCK = "gensim_tfw2v.make_own_block"
 UNKNOWN_MODEL = "the model has not been registered"
 _MODELS_KEPT = 4
 
@@ -52,8 +54,19 @@ class BlockFactory:
         return np.bool_(True)
 
     def make_block(self, name: bytes, assignment: Any) -> Any:
-        """Return the arrays of the block that an assignment describes."""
-        from gensim_tfw2v.placement.parameter_servers.staging import Assignment, stage
+        """Return the arrays of the block that an assignment describes, with rows numbered for a copy of them."""
+        from gensim_tfw2v.placement.parameter_servers.staging import stage
+
+        return self._made(name, assignment, stage)
+
+    def make_own_block(self, name: bytes, assignment: Any) -> Any:
+        """Return the arrays of the block that an assignment describes, for tables on this task."""
+        from gensim_tfw2v.placement.averaging.blocks import own_block
+
+        return self._made(name, assignment, own_block)
+
+    def _made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
+        from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
         with self._lock:
             known = self._models.get(text_of(name))
@@ -61,14 +74,14 @@ class BlockFactory:
             raise TaskError(UNKNOWN_MODEL)
         work = decode(Assignment, assignment)
         try:
-            staged = stage(known, work, own_metrics())
+            made = make(known, work, own_metrics())
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
             # The task goes on: what it was sent fits neither the model nor its memory.
             raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error
         self.blocks += 1
-        return load_tensorflow().nest.flatten(staged)
+        return load_tensorflow().nest.flatten(made)
 
 
 def register_functions() -> None:
@@ -78,3 +91,4 @@ def register_functions() -> None:
     register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
     register(MAKE_BLOCK, factory.make_block)
+    register(MAKE_OWN_BLOCK, factory.make_own_block)

@@ -49,7 +49,7 @@ def await_return(worker: int, work: Work, complaint: str | None) -> bool:
     while not work.is_over():
         if answers(work.connection.addresses["worker"][worker]):
             with contextlib.suppress(load_tensorflow().errors.OpError, ClusterError):
-                if _can_be_called(work.connection, worker):
+                if can_be_called(work.connection, worker):
                     if is_missed:
                         logger.warning("%s is back", name)
                     return True
@@ -60,11 +60,11 @@ def await_return(worker: int, work: Work, complaint: str | None) -> bool:
     return False
 
 
-def _can_be_called(connection: Connection, worker: int) -> bool:
+def can_be_called(connection: Connection, worker: int) -> bool:
     """Return whether a worker that answers accepts calls; a restarted one is connected again first."""
     try:
         with connection.worker_locks.hold(worker):
             connection.describe("worker", worker)
     except (load_tensorflow().errors.OpError, ClusterError):
-        return connection.refresh() and _can_be_called(connection, worker)
+        return connection.refresh() and can_be_called(connection, worker)
     return True

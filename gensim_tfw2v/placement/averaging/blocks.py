@@ -1,0 +1,141 @@
+"""A worker's part of a round → a block as arrays for the worker's graph; ids are rows of the worker's own tables."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
+from gensim_tfw2v.blocks.batches import Block
+from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
+    HOT_ROWS,
+    HotRows,
+    moment_weights,
+    most_trained,
+    strengths_by_row,
+)
+from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check, own_lookups
+from gensim_tfw2v.steps.arguments import block_tensors, rates
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
+
+
+class TrainedRows(NamedTuple):
+    """Rows that a block trains, of all tables one after the other; shared rows are left out."""
+
+    rows: Any  # [U], within their tables
+    strengths: Any  # [U], as `concurrent_updates` has them
+    counts: Any  # [3], how many are of inputs, outputs, nodes
+
+
+class OwnBlock(NamedTuple):
+    """A block as its worker's graph takes it."""
+
+    block: BlockTensors
+    rates: Rates
+    lookups: Lookups
+    hot_rows: HotRows
+    trained: TrainedRows
+    pairs: Any  # [S]
+    tokens: Any
+    metrics: Any  # of the worker's process
+    lease_key: Any
+
+
+OWN_BLOCK = OwnBlock(
+    block=SIGNATURE[1],
+    rates=SIGNATURE[2],
+    lookups=SIGNATURE[3],
+    hot_rows=HOT_ROWS,
+    trained=TrainedRows(
+        tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
+    ),
+    pairs=tf.TensorSpec([None], tf.float64),
+    tokens=tf.TensorSpec([], tf.int64),
+    metrics=tf.TensorSpec([None], tf.float64),
+    lease_key=tf.TensorSpec([], tf.int32),
+)
+
+
+def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> OwnBlock:
+    """Return the assignment's block; one without batches if subsampling leaves no token."""
+    check(model, assignment)
+    prepared = prepare(model.maker, assignment.task)
+    shared = _shared_rows(model, assignment)
+    if prepared is None:
+        return _empty(assignment, shared, metrics)
+    hot_rows, trained = _rows_of(model, prepared, assignment, shared)
+    return OwnBlock(
+        block=block_tensors(prepared.block),
+        # Nobody else changes the worker's tables, so that hot nodes need no copy.
+        rates=rates(model.settings, prepared, model.lock_factors, hot_nodes=0),
+        lookups=own_lookups(model.settings),
+        hot_rows=hot_rows,
+        trained=trained,
+        pairs=prepared.block.pairs,
+        tokens=np.int64(prepared.block.tokens),
+        metrics=metrics,
+        lease_key=np.int32(assignment.lease_key),
+    )
+
+
+def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:
+    """Return the shared rows of inputs, outputs and nodes."""
+    sharing, settings = assignment.sharing, model.settings
+    none = np.zeros(0, np.int32)
+    words = sharing.ids(model.words, are_nodes=False)
+    return [
+        words,
+        words if settings.negative else none,
+        sharing.ids(model.nodes, are_nodes=True) if settings.hierarchical_softmax else none,
+    ]
+
+
+def _rows_of(
+    model: WorkerModel, prepared: PreparedBlock, assignment: Assignment, shared: list[Int32Array]
+) -> tuple[HotRows, TrainedRows]:
+    """Return the rows that a block trains most, with shared ones, and all that it trains but these."""
+    rate = float(prepared.learning_rates.mean())
+    block: Block = prepared.block
+    hot, trained = [], []
+    strengths = strengths_by_row(block, max(model.words, model.nodes), model.settings)
+    for of_table, first in zip(strengths, shared, strict=True):
+        hot.append(most_trained(rate * of_table, first) if len(first) else _none())
+        is_trained = of_table > 0
+        is_trained[first] = False
+        rows = np.flatnonzero(is_trained).astype(np.int32)
+        # Rows that are trained at a rate of zero have no strength, and stay where they are.
+        trained.append((rows, of_table[rows] * np.float32(rate)))
+    return (
+        HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moment_weights(block, model.settings)),
+        TrainedRows(*_joined(trained)),
+    )
+
+
+def _joined(of_tables: list[tuple[Int32Array, Float32Array]]) -> tuple[Int32Array, Float32Array, Int32Array]:
+    rows, strengths = (np.concatenate(arrays) for arrays in zip(*of_tables, strict=True))
+    return rows, strengths, np.array([len(of_table) for of_table, _ in of_tables], np.int32)
+
+
+def _none() -> tuple[Int32Array, Float32Array]:
+    return np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+
+def _empty(assignment: Assignment, shared: list[Int32Array], metrics: Float64Array) -> OwnBlock:
+    """Return a block of no batches."""
+
+    def nothing(spec: Any) -> Any:
+        return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
+
+    empty: OwnBlock = tf.nest.map_structure(nothing, OWN_BLOCK)
+    still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
+    return empty._replace(
+        block=empty.block._replace(window=np.int32(1)),
+        rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
+        hot_rows=HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
+        trained=TrainedRows(*_joined([_none()] * 3)),
+        lease_key=np.int32(assignment.lease_key),
+        metrics=metrics,
+    )

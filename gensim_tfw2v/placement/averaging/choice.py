@@ -1,0 +1,53 @@
+"""A training that is to be placed on a cluster → rounds on its workers, which have all tables and average them."""
+
+from __future__ import annotations
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
+from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+def choose(request: ClusterRequest) -> PlacementChoice:
+    """Return the placement, with the raw words of a round.
+
+    Raise ClusterError if no worker answers.
+    """
+    connection, size, options = request.connection, request.size, request.options
+    addresses = connection.addresses["worker"]
+    if not any(map(answers, addresses)):
+        raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
+    round_words = size.chunk_words or options.round_words
+    if round_words is None and size.batch_words is not None:
+        round_words = size.batch_words * connection.workers
+    if round_words is None:
+        round_words = _default_round_words(size.total_words, connection.workers, options.skip_gram)
+    step_words = int(size.total_words * tuning.STEP_SHARE)
+    step_words = min(max(step_words, tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
+        from gensim_tfw2v.placement.averaging.round import RoundSettings
+
+        rounds = RoundSettings(
+            step_words=step_words,
+            most_part_words=tuning.MOST_BLOCK_WORDS,
+            first_words=tuning.FIRST_ROUND_WORDS,
+            sharing=RowSharing(parts=1, rows=tuning.AVERAGED_SHARED_ROWS),
+            row_type=options.dtype or "bfloat16",
+        )
+        return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
+
+    # No pool of negatives: it would save few rows, for workers together train nearly all of them in a round.
+    return PlacementChoice(round_words, None, make, connection.addresses)
+
+
+def _default_round_words(total_words: int, workers: int, skip_gram: bool) -> int:
+    """Return the raw words of a round: a share of the corpus, but neither tiny nor huge parts for its workers."""
+    wanted = int(total_words * (tuning.SKIP_GRAM_ROUND_SHARE if skip_gram else tuning.CBOW_ROUND_SHARE))
+    least, most = (words * workers for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
+    return max(1, min(max(wanted, least), most))

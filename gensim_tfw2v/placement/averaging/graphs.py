@@ -1,0 +1,206 @@
+"""What one worker does in a round, as graphs that are called on it: train a part, scale changes, keep the result.
+
+Handles of the tables are arguments, so that one trace serves all trainings with the same shape.
+
+Each worker has two copies of every table: the base, which all workers have alike since the last round that was whole,
+and the current one, which it trains.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
+from gensim_tfw2v.cluster.task import RENEW_LEASE
+from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK, OwnBlock
+from gensim_tfw2v.placement.averaging.worker_rows import (
+    RoundShape,
+    WorkerHandles,
+    concrete,
+    handle_specs,
+    shared_rows,
+    strengths_of,
+    write_shared_rows,
+)
+from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
+    ConcurrentUpdates,
+    Directions,
+    Partners,
+    scaled_moves,
+)
+from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_OWN_BLOCK, REGISTER_MODEL
+from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
+from gensim_tfw2v.steps.signature import Tables
+
+
+class WorkerGraphs(NamedTuple):
+    """Concrete functions that run on one worker."""
+
+    register_model: Any  # (name, bytes of a `WorkerModel`) → True
+    train: Any  # (handles, model's name, assignment, partners) → report, partners
+    scale: Any  # (handles, partners, workers) → done
+    keep: Any  # (handles) → done
+
+
+_DIRECTIONS = Directions(
+    tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, None], tf.float32), tf.TensorSpec([], tf.float32)
+)
+_PARTNERS = Partners(tf.TensorSpec([3], tf.float32), _DIRECTIONS, _DIRECTIONS)
+_BYTES = tf.TensorSpec([None], tf.uint8)
+_NAME = tf.TensorSpec([], tf.string)
+
+
+@functools.lru_cache(maxsize=32)
+def worker_graphs(shape: RoundShape) -> WorkerGraphs:
+    """Return the functions that run on one worker."""
+    with sending_graphs():
+        # A trace of its own: tasks of a new connection do not have the functions of an older one.
+        train_block = block_function.__wrapped__(shape.objective)
+        handles = handle_specs(shape)
+        return WorkerGraphs(
+            register_model=concrete(_register_model, _NAME, _BYTES),
+            train=concrete(
+                lambda *arguments: _train(shape, train_block, *arguments), handles, _NAME, _BYTES, _PARTNERS
+            ),
+            scale=concrete(
+                lambda *arguments: _scale(shape, *arguments), handles, _PARTNERS, tf.TensorSpec([], tf.float32)
+            ),
+            keep=concrete(lambda handles: _keep(shape, handles), handles),
+        )
+
+
+call_on_disconnect(worker_graphs.cache_clear)
+
+
+def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
+    return remote_functions.call(REGISTER_MODEL, [name, model], [tf.bool])[0]
+
+
+def _train(
+    shape: RoundShape, train_block: Any, handles: WorkerHandles, name: tf.Tensor, assignment: tf.Tensor, given: Partners
+) -> tuple[tf.Tensor, Partners]:
+    """Make a part's block, train it on the current tables, and return the report and the partners' directions."""
+    began = tf.timestamp()
+    with tf.control_dependencies([began]):
+        block = _make_block(name, assignment)
+    with tf.control_dependencies([block.tokens]):
+        made = tf.timestamp()
+    updates = ConcurrentUpdates(block.hot_rows, shape.objective, shape.sharing, given)
+    starts = shared_rows(shape, handles.current) if shape.sharing.rows else []
+    probes = _probes(shape, handles, updates)
+    with tf.control_dependencies([made, *starts, probes]):
+        batches: BatchMetrics = train_block(
+            _tables(shape, handles), block.block, block.rates, block.lookups, tf.stack([0, tf.size(block.pairs)])
+        )
+    with tf.control_dependencies(list(batches)):
+        done = [_add_strengths(shape, handles, block)]
+        if starts:
+            done.append(_scale_shared_rows(shape, handles, updates, starts, probes))
+        (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
+    with tf.control_dependencies([*done, renewed]):
+        trained = tf.timestamp()
+    return _report(block, batches, tf.stack([made - began, 0.0, trained - made, 0.0])), updates.partners
+
+
+def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> OwnBlock:
+    """Return the block as the worker's Python makes it."""
+    specs = tf.nest.flatten(OWN_BLOCK)
+    found = remote_functions.call(MAKE_OWN_BLOCK, [name, assignment], [spec.dtype for spec in specs])
+    for tensor, spec in zip(found, specs, strict=True):
+        tensor.set_shape(spec.shape)
+    block: OwnBlock = tf.nest.pack_sequence_as(OWN_BLOCK, found)
+    return block
+
+
+def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:
+    """Return the current tables; the inputs also stand for tables that the objective does not use."""
+    of_tables = dict(zip(shape.tables(), handles.current, strict=True))
+    return Tables(*(of_tables.get(table, handles.current[0]) for table in range(len(TABLES))))
+
+
+def _probes(shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdates) -> tf.Tensor:
+    """Return the probe rows of all tables, from which the partners' directions follow."""
+    rows = tf.split(updates.probe_rows, updates.probe_counts, num=len(TABLES))
+    return tf.concat(
+        [read_rows(handle, rows[table]) for table, handle in zip(shape.tables(), handles.current, strict=True)], 0
+    )
+
+
+def _add_strengths(shape: RoundShape, handles: WorkerHandles, block: OwnBlock) -> tf.Tensor:
+    """Add a part's strengths to those of the round."""
+    trained = block.trained
+    rows = tf.split(trained.rows, trained.counts, num=len(TABLES))
+    strengths = tf.split(trained.strengths[:, None], trained.counts, num=len(TABLES))
+    return tf.add_n(
+        [
+            add_to_rows(handle, rows[table], strengths[table])
+            for table, handle in zip(shape.tables(), handles.strengths, strict=True)
+        ]
+    )
+
+
+def _scale_shared_rows(
+    shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdates, starts: list[tf.Tensor], probes: tf.Tensor
+) -> tf.Tensor:
+    """Scale the part's changes of shared rows, and keep the rows from which they began."""
+    start = tf.concat(starts, 0)
+    moved = tf.concat(shared_rows(shape, handles.current), 0) - start
+    kept = start + updates.of_part(moved, probes)
+    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handles.start, value=start)]):
+        return tf.add_n(write_shared_rows(shape, handles.current, kept))
+
+
+def _report(block: OwnBlock, batches: BatchMetrics, seconds: tf.Tensor) -> tf.Tensor:
+    assert len(STAGES) == 4
+    return BlockReport(
+        tokens=block.tokens,
+        staleness=0,
+        is_accepted=1,
+        seconds=seconds,
+        rows=block.trained.counts,
+        most_moved=tf.constant([-1.0, 0.0], tf.float64),
+        worker=block.metrics,
+        servers=tf.zeros([0], tf.float64),
+        batches=batches,
+        measured=block.rates.measured,
+        pairs=block.pairs,
+    ).to_tensor()
+
+
+def _scale(shape: RoundShape, handles: WorkerHandles, partners: Partners, workers: tf.Tensor) -> tf.Tensor:
+    """Scale a worker's changes of the rows that it has trained most in the round."""
+    written = []
+    of_tables = zip(handles.current, handles.base, handles.strengths, strict=True)
+    for number, (current, base, strengths) in enumerate(of_tables):
+        found = strengths_of(strengths)
+        most, rows = tf.math.top_k(found, tf.minimum(tf.size(found), tuning.MOST_HOT_ROWS))
+        is_trained = most > 0
+        most, rows = tf.boolean_mask(most, is_trained), tf.boolean_mask(rows, is_trained)
+        before = read_rows(base, rows)
+        of_table = partners.of_others if number else partners.of_inputs
+        moved = scaled_moves(read_rows(current, rows) - before, most, of_table, workers)
+        written.append(write_rows(current, rows, before + moved))
+    return tf.add_n(written)
+
+
+def _keep(shape: RoundShape, handles: WorkerHandles) -> tf.Tensor:
+    """Make the current rows the base, and begin a round without changes."""
+    written = []
+    for current, base, strengths in zip(handles.current, handles.base, handles.strengths, strict=True):
+        found = strengths_of(strengths)
+        rows = tf.cast(tf.where(found > 0)[:, 0], tf.int32)
+        written.append(write_rows(base, rows, read_rows(current, rows)))
+        with tf.control_dependencies([rows]):
+            written.append(write_rows(strengths, rows, tf.zeros([tf.size(rows), 1])))
+    if shape.sharing.rows:
+        written += write_shared_rows(shape, handles.base, tf.concat(shared_rows(shape, handles.current), 0))
+    return tf.add_n(written)

@@ -1,0 +1,132 @@
+"""What rounds cost: the reports of all parts, what travelled, and who waited for whom."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from gensim_tfw2v.placement.averaging.member import Member
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
+from gensim_tfw2v.placement.parameter_servers.metrics import TaskMetrics
+
+_NUMBER_BYTES = 4  # of a row's number
+
+
+class RoundMetrics:
+    """Adds up what rounds cost; safe to use from several threads.
+
+    Parameters
+    ----------
+    workers : int
+        Of the cluster.
+    vector_bytes : int
+        Bytes of a row that travels.
+    """
+
+    def __init__(self, workers: int, vector_bytes: int) -> None:
+        self._tasks = [TaskMetrics() for _ in range(workers)]
+        self._vector_bytes = vector_bytes
+        self._make = self._compute = self._average = self._idle = self._in_rounds = 0.0
+        self._rounds = self._words = self._tokens = self._parts = 0
+        self._waited_for = [0.0] * workers
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+
+    def add_part(self, member: Member, report: BlockReport, sent_bytes: int) -> None:
+        """Count a part that a worker has trained, for which the coordinator sent `sent_bytes`."""
+        with self._lock:
+            task = self._tasks[member.number]
+            task.blocks += 1
+            task.received_bytes += sent_bytes
+            task.messages += 1
+            task.update(report.worker)
+            self._parts += 1
+            self._tokens += int(report.tokens)
+            self._make += float(report.seconds[0])
+            self._compute += float(report.seconds[2])
+
+    def add_meeting(self, finished: Mapping[Member, float]) -> None:
+        """Count what workers waited that finished at these times, and for whom."""
+        last = max(finished, key=lambda member: finished[member])
+        end = finished[last]
+        with self._lock:
+            for member, moment in finished.items():
+                self._tasks[member.number].waited_seconds += end - moment
+                self._idle += end - moment
+            others = [moment for member, moment in finished.items() if member is not last]
+            if others:
+                self._waited_for[last.number] += end - sum(others) / len(others)
+
+    def add_shared_rows(self, members: list[Member], rows: int) -> None:
+        """Count an average of so many shared rows, of which each worker adds up its part and sends it to all."""
+        others = len(members) - 1
+        each = 2 * others * rows * self._vector_bytes // len(members)
+        with self._lock:
+            for member in members:
+                self._add_traffic(member, each, each, 2 * others)
+
+    def add_rows(self, members: list[Member], sent: Any) -> None:
+        """Count an average of rows, in which workers sent so many as changes and as sums [workers, 2]."""
+        others = len(members) - 1
+        row_bytes = self._vector_bytes + _NUMBER_BYTES
+        total = int(sent.sum())
+        with self._lock:
+            for member, own in zip(members, sent.sum(axis=1).tolist(), strict=True):
+                # Others send each worker an equal share, about.
+                self._add_traffic(member, (total - own) // others * row_bytes, own * row_bytes, 2 * others)
+
+    def _add_traffic(self, member: Member, received: int, sent: int, messages: int) -> None:
+        task = self._tasks[member.number]
+        task.received_bytes += received
+        task.sent_bytes += sent
+        task.messages += messages
+
+    def add_round(self, words: int, seconds: float, seconds_averaging: float, workers: int) -> None:
+        """Count a round that is whole."""
+        with self._lock:
+            self._rounds += 1
+            self._words += words
+            self._in_rounds += seconds
+            self._average += seconds_averaging * workers
+
+    def tasks(self) -> dict[str, dict[str, float]]:
+        """Return each worker's metrics so far, by its name."""
+        with self._lock:
+            found = {f"worker {number}": task.report_of_worker() for number, task in enumerate(self._tasks)}
+        for metrics in found.values():
+            del metrics["staleness"]  # all workers have the same rows
+        return found
+
+    def report(self, raw_words: int) -> dict[str, Any]:
+        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        tasks = self.tasks()
+        travelled = sum(int(task["received_bytes"]) for task in tasks.values())
+        with self._lock:
+            in_rounds = max(self._in_rounds, 1e-9)
+            all_seconds = self._make + self._compute + self._average + self._idle
+            return {
+                "seconds": time.monotonic() - self._began,
+                "raw_words": raw_words,
+                "trained_words": self._tokens,
+                "blocks": self._parts,
+                "bytes": travelled,
+                "bytes_per_word": travelled / max(raw_words, 1),
+                "worker_seconds": {
+                    "make": self._make,
+                    "compute": self._compute,
+                    "average": self._average,
+                    "idle": self._idle,
+                },
+                "rounds": {
+                    "count": self._rounds,
+                    "words": self._words / max(self._rounds, 1),
+                    "seconds": self._in_rounds / max(self._rounds, 1),
+                    "share_averaging": self._average / max(all_seconds, 1e-9),
+                    "waited_for": {
+                        f"worker {number}": seconds / in_rounds for number, seconds in enumerate(self._waited_for)
+                    },
+                },
+                "tasks": tasks,
+            }

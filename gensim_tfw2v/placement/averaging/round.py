@@ -1,0 +1,277 @@
+"""One round: workers train their parts of a chunk, average shared rows after each, and all rows in the end."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Int64Array, UInt8Array
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_parts import parts_of, together
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import device
+from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.task import key_of
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.averaging.exchange import TableHandles, rows_graph, shared_rows_graph
+from gensim_tfw2v.placement.averaging.graphs import worker_graphs
+from gensim_tfw2v.placement.averaging.member import Member
+from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
+from gensim_tfw2v.placement.averaging.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
+from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
+from gensim_tfw2v.placement.parameter_servers.codec import encode
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Partners, no_partners
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+_NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
+_PIECE_NUMBERS = 2**24  # of a table, that are averaged at a time
+
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """How workers share a chunk.
+
+    Attributes
+    ----------
+    step_words : int
+        Raw words that all workers together train between two averages of shared rows.
+    most_part_words : int
+        Of one worker's part, for which its memory has to suffice.
+    first_words : int
+        Of the first rounds.
+    """
+
+    step_words: int
+    most_part_words: int
+    first_words: int
+    sharing: RowSharing
+    row_type: str
+
+
+@dataclass(frozen=True)
+class Model:
+    """What workers have to know of a model."""
+
+    name: str
+    data: UInt8Array  # of a `WorkerModel`
+    vector_size: int
+
+
+class Rounds:
+    """Runs rounds on the workers that take part."""
+
+    def __init__(
+        self,
+        waiting: Waiting,
+        settings: RoundSettings,
+        maker: BlockMaker,
+        objective: Any,
+        connection_number: int,
+        metrics: RoundMetrics,
+    ) -> None:
+        self._tf = load_tensorflow()
+        self._waiting, self._settings, self._maker, self._metrics = waiting, settings, maker, metrics
+        self._objective, self._number = objective, connection_number
+
+    def train(
+        self, task: ChunkTask, model: Model, members: Sequence[Member]
+    ) -> tuple[TrainedChunk, MembersLost | None]:
+        """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
+
+        Raise MembersLost if workers are lost before the round is whole. The current tables of all are then of no use.
+        """
+        began = time.monotonic()
+        shape = self._shape(members)
+        self._register(shape, model, members)
+        parts = self._parts(task, len(members))
+        reports: list[list[BlockReport]] = [[] for _ in members]
+        averaging, lost = 0.0, None
+        nothing = replace(task, content=_NO_SENTENCES)
+        for step in range(max(map(len, parts))):
+            # A worker without a part is told where the step begins, from which its changes count.
+            tasks = {
+                member: own[step] if step < len(own) else nothing for member, own in zip(members, parts, strict=True)
+            }
+            for member, report in self._train_parts(shape, model, tasks).items():
+                if tasks[member] is not nothing:
+                    reports[members.index(member)].append(report)
+            trained = time.monotonic()
+            if not all(is_finite(report) for of_member in reports for report in of_member):
+                break  # training ends
+            if shape.sharing.rows:
+                self._average_shared_rows(shape, members)
+            averaging += time.monotonic() - trained
+        else:
+            trained = time.monotonic()
+            if len(members) > 1:
+                self._average_rows(shape, model, members)
+            lost = self._keep(shape, members)
+            averaging += time.monotonic() - trained
+            self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
+        return together([report.trained() for of_member in reports for report in of_member]), lost
+
+    def _shape(self, members: Sequence[Member]) -> RoundShape:
+        """Return the shape of the graphs; a worker alone shares no rows."""
+        rows = min(members[0].tables.rows_of(name) for name in self._names()) if members[0].tables else 0
+        sharing = self._settings.sharing.over(1, rows) if len(members) > 1 else NOT_SHARED
+        return RoundShape(self._objective, self._number, self._settings.row_type, sharing)
+
+    def _names(self) -> list[str]:
+        return [TABLES[table] for table in RoundShape(self._objective, 0, "", NOT_SHARED).tables()]
+
+    def _handles(self, member: Member) -> WorkerHandles:
+        assert member.tables is not None
+        return member.tables.handles(self._names())
+
+    def _register(self, shape: RoundShape, model: Model, members: Sequence[Member]) -> None:
+        """Send the model to workers that do not know it."""
+        unknowing = [member for member in members if member.model != model.name]
+        graphs = worker_graphs(shape)
+
+        def register(member: Member, calls: Any) -> None:
+            sent = remote_functions.local(model.name), remote_functions.local(model.data)
+            with self._tf.device(_device(member)):
+                calls.run(graphs.register_model, *sent).numpy()
+
+        if unknowing:
+            self._waiting.each("register", unknowing, register)
+            for member in unknowing:
+                member.model = model.name
+
+    def _parts(self, task: ChunkTask, workers: int) -> list[list[ChunkTask]]:
+        """Return the parts of each worker, in the order in which it trains them."""
+        words = words_of(task)
+        steps = max(1, -(-words // (workers * self._settings.most_part_words)))
+        if workers > 1:
+            steps = max(steps, round(words / self._settings.step_words))
+        parts = parts_of(task, workers * steps, self._maker.reader)
+        bounds = [len(parts) * worker // workers for worker in range(workers + 1)]
+        return [parts[first:end] for first, end in itertools.pairwise(bounds)]
+
+    def _train_parts(
+        self, shape: RoundShape, model: Model, tasks: dict[Member, ChunkTask]
+    ) -> dict[Member, BlockReport]:
+        """Have workers train a part each, and return their reports."""
+        graphs = worker_graphs(shape)
+        sent_bytes: dict[Member, int] = {}
+
+        def train(member: Member, calls: Any) -> Any:
+            assert member.tables is not None
+            key = key_of(member.tables.lease)
+            data = encode(Assignment(key, 1, len(tasks), shape.sharing, tasks[member]))
+            sent_bytes[member] = data.nbytes
+            sent = remote_functions.local(model.name), remote_functions.local(data)
+            with self._tf.device(_device(member)):
+                report, member.partners = calls.run(
+                    graphs.train, self._handles(member), *sent, _partners_of(member, self._tf)
+                )
+            return report.numpy()
+
+        found = self._waiting.each("train", list(tasks), train)
+        reports = {}
+        for member, numbers in found.values.items():
+            try:
+                reports[member] = BlockReport.from_array(numbers, 0)
+            except ValueError as error:
+                raise ClusterError(f"{member.name}: {error}") from None
+            self._metrics.add_part(member, reports[member], sent_bytes[member])
+        self._metrics.add_meeting(found.finished)
+        return reports
+
+    def _average_shared_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
+        graph = shared_rows_graph(shape, tuple(map(_device, members)))
+        handles = tuple(map(self._handles, members))
+
+        def average(calls: Any) -> None:
+            calls.run(graph, *handles).numpy()
+
+        self._waiting.together("average shared rows", members, average)
+        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
+
+    def _average_rows(self, shape: RoundShape, model: Model, members: Sequence[Member]) -> None:
+        """Scale changes and average all rows of all tables, piece by piece."""
+        graphs, graph = worker_graphs(shape), rows_graph(shape, tuple(map(_device, members)))
+
+        def scale(member: Member, calls: Any) -> None:
+            workers = remote_functions.local(np.float32(len(members)))
+            with self._tf.device(_device(member)):
+                calls.run(graphs.scale, self._handles(member), _partners_of(member, self._tf), workers).numpy()
+
+        self._waiting.each("scale", members, scale)
+        for handles, first, end in self._pieces(model, members):
+
+            def average(calls: Any, handles: Any = handles, first: int = first, end: int = end) -> Int64Array:
+                bounds = [remote_functions.local(np.int32(bound)) for bound in (first, end)]
+                found: Int64Array = calls.run(graph, *handles, *bounds).numpy()
+                return found
+
+            sent = self._waiting.together("average", members, average)
+            self._metrics.add_rows(list(members), sent)
+
+    def _pieces(self, model: Model, members: Sequence[Member]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+        """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
+        step = max(1, _PIECE_NUMBERS // model.vector_size)
+        of_members = list(map(self._handles, members))
+        tables = members[0].tables
+        assert tables is not None
+        for number, name in enumerate(self._names()):
+            handles = tuple(
+                TableHandles(own.current[number], own.base[number], own.strengths[number]) for own in of_members
+            )
+            rows = tables.rows_of(name)
+            for first in range(0, rows, step):
+                yield handles, first, min(first + step, rows)
+
+    def _keep(self, shape: RoundShape, members: Sequence[Member]) -> MembersLost | None:
+        """Make the current rows the base of all workers, and return those that are lost meanwhile.
+
+        From the first worker on, the round is whole: none of the others goes back to its former base.
+        """
+        graphs = worker_graphs(shape)
+
+        def keep(member: Member, calls: Any) -> None:
+            with self._tf.device(_device(member)):
+                calls.run(graphs.keep, self._handles(member)).numpy()
+
+        try:
+            self._waiting.each("keep", members, keep)
+        except MembersLost as lost:
+            return lost
+        except self._tf.errors.OpError as error:  # nobody knows which worker has kept what
+            raise ClusterError(f"workers answer, and cannot keep the result of a round: {brief(error)}") from error
+        return None
+
+
+def _device(member: Member) -> str:
+    return device("worker", member.number)
+
+
+def _partners_of(member: Member, tf: Any) -> Partners:
+    """Return the directions that a worker's last part has found, none before its first part."""
+    if member.partners is None:
+        with tf.device(None):
+            member.partners = no_partners()
+    partners: Partners = member.partners
+    return partners
+
+
+def words_of(task: ChunkTask) -> int:
+    """Return the words of a chunk."""
+    content = task.content
+    return len(content.ids) if isinstance(content, Sentences) else content.end_word - content.first_word
+
+
+def is_finite(trained: BlockReport | TrainedChunk) -> bool:
+    """Return whether no step was refused."""
+    batches = trained.batches
+    return bool(np.isfinite(batches.losses + batches.touched_rows).all())

@@ -1,0 +1,77 @@
+"""Rows of one worker in graphs: what the graphs take, and the rows that all workers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing, first_shared_row
+from gensim_tfw2v.steps.rows import read_rows, write_rows
+from gensim_tfw2v.steps.signature import Objective
+
+HANDLE = tf.TensorSpec([], tf.resource)
+_NODES = TABLES.index("nodes")
+
+
+@dataclass(frozen=True)
+class RoundShape:
+    """What needs traces of its own."""
+
+    objective: Objective
+    connection: int  # its number: tasks of a new connection do not have the functions of an older one
+    row_type: str  # TensorFlow's name for the numbers that rows travel as
+    sharing: RowSharing  # rows that are averaged after every part; none if a worker trains alone
+
+    def tables(self) -> list[int]:
+        """Return which of inputs, outputs and nodes the objective trains."""
+        used = [True, self.objective.negative_sampling, self.objective.hierarchical_softmax]
+        return [number for number, is_used in enumerate(used) if is_used]
+
+
+class WorkerHandles(NamedTuple):
+    """Resource handles of one worker's variables, for each table in use."""
+
+    current: tuple[Any, ...]  # [rows, D]
+    base: tuple[Any, ...]  # [rows, D]
+    strengths: tuple[Any, ...]  # [rows, 1], summed over the round's parts; more than 0 where a row may have changed
+    start: Any  # [T * H, D], shared rows as they were before the part
+
+
+def concrete(function: Any, *signature: Any) -> Any:
+    return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
+
+
+def handle_specs(shape: RoundShape) -> WorkerHandles:
+    of_tables = (HANDLE,) * len(shape.tables())
+    return WorkerHandles(of_tables, of_tables, of_tables, HANDLE)
+
+
+def _shared_ids(shape: RoundShape, table: int, handle: tf.Tensor) -> tf.Tensor:
+    """Return the shared rows of a table: those of the most frequent words, or the tree's first nodes."""
+    count = shape.sharing.rows
+    size = tf.raw_ops.VariableShape(input=handle)[0]
+    return tf.range(count) + first_shared_row(size, count, are_nodes=table == _NODES)
+
+
+def shared_rows(shape: RoundShape, handles: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Return the shared rows [H, D] of each table."""
+    return [
+        read_rows(handle, _shared_ids(shape, table, handle))
+        for table, handle in zip(shape.tables(), handles, strict=True)
+    ]
+
+
+def write_shared_rows(shape: RoundShape, handles: Sequence[tf.Tensor], values: tf.Tensor) -> list[tf.Tensor]:
+    """Write the shared rows [T * H, D] of all tables."""
+    of_tables = zip(shape.tables(), handles, tf.split(values, len(handles)), strict=True)
+    return [write_rows(handle, _shared_ids(shape, table, handle), rows) for table, handle, rows in of_tables]
+
+
+def strengths_of(handle: tf.Tensor) -> tf.Tensor:
+    """Return the strengths [rows] of a table's rows."""
+    found = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+    return tf.ensure_shape(found, [None, 1])[:, 0]
