@@ -36,7 +36,7 @@ _HOMES = {
     "export_projector": ("tensorboard.projector", "export_projector"),
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
-    "register_task_functions": ("placement.parameter_servers.task_functions", "register_functions"),
+    "register_task_functions": ("placement.task_functions", "register_functions"),
 }
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
-    from gensim_tfw2v.placement.parameter_servers.task_functions import (
+    from gensim_tfw2v.placement.task_functions import (
         register_functions as register_task_functions,
     )
     from gensim_tfw2v.tensorboard.options import TensorBoardLog

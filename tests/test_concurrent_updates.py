@@ -15,7 +15,12 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of
+from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
+    ConcurrentUpdates,
+    HotRows,
+    hot_rows_of,
+    moment_weights,
+)
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
 from gensim_tfw2v.steps.signature import Objective
@@ -178,6 +183,15 @@ def test_a_block_alone_has_no_hot_rows() -> None:
     assert rows.counts.tolist() == [0, 0, 0] and not len(rows.rows)
     change = matrix(3)
     np.testing.assert_array_equal(kept(change, matrix(1), rows), change)
+
+
+def test_a_block_of_cbow_without_targets_is_scaled_as_one_with_one_context() -> None:
+    maker = replace(maker_from(0), skip_gram=False)
+    prepared = prepare(maker, work_on(0))
+    assert prepared is not None
+    nothing = np.zeros_like(prepared.block.left)
+    block = replace(prepared.block, left=nothing, right=nothing)
+    assert moment_weights(block, replace(SETTINGS, skip_gram=False)).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the task."""
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.specification import own_task
-    from gensim_tfw2v.placement.parameter_servers.server import serve
+    from gensim_tfw2v.placement.server import serve
 
     cluster = addresses_from(arguments, others=", --job and --task")
     try:

@@ -19,6 +19,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK, OwnBlock
+from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK
 from gensim_tfw2v.placement.averaging.worker_rows import (
     RoundShape,
     WorkerHandles,
@@ -36,7 +37,7 @@ from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
     Partners,
     scaled_moves,
 )
-from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_OWN_BLOCK, REGISTER_MODEL
+from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.signature import Tables

@@ -91,11 +91,11 @@ def moment_weights(block: Block, settings: StepSettings) -> Float32Array:
 
 
 def _contexts(block: Block, settings: StepSettings) -> float:
-    """Return how many inputs a target of CBOW has on average; 1 for skip-gram."""
-    if settings.skip_gram:
-        return 1.0
+    """Return how many inputs a target of CBOW has on average; 1 for skip-gram, and for a block without targets."""
     contexts = block.left + block.right
-    return float(contexts.sum(dtype=np.int64)) / max(int(np.count_nonzero(contexts)), 1)
+    if settings.skip_gram or not contexts.any():
+        return 1.0
+    return float(contexts.sum(dtype=np.int64)) / int(np.count_nonzero(contexts))
 
 
 def strengths_by_row(

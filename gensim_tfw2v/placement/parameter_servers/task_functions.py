@@ -1,4 +1,4 @@
-"""Functions that graphs call on a worker by name: they register models and make blocks."""
+"""What a worker does for graphs that call it by name: it keeps models, and makes blocks for them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.cluster.errors import TaskError, brief
-from gensim_tfw2v.cluster.remote_functions import register
-from gensim_tfw2v.cluster.task import Task, register_task, text_of
+from gensim_tfw2v.cluster.task import text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
 from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
-from gensim_tfw2v.operations import load_operations, operations
+from gensim_tfw2v.operations import operations
 from gensim_tfw2v.placement.parameter_servers.codec import decode
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 REGISTER_MODEL = "gensim_tfw2v.register_model"
 MAKE_BLOCK = "gensim_tfw2v.make_block"
-MAKE_OWN_BLOCK = "gensim_tfw2v.make_own_block"
 UNKNOWN_MODEL = "the model has not been registered"
 _MODELS_KEPT = 4
 
@@ -57,15 +55,10 @@ class BlockFactory:
         """Return the arrays of the block that an assignment describes, with rows numbered for a copy of them."""
         from gensim_tfw2v.placement.parameter_servers.staging import stage
 
-        return self._made(name, assignment, stage)
+        return self.made(name, assignment, stage)
 
-    def make_own_block(self, name: bytes, assignment: Any) -> Any:
-        """Return the arrays of the block that an assignment describes, for tables on this task."""
-        from gensim_tfw2v.placement.averaging.blocks import own_block
-
-        return self._made(name, assignment, own_block)
-
-    def _made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
+    def made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
+        """Return the arrays that `make` makes of a model, an assignment and this task's metrics."""
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
         with self._lock:
@@ -82,13 +75,3 @@ class BlockFactory:
             raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error
         self.blocks += 1
         return load_tensorflow().nest.flatten(made)
-
-
-def register_functions() -> None:
-    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
-    load_operations()  # the graphs that come here consist of them
-    factory = BlockFactory()
-    register_task(Task(factory.details))
-    register(REGISTER_MODEL, factory.register_model)
-    register(MAKE_BLOCK, factory.make_block)
-    register(MAKE_OWN_BLOCK, factory.make_own_block)

@@ -54,7 +54,7 @@ def serve(
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
     from gensim_tfw2v.operations import operations
-    from gensim_tfw2v.placement.parameter_servers.task_functions import register_functions
+    from gensim_tfw2v.placement.task_functions import register_functions
 
     register_functions()
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
