@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
 from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -18,8 +19,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             f"backup_workers={options.backup_workers} leaves a round no worker to wait for: workers={workers} train "
             "side by side; it must be smaller than their number"
         )
-    block_words = choose_block_words(size.total_words, workers, size.batch_words, in_flight=workers)
-    round_words = size.chunk_words or options.round_words or workers * block_words
+    round_words = size.chunk_words or options.round_words or workers * _part_words(size, workers)
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
@@ -31,3 +31,10 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         )
 
     return PlacementChoice(round_words, choose_negative_pool(round_words // workers), make, connection.addresses)
+
+
+def _part_words(size: CorpusSize, workers: int) -> int:
+    """Return how many raw words of a round each worker trains."""
+    in_flight = tuning.ROUNDS_IN_FLIGHT * workers if workers > 1 else 1
+    words = choose_block_words(size.total_words, workers, size.batch_words, in_flight)
+    return words if size.batch_words is not None else max(words, tuning.LEAST_BLOCK_WORDS)
