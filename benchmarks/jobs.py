@@ -42,12 +42,12 @@ class Job:
     update_bound: float | None = None
     cluster_dtype: str | None = None  # number format of the rows that a cluster sends
     compute_dtype: str | None = None  # number format of matrix products
-    distribution: str | None = None  # how the tasks of a cluster train together
-    round_words: int | None = None  # raw words of a round, where the distribution has rounds
     schedule: str | None = None  # how our learning rate falls
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
     revision: str = HERE  # of our package
+    distribution: str | None = None  # how the tasks of a cluster train together
+    round_words: int | None = None  # raw words of a round, where the distribution has rounds
 
     @property
     def skip_gram(self) -> bool:

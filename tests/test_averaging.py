@@ -254,6 +254,7 @@ def mortal_cluster() -> Iterator[LocalCluster]:
         yield cluster
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_a_round_costs_the_round_and_no_words_and_joins_again(
     mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,13 @@ COORDINATORS = {
 
 
 @pytest.mark.parametrize("own_address", [False, True], ids=["no address", "own address"])
-@pytest.mark.parametrize("task", COORDINATORS.values(), ids=COORDINATORS.keys())
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(task, id=name, marks=[] if name == "a chief without an index" else pytest.mark.slow)
+        for name, task in COORDINATORS.items()
+    ],
+)
 def test_a_coordinator_trains_whatever_the_environment_says_of_it(
     monkeypatch: pytest.MonkeyPatch, task: dict[str, Any], own_address: bool
 ) -> None:

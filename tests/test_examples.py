@@ -24,6 +24,7 @@ def test_the_quickstart_prints_falling_losses_and_neighbours() -> None:
     assert "rural" in next(line for line in done.stdout.splitlines() if line.startswith("fire:"))
 
 
+@pytest.mark.slow
 def test_the_first_example_of_the_readme_finds_words_of_one_kind(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf8")
     assert "\npython examples/wiki_corpus.py wiki.txt  " in readme

@@ -101,6 +101,7 @@ def test_a_killed_server_costs_what_was_trained_since_the_last_copy(
     assert not leases_on(mortal_cluster)
 
 
+@pytest.mark.slow
 def test_vectors_on_servers_outlive_a_killed_server(mortal_cluster: LocalCluster, tmp_path: Path) -> None:
     model = trained(
         mortal_cluster,
@@ -169,6 +170,7 @@ def test_vectors_on_servers_begin_anew_where_a_server_is_killed_before_the_first
     assert not leases_on(mortal_cluster)
 
 
+@pytest.mark.slow
 def test_vectors_of_a_resumed_model_stay_on_the_servers_when_another_one_is_trained(
     mortal_cluster: LocalCluster, tmp_path: Path
 ) -> None:

@@ -147,7 +147,13 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
         **{"workers": 2, "progress": False, "cache_memory": 1000, "cache_disk": 2**20, "cache_dir": str(tmp_path)},
         **{"checkpoint_every": 5, "keep_checkpoints": 1, "cluster": None},
         **{"cluster_timeout": 7.0, "cluster_overlap": True, "cluster_dtype": "float32", "allow_network": True},
-        **{"recovery_timeout": 8.0, "max_recoveries": 2, "vectors_on_servers": False, "logdir": tmp_path / "other"},
+        **{
+            "backup_workers": 0,
+            "recovery_timeout": 8.0,
+            "max_recoveries": 2,
+            "vectors_on_servers": False,
+            "logdir": tmp_path / "other",
+        },
     }
     assert changes.keys() == MAY_CHANGE
     resumed = TFWord2Vec.resume(checkpoints.path, SENTENCES, **changes)

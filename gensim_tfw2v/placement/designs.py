@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.placement.averaging.choice import choose as choose_averaging
-from gensim_tfw2v.placement.parameter_servers.choice import choose as choose_downpour
-from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
-from gensim_tfw2v.placement.synchronous.choice import choose as choose_rounds
+if TYPE_CHECKING:
+    from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+
+
+def _downpour(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.parameter_servers.choice import choose
+
+    return choose(request)
+
+
+def _synchronous(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.synchronous.choice import choose
+
+    return choose(request)
+
+
+def _averaging(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.averaging.choice import choose
+
+    return choose(request)
 
 
 @dataclass(frozen=True)
@@ -22,9 +38,9 @@ class Design:
 
 # The first is the default.
 DESIGNS: Mapping[str, Design] = {
-    "downpour": Design(choose_downpour, frozenset(("cluster_overlap", "vectors_on_servers"))),
-    "synchronous": Design(choose_rounds, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
-    "averaging": Design(choose_averaging, frozenset(("round_words",))),
+    "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers"))),
+    "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
+    "averaging": Design(_averaging, frozenset(("round_words",))),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
 SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")
