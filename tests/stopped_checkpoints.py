@@ -10,7 +10,6 @@ unfinished before and after the next `prepare`.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
@@ -22,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from stopped_writes import stop_at
 
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 
-EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
 ROWS = 2**12
 
 
@@ -95,7 +94,7 @@ def stopped_at(path: Path, moment: int, how: str) -> dict[str, Any] | None:
     child = os.fork()
     if not child:
         os.dup2(writing, 1)
-        stop_at(folder, moment, how)
+        write_and_stop(folder, moment, how)
         os._exit(0)
     os.close(writing)
     with open(reading) as said:
@@ -105,23 +104,14 @@ def stopped_at(path: Path, moment: int, how: str) -> dict[str, Any] | None:
     return found_in(path, moment=lines[0], how=how, raised=lines[1:]) if lines else None
 
 
-def stop_at(folder: CheckpointFolder, moment: int, how: str) -> None:
+def write_and_stop(folder: CheckpointFolder, moment: int, how: str) -> None:
     """Write the third checkpoint and stop at a moment; say which it was, and the error that came of it."""
-    count = 0
 
-    def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal count
-        path = str(arguments[0])  # relative to an open folder where a whole folder is removed
-        if event not in EVENTS or (os.path.isabs(path) and not path.startswith(str(folder.path))):
-            return
-        count += 1
-        if count == moment:
-            print(event, *arguments[: 2 if event == "os.rename" else 1], flush=True)
-            if how == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise KeyboardInterrupt if how == "interrupt" else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def concerns(path: str) -> bool:
+        # Paths are relative to an open folder where a whole folder is removed.
+        return not os.path.isabs(path) or path.startswith(str(folder.path))
 
-    sys.addaudithook(watch)
+    stop_at(moment, how, concerns)
     try:
         write(folder, 3)
     except BaseException as error:

@@ -8,20 +8,18 @@ Prints a list: for each save the moment, what is in the folder then, and what mo
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
-import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from stopped_writes import stop_at
 
 from gensim_tfw2v import TFWord2Vec
 
-EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
 OLD, NEW = 1.0, 2.0  # every number of the old model's arrays, and of the new one's
 
 
@@ -41,21 +39,8 @@ def numbers_in(model: Any) -> set[float]:
 
 def save_and_stop(path: Path, moment: int, how: str, sep_limit: int) -> None:
     """Save the new model, and stop at the moment of this number; say which, or nothing if there is none."""
-    count = 0
-
-    def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal count
-        if event not in EVENTS or not str(arguments[0]).startswith(str(path.parent)):
-            return
-        count += 1
-        if count == moment:
-            print(event, *arguments[: 2 if event == "os.rename" else 1], flush=True)
-            if how == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise KeyboardInterrupt if how == "interrupt" else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     model = filled(NEW)
-    sys.addaudithook(watch)
+    stop_at(moment, how, lambda changed: changed.startswith(str(path.parent)))
     try:
         model.save(str(path), sep_limit=sep_limit)
     except (OSError, KeyboardInterrupt) as error:
