@@ -240,7 +240,7 @@ def test_nothing_waits_without_an_end_for_a_task_that_stops_while(
     cluster: LocalCluster, moment: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     job, owner, function, goes_on = MOMENTS[moment]
-    model, corpus = untrained(cluster, cluster_timeout=10 if goes_on else 2)
+    model, corpus = untrained(cluster, cluster_timeout=10 if goes_on else 2, recovery_timeout=5)
     if moment in ("connecting", "describing"):
         disconnect(cluster.addresses)
     elif moment == "sending a graph":
