@@ -68,7 +68,8 @@ def check_words(model: Any) -> None:
 
 def content_of(model: Any, state: TrainingState) -> dict[str, Any]:
     """Return what a checkpoint's manifest says of a model and its training."""
-    attributes = {name: _plain(value) for name, value in saved_state(model).items() if type(_plain(value)) in _PLAIN}
+    state_of_model = {name: _plain(value) for name, value in saved_state(model).items()}
+    attributes = {name: value for name, value in state_of_model.items() if type(value) in _PLAIN}
     return {
         "model": attributes,
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
