@@ -9,7 +9,7 @@ import pytest
 
 import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, SOME_TAKE, check_design
+from gensim_tfw2v.placement.designs import DESIGNS, SOME_TAKE, check_design
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 MAY_NAME_DESIGNS = {"placement/designs.py", "model/arguments.py"}
@@ -32,8 +32,8 @@ def test_an_argument_that_a_design_does_not_take_is_refused_by_name(name: str, a
             check_design(arguments, has_cluster=True)
 
 
-@pytest.mark.parametrize("name", [name for name in DESIGNS if name != DEFAULT_DESIGN])
-def test_only_the_default_design_trains_without_a_cluster(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in DESIGNS if DESIGNS[name].choose_local is None])
+def test_a_design_that_needs_a_cluster_says_so(name: str) -> None:
     model = TFWord2Vec(distribution=name, min_count=1)
     model.build_vocab([["a", "b"]])
     with pytest.raises(ValueError, match=f"distribution='{name}' needs a cluster"):

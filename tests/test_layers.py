@@ -23,7 +23,7 @@ LAYERS = [
     ["steps"],
     ["cluster"],
     ["placement.interface", "placement.block_size", "placement.request"],
-    ["placement.local", "placement.parameter_servers"],
+    ["placement.local", "placement.local_choice", "placement.parameter_servers"],
     ["placement.synchronous", "placement.averaging"],
     ["placement.designs", "placement.task_functions"],
     ["placement.choice", "placement.server"],

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.placement.block_size import choose_block_words, most_local_block_words
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
-from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, PlacementChoice
-from gensim_tfw2v.runtime.tensorflow import usable_cores
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
 
 
 def choose_placement(
@@ -29,22 +23,12 @@ def choose_placement(
     tree : bool
         Whether hierarchical softmax is trained.
     """
+    design = DESIGNS[options.distribution or DEFAULT_DESIGN]
     if cluster is None:
-        chosen = size.chunk_words or size.batch_words
-        threads = min(workers, usable_cores())
-        words = choose_block_words(size.total_words, threads, chosen, most_words=most_local_block_words(tree))
-        return PlacementChoice(words, None, _local(workers))
+        assert design.choose_local is not None  # `check_design` has refused the others
+        return design.choose_local(LocalRequest(workers, size, tree, options))
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster, allow_network=options.allow_network)
     request = ClusterRequest(connection, size, workers == 1, can_share_rows, options)
-    return DESIGNS[options.distribution or DEFAULT_DESIGN].choose(request)
-
-
-def _local(workers: int) -> Callable[[StepSettings, BlockMaker], Placement]:
-    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.local import LocalPlacement
-
-        return LocalPlacement(settings, maker, workers)
-
-    return make
+    return design.choose(request)

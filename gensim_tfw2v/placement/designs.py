@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+    from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
+
+
+def _local(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.local_choice import choose_local
+
+    return choose_local(request)
 
 
 def _downpour(request: ClusterRequest) -> PlacementChoice:
@@ -34,11 +40,13 @@ class Design:
 
     choose: Callable[[ClusterRequest], PlacementChoice]
     arguments: frozenset[str]  # of `SOME_TAKE`, those that it takes
+    choose_local: Callable[[LocalRequest], PlacementChoice] | None = None  # without a cluster; None: it needs one
+    why_not: Callable[[Mapping[str, Any]], str | None] = lambda arguments: None  # train with the model's arguments
 
 
 # The first is the default.
 DESIGNS: Mapping[str, Design] = {
-    "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers"))),
+    "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
     "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
     "averaging": Design(_averaging, frozenset(("round_words",))),
 }
@@ -57,7 +65,10 @@ def check_design(arguments: Mapping[str, Any], has_cluster: bool) -> None:
             f"{argument}={given[argument]!r} does not go with distribution={name!r}; leave one of them "
             f"out, or take distribution={takers}"
         )
-    if not has_cluster and name != DEFAULT_DESIGN:
+    reason = DESIGNS[name].why_not(arguments)
+    if reason:
+        raise ValueError(f"distribution={name!r} {reason}")
+    if not has_cluster and DESIGNS[name].choose_local is None:
         raise ValueError(
             f"distribution={name!r} needs a cluster, and cluster is None; give cluster=, or leave distribution out"
         )

@@ -1,4 +1,4 @@
-"""What is asked of a placement on a cluster, and what answers."""
+"""What is asked of a design: where and how a training is to run, and what answers."""
 
 from __future__ import annotations
 
@@ -47,6 +47,16 @@ class ClusterRequest:
     size: CorpusSize
     one_by_one: bool  # one block in flight
     can_share_rows: bool  # blocks in flight may share rows while they are trained
+    options: ClusterOptions
+
+
+@dataclass(frozen=True)
+class LocalRequest:
+    """A training that is to be placed in this process."""
+
+    workers: int  # threads
+    size: CorpusSize
+    tree: bool  # hierarchical softmax is trained
     options: ClusterOptions
 
 
