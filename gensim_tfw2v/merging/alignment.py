@@ -1,0 +1,116 @@
+"""Rotations of the sub-models onto one consensus (ALiR, arXiv 1812.03825).
+
+A rotation W has orthonormal columns, or orthonormal rows where the sub-model is narrower than the consensus. It may
+reflect as well. The consensus of a word is the mean of ``vectors @ W`` over the sub-models that have the word. In the
+paper, a word that a sub-model lacks has the vector ``consensus @ W.T`` there. Times W, that is the consensus, so that
+such words change neither the mean nor which W is best. The rounds here leave them out, and end where the paper's do.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float64Array
+from gensim_tfw2v.merging.joint import JointWords
+from gensim_tfw2v.merging.products import Products, Progress, largest_directions
+
+logger = logging.getLogger(__name__)
+
+
+def align(
+    joint: JointWords,
+    products: Products,
+    size: int,
+    *,
+    tolerance: float,
+    most_rounds: int,
+    seed: int,
+    progress: Progress,
+) -> Float64Array:
+    """Return the rotations of the sub-models, one below the other: [width, size].
+
+    Each round rotates every sub-model onto the consensus of the last round. The rounds end when the consensus moves
+    by less than `tolerance` of its length, where a word counts once for each sub-model that has it.
+    """
+    rotations = _start(joint, products, size, seed)
+    towards = products.mean @ rotations  # products of the sub-models' columns with the consensus
+    for number in range(1, most_rounds + 1):
+        new_rotations = _nearest_rotations(joint, towards)
+        new_towards = products.mean @ new_rotations
+        moved = float(np.vdot(new_rotations - rotations, new_towards - towards))
+        length = float(np.vdot(new_rotations, new_towards))
+        rotations, towards = new_rotations, new_towards
+        progress(number / most_rounds)
+        if moved <= tolerance**2 * length:
+            logger.info("the sub-models are aligned after %d rounds", number)
+            return rotations
+    logger.warning(
+        "after %d rounds the consensus still moves by %.2g of its length; raise most_rounds or the tolerance",
+        most_rounds,
+        np.sqrt(max(moved, 0) / length) if most_rounds else 1.0,
+    )
+    return rotations
+
+
+def consensus(joint: JointWords, words: slice, rows: Float64Array, rotations: Float64Array) -> Float64Array:
+    """Return the mean of some words' rotated vectors, [words, size], given their concatenation."""
+    return np.asarray(rows @ rotations / joint.presence[words, None])
+
+
+def complete(joint: JointWords, words: slice, rows: Float64Array, rotations: Float64Array) -> Float64Array:
+    """Reconstruct the missing vectors in the concatenation of some words, [words, width], and return it."""
+    has = joint.has(words)
+    partly = ~has.all(axis=1)
+    if partly.any():
+        means = consensus(joint, words, rows, rotations)
+        for present, columns in zip(has.T, joint.columns, strict=True):
+            rows[~present, columns] = means[~present] @ rotations[columns].T
+    return rows
+
+
+def _start(joint: JointWords, products: Products, size: int, seed: int) -> Float64Array:
+    """Return first rotations: onto the truncated SVD of the common words, if there are enough of them."""
+    if joint.common < size:
+        return _start_in_a_row(joint, products, size)
+    return _nearest_rotations(joint, products.common @ largest_directions(products.common, size, seed))
+
+
+def _start_in_a_row(joint: JointWords, products: Products, size: int) -> Float64Array:
+    """Rotate one sub-model after the other onto those before it: first the largest, then the one that shares most."""
+    shared = joint.shared_words()
+    words = shared.diagonal().copy()
+    rotations = np.zeros((joint.width, size))
+    first = int(words.argmax())
+    columns = joint.columns[first]
+    rotations[columns] = np.eye(columns.stop - columns.start, size)
+    placed, waiting = [first], [number for number in range(len(words)) if number != first and words[number]]
+    while waiting:
+        overlap = [int(shared[number, placed].max()) for number in waiting]
+        number = waiting.pop(int(np.argmax(overlap)))
+        if not max(overlap):
+            raise ValueError(
+                f"sub-model {number} shares no word with others, so that it cannot be rotated towards them"
+            )
+        if max(overlap) < size:
+            logger.warning(
+                "sub-model %d shares only %d words with another one, fewer than the vectors' %d numbers; "
+                "its direction is partly arbitrary",
+                *(number, max(overlap), size),
+            )
+        columns = joint.columns[number]
+        rotations[columns] = _nearest_rotation(products.mean[columns] @ rotations)
+        placed.append(number)
+    return rotations
+
+
+def _nearest_rotations(joint: JointWords, towards: Float64Array) -> Float64Array:
+    """Return the rotation of each sub-model that brings it closest to the consensus: [width, size]."""
+    return np.concatenate([_nearest_rotation(towards[columns]) for columns in joint.columns])
+
+
+def _nearest_rotation(towards: Float64Array) -> Float64Array:
+    """Solve the orthogonal Procrustes problem, given the products of the columns of both sides."""
+    left, _, right = np.linalg.svd(towards, full_matrices=False)
+    return np.asarray(left @ right)
