@@ -137,7 +137,7 @@ def test_without_common_words_sub_models_are_rotated_one_after_the_other() -> No
 def test_few_shared_words_are_a_warning_and_none_an_error(caplog: pytest.LogCaptureFixture) -> None:
     assert np.isfinite(merge_submodels(chain(overlap=3))).all()
     assert "shares only 3 words" in caplog.text
-    with pytest.raises(ValueError, match=r"sub-model \d shares no word"):
+    with pytest.raises(ValueError, match=r"sub-model \d of 3 shares no word"):
         merge_submodels(chain(overlap=0))
 
 
@@ -166,10 +166,14 @@ def refused() -> list[tuple[Sequence[SubModel], dict[str, object], str]]:
         (good, {"size": 17}, "size 17 is not between 1 and 16"),
         (good, {"method": "concatenate", "size": 8}, "gives vectors of size 16, not 8"),
         (good, {"method": "average", "size": 4}, "gives vectors of size 8, not 4"),
-        ([good[0], SubModel(good[1].vectors, rows[1:])], {}, "sub-model 1 has rows for 299 words"),
-        ([good[0], SubModel(good[1].vectors, rows + 1)], {}, "sub-model 1 has 300 vectors, but rows from 1 to 300"),
-        ([good[0], SubModel(good[1].vectors[0], rows)], {}, r"sub-model 1 has vectors of shape \(8,\)"),
-        ([good[1], SubModel(infinite, rows)], {}, "sub-model 1 has vectors that are not finite"),
+        ([good[0], SubModel(good[1].vectors, rows[1:])], {}, "sub-model 2 of 2 has rows for 299 words"),
+        (
+            [good[0], SubModel(good[1].vectors, rows + 1)],
+            {},
+            "sub-model 2 of 2 has 300 vectors, but rows from 1 to 300",
+        ),
+        ([good[0], SubModel(good[1].vectors[0], rows)], {}, r"sub-model 2 of 2 has vectors of shape \(8,\)"),
+        ([good[1], SubModel(infinite, rows)], {}, "sub-model 2 of 2 has vectors that are not finite"),
     ]
 
 

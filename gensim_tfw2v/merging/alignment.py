@@ -90,14 +90,12 @@ def _start_in_a_row(joint: JointWords, products: Products, size: int) -> Float64
         overlap = [int(shared[number, placed].max()) for number in waiting]
         number = waiting.pop(int(np.argmax(overlap)))
         if not max(overlap):
-            raise ValueError(
-                f"sub-model {number} shares no word with others, so that it cannot be rotated towards them"
-            )
+            raise ValueError(f"{joint.names[number]} shares no word with the others, and cannot be rotated onto them")
         if max(overlap) < size:
             logger.warning(
-                "sub-model %d shares only %d words with another one, fewer than the vectors' %d numbers; "
-                "its direction is partly arbitrary",
-                *(number, max(overlap), size),
+                "%s shares only %d words with another one, fewer than the vectors' %d numbers; "
+                "its rotation is partly arbitrary",
+                *(joint.names[number], max(overlap), size),
             )
         columns = joint.columns[number]
         rotations[columns] = _nearest_rotation(products.mean[columns] @ rotations)
