@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -212,3 +213,21 @@ def test_iterations_find_the_largest_directions_of_wide_concatenations(monkeypat
 def test_rounds_that_do_not_end_are_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     merge_submodels(sub_models(3), tolerance=0, most_rounds=2)
     assert "after 2 rounds the consensus still moves by" in caplog.text
+
+
+@pytest.mark.parametrize("method", ["alir", "pca"])
+def test_merging_takes_less_memory_than_the_sub_models(method: str) -> None:
+    random, words = np.random.default_rng(1), 20_000
+    models = [
+        SubModel(
+            random.standard_normal((words, 16), np.float32), np.where(random.random(words) < 0.9, np.arange(words), -1)
+        )
+        for _ in range(10)
+    ]
+    tracemalloc.start()
+    try:
+        merge_submodels(models, method, most_rounds=2)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < sum(model.vectors.nbytes for model in models)
