@@ -122,7 +122,8 @@ def test_the_command_is_quiet_if_asked(files: Path, capsys: pytest.CaptureFixtur
 
 REFUSED: list[tuple[list[Any], str]] = [
     (["first.kv", "--output", "new.kv"], "one MODEL alone, 'first.kv', cannot be merged"),
-    (["first.kv", "second.bin", "--output", "new"], "no whole model; name --output 'new' with the suffix .kv"),
+    (["first.kv", "second.bin", "--output", "new"], "(.bin) or keyed-vectors (.kv), not to 'new' as 'gensim'"),
+    (["first.kv", "second.bin", "--output", "new.kv.gz"], "cannot be compressed, as 'new.kv.gz' asks for"),
     (["first.kv", "second.bin", "--output", "first.kv"], "'first.kv' is there already; --force"),
     (["first.kv", "second.bin", "--output", "missing/new.kv"], "output folder 'missing' is not there"),
     (["first.kv", "missing.kv", "--output", "new.kv"], "model 'missing.kv' is not there"),

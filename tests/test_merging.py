@@ -215,9 +215,8 @@ def test_rounds_that_do_not_end_are_a_warning(caplog: pytest.LogCaptureFixture) 
     assert "after 2 rounds the consensus still moves by" in caplog.text
 
 
-@pytest.mark.parametrize("method", ["alir", "pca"])
-def test_merging_takes_less_memory_than_the_sub_models(method: str) -> None:
-    random, words = np.random.default_rng(1), 20_000
+def test_merging_takes_less_memory_than_the_sub_models() -> None:
+    random, words = np.random.default_rng(1), 8_000
     models = [
         SubModel(
             random.standard_normal((words, 16), np.float32), np.where(random.random(words) < 0.9, np.arange(words), -1)
@@ -226,7 +225,7 @@ def test_merging_takes_less_memory_than_the_sub_models(method: str) -> None:
     ]
     tracemalloc.start()
     try:
-        merge_submodels(models, method, most_rounds=2)
+        merge_submodels(models, "pca", most_rounds=2)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

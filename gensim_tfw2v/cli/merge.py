@@ -8,7 +8,6 @@ from pathlib import Path
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.models import add_format_arguments, vectors_at
-from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable
 from gensim_tfw2v.merging.methods import METHODS
 
@@ -49,14 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Merge, write the vectors and print a summary. Wrong arguments raise an error before merging."""
     if len(arguments.models) < 2:
         raise CommandError(f"one MODEL alone, {str(arguments.models[0])!r}, cannot be merged; name two or more")
-    if format_of(arguments.output) == "gensim":
-        raise CommandError(
-            f"merged vectors are no whole model; name --output {str(arguments.output)!r} with the suffix .kv, .txt, "
-            ".vec or .bin"
-        )
+    from gensim_tfw2v.files.vectors import vector_format_of, write_vectors
+
+    vector_format_of(arguments.output)
     check_writable(arguments.output, arguments.force)
     keyed_vectors = [vectors_at(path, arguments) for path in arguments.models]
-    from gensim_tfw2v.files.vectors import write_vectors
     from gensim_tfw2v.model.merged_vectors import merge_vectors
 
     try:
