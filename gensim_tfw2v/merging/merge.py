@@ -13,7 +13,7 @@ from gensim_tfw2v.merging.methods import METHODS as METHODS
 from gensim_tfw2v.merging.products import Progress, largest_directions, products_of
 from gensim_tfw2v.merging.submodel import SubModel
 
-TOLERANCE = 1e-3
+TOLERANCE = 1e-4
 MOST_ROUNDS = 100
 
 
