@@ -22,8 +22,7 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.merging.merge import METHODS
-from gensim_tfw2v.model.arguments import MERGES, SAMPLINGS
+from gensim_tfw2v.model.arguments import SAMPLINGS
 from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.placement.partition.merged_tables import merge_tables
 from gensim_tfw2v.placement.partition.sampling import Draw
@@ -107,10 +106,6 @@ def test_a_share_of_no_sentences_is_empty() -> None:
         share = Draw(sampling, 0.5, 1, 2).task_of(ChunkTask(nothing, (1, 0, 0), 0.1, 0.1, False), nothing).content
         assert isinstance(share, Sentences)
         assert not share.lengths.size
-
-
-def test_the_methods_of_training_are_those_of_merging() -> None:
-    assert set(MERGES) == set(METHODS)
 
 
 # -- trained words -----------------------------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 """Rotations of the sub-models onto one consensus (ALiR, arXiv 1812.03825).
 
 A rotation W has orthonormal columns, or orthonormal rows where the sub-model is narrower than the consensus. It may
-reflect as well. The consensus of a word is the mean of ``vectors @ W`` over the sub-models that have the word. In the
-paper, a word that a sub-model lacks has the vector ``consensus @ W.T`` there. Times W, that is the consensus, so that
-such words change neither the mean nor which W is best. The rounds here leave them out, and end where the paper's do.
+reflect as well. The consensus of a word is the mean of ``vectors @ W`` over the sub-models that have the word. The best
+rotations are those whose consensus is closest to the rotated vectors of all sub-models.
+
+In the paper, a word that a sub-model lacks has the vector ``consensus @ W.T`` there, and a sub-model is rotated onto a
+consensus that has its own vectors in it. Both only hold a sub-model back where it is: reconstructed vectors and own
+vectors are in place already, times the W of before. The rounds here leave them out, and take fewer to get as far.
 """
 
 from __future__ import annotations
@@ -31,25 +34,25 @@ def align(
 ) -> Float64Array:
     """Return the rotations of the sub-models, one below the other: [width, size].
 
-    Each round rotates every sub-model onto the consensus of the last round. The rounds end when the consensus moves
-    by less than `tolerance` of its length, where a word counts once for each sub-model that has it.
+    A round rotates one sub-model after the other onto the consensus of the others. The rounds end when the consensus
+    moves by less than `tolerance` of its length, where a word counts once for each sub-model that has it.
     """
-    rotations = _start(joint, products, size, seed)
-    towards = products.mean @ rotations  # products of the sub-models' columns with the consensus
+    rotations, moved = _start(joint, products, size, seed), 1.0
     for number in range(1, most_rounds + 1):
-        new_rotations = _nearest_rotations(joint, towards)
-        new_towards = products.mean @ new_rotations
-        moved = float(np.vdot(new_rotations - rotations, new_towards - towards))
-        length = float(np.vdot(new_rotations, new_towards))
-        rotations, towards = new_rotations, new_towards
+        before = rotations.copy()
+        for columns in joint.columns:
+            rotations[columns] = _nearest_rotation(_towards(products, rotations, columns))
+        step = rotations - before
+        length = float(np.vdot(rotations, products.mean @ rotations))
+        moved = float(np.sqrt(max(0.0, np.vdot(step, products.mean @ step)) / length)) if length else 0.0
         progress(number / most_rounds)
-        if moved <= tolerance**2 * length:
+        if moved <= tolerance:
             logger.info("the sub-models are aligned after %d rounds", number)
             return rotations
     logger.warning(
         "after %d rounds the consensus still moves by %.2g of its length; raise most_rounds or the tolerance",
         most_rounds,
-        np.sqrt(max(moved, 0) / length) if most_rounds else 1.0,
+        moved,
     )
     return rotations
 
@@ -74,7 +77,8 @@ def _start(joint: JointWords, products: Products, size: int, seed: int) -> Float
     """Return first rotations: onto the truncated SVD of the common words, if there are enough of them."""
     if joint.common < size:
         return _start_in_a_row(joint, products, size)
-    return _nearest_rotations(joint, products.common @ largest_directions(products.common, size, seed))
+    towards = products.common @ largest_directions(products.common, size, seed)
+    return np.concatenate([_nearest_rotation(towards[columns]) for columns in joint.columns])
 
 
 def _start_in_a_row(joint: JointWords, products: Products, size: int) -> Float64Array:
@@ -90,14 +94,12 @@ def _start_in_a_row(joint: JointWords, products: Products, size: int) -> Float64
         overlap = [int(shared[number, placed].max()) for number in waiting]
         number = waiting.pop(int(np.argmax(overlap)))
         if not max(overlap):
-            raise ValueError(
-                f"sub-model {number} shares no word with others, so that it cannot be rotated towards them"
-            )
+            raise ValueError(f"{joint.names[number]} shares no word with the others, and cannot be rotated onto them")
         if max(overlap) < size:
             logger.warning(
-                "sub-model %d shares only %d words with another one, fewer than the vectors' %d numbers; "
-                "its direction is partly arbitrary",
-                *(number, max(overlap), size),
+                "%s shares only %d words with another one, fewer than the vectors' %d numbers; "
+                "its rotation is partly arbitrary",
+                *(joint.names[number], max(overlap), size),
             )
         columns = joint.columns[number]
         rotations[columns] = _nearest_rotation(products.mean[columns] @ rotations)
@@ -105,9 +107,13 @@ def _start_in_a_row(joint: JointWords, products: Products, size: int) -> Float64
     return rotations
 
 
-def _nearest_rotations(joint: JointWords, towards: Float64Array) -> Float64Array:
-    """Return the rotation of each sub-model that brings it closest to the consensus: [width, size]."""
-    return np.concatenate([_nearest_rotation(towards[columns]) for columns in joint.columns])
+def _towards(products: Products, rotations: Float64Array, columns: slice) -> Float64Array:
+    """Return the products of a sub-model's columns with the consensus of the others."""
+    towards = products.mean[columns] @ rotations
+    size = rotations.shape[1]
+    if columns.stop - columns.start <= size:
+        towards -= products.mean[columns, columns] @ rotations[columns]
+    return np.asarray(towards)  # with a wider sub-model's own part: which of its directions are kept depends on it
 
 
 def _nearest_rotation(towards: Float64Array) -> Float64Array:

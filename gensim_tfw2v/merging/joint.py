@@ -18,8 +18,12 @@ class JointWords:
     Each sub-model's vectors are multiplied by one factor, so that the words that all sub-models have get the same mean
     square everywhere: that of the mean length. If such words are fewer than the largest size, all words of each count.
 
+    A sub-model without words is left out.
+
     Attributes
     ----------
+    names : list of str
+        What errors call the sub-models.
     presence : Int64Array
         [words]: how many sub-models have each word.
     columns : list of slice
@@ -32,17 +36,23 @@ class JointWords:
 
     def __init__(self, submodels: Sequence[SubModel]) -> None:
         _check(submodels)
-        self.submodels = submodels
+        named = [
+            (f"sub-model {number} of {len(submodels)}", submodel)
+            for number, submodel in enumerate(submodels, start=1)
+            if (submodel.rows >= 0).any()
+        ]
+        self.names = [name for name, _ in named]
+        self.submodels = [submodel for _, submodel in named] or submodels
         self.presence = np.zeros(len(submodels[0].rows), np.int64)
-        for submodel in submodels:
+        for submodel in self.submodels:
             self.presence += submodel.rows >= 0
         if missing := int(np.count_nonzero(self.presence == 0)):
             raise ValueError(f"{missing:,} of {len(self.presence):,} words are in no sub-model; leave them out")
-        self.sizes = [submodel.vectors.shape[1] for submodel in submodels]
+        self.sizes = [submodel.vectors.shape[1] for submodel in self.submodels]
         self.width = sum(self.sizes)
         ends = np.cumsum(self.sizes).tolist()
         self.columns = [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
-        self.factors = np.ones(len(submodels))
+        self.factors = np.ones(len(self.submodels))
         self.factors = self._equal_lengths()
 
     def __len__(self) -> int:
@@ -88,7 +98,7 @@ class JointWords:
             rows = self.concatenation(words)
             for number, columns in enumerate(self.columns):
                 if not np.isfinite(rows[:, columns]).all():
-                    raise ValueError(f"sub-model {number} has vectors that are not finite")
+                    raise ValueError(f"{self.names[number]} has vectors that are not finite")
                 squares[number] += np.square(rows[chosen, columns]).sum()
             count += self.has(words)[chosen].sum(axis=0)
         lengths = np.sqrt(squares / np.maximum(count, 1))
@@ -101,13 +111,11 @@ def _check(submodels: Sequence[SubModel]) -> None:
     if not submodels:
         raise ValueError("there are no sub-models to merge")
     words = len(submodels[0].rows)
-    for number, submodel in enumerate(submodels):
-        if submodel.vectors.ndim != 2 or not submodel.vectors.shape[1]:
-            raise ValueError(f"sub-model {number} has vectors of shape {submodel.vectors.shape}, not [rows, size]")
-        if len(submodel.rows) != words:
-            raise ValueError(f"sub-model {number} has rows for {len(submodel.rows)} words, the first one for {words}")
-        if words and not -1 <= submodel.rows.min() <= submodel.rows.max() < len(submodel.vectors):
-            raise ValueError(
-                f"sub-model {number} has {len(submodel.vectors)} vectors, but rows from {submodel.rows.min()} to "
-                f"{submodel.rows.max()}"
-            )
+    for number, submodel in enumerate(submodels, start=1):
+        name, shape, rows = f"sub-model {number} of {len(submodels)}", submodel.vectors.shape, submodel.rows
+        if len(shape) != 2 or not shape[1]:
+            raise ValueError(f"{name} has vectors of shape {shape}, not [rows, size]")
+        if len(rows) != words:
+            raise ValueError(f"{name} has rows for {len(rows)} words, the first one for {words}")
+        if words and not -1 <= rows.min() <= rows.max() < shape[0]:
+            raise ValueError(f"{name} has {shape[0]} vectors, but rows from {rows.min()} to {rows.max()}")

@@ -9,11 +9,11 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array, Float64Array
 from gensim_tfw2v.merging.alignment import align, complete, consensus
 from gensim_tfw2v.merging.joint import JointWords
+from gensim_tfw2v.merging.methods import METHODS as METHODS
 from gensim_tfw2v.merging.products import Progress, largest_directions, products_of
 from gensim_tfw2v.merging.submodel import SubModel
 
-METHODS = ("alir", "pca", "concatenate", "average")
-TOLERANCE = 1e-3
+TOLERANCE = 1e-4
 MOST_ROUNDS = 100
 
 
@@ -68,7 +68,7 @@ def merge_submodels(
     """
     if method not in METHODS:
         raise ValueError(f"method {method!r} is unknown; choose one of {', '.join(map(repr, METHODS))}")
-    joint = JointWords([submodel for submodel in submodels if (np.asarray(submodel.rows) >= 0).any()] or submodels)
+    joint = JointWords(submodels)
     merged = np.empty((len(joint), _checked_size(joint, method, size)), np.float32)
     report = progress or (lambda part: None)
     if not len(joint):

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gensim_tfw2v.merging.methods import METHODS
 from gensim_tfw2v.model.rules import Bytes, Choice, Interval, Number, PositiveNumber, Rule, Share, WholeNumber
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
 SAMPLINGS = ("equal", "random", "shuffle")
-MERGES = ("alir", "pca", "concatenate", "average")
 MOST_WINDOW = 2**31 - 1  # an int32
 MOST_SEED = 2**32 - 1  # that NumPy takes
 
@@ -298,7 +298,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "How the vectors of sub-models become one ([the methods](docs/distribution.md#partition-and-merge)). "
         '`"concatenate"` is for `merge_vectors()` alone',
         "alir",
-        rule=Choice(MERGES),
+        rule=Choice(METHODS),
         flag=Flag(_CLUSTER, None, "how the vectors of sub-models become one"),
         is_read_by_train=True,
         is_fixed_in_training=True,
