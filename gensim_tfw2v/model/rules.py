@@ -81,7 +81,7 @@ class Share(PositiveNumber):
 
     def fits(self, number: Any) -> bool:
         """Return whether a number is right."""
-        return 0 < number <= 1
+        return bool(0 < number <= 1)
 
 
 @dataclass(frozen=True)

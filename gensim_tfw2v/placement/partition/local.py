@@ -35,7 +35,7 @@ class LocalSubModel(LocalPlacement):
 
     def trained(self) -> BoolArray:
         """Return for each word whether its input vector has been trained."""
-        return self._is_trained.copy()
+        return np.array(self._is_trained)
 
 
 class LocalPartitionPlacement(SubModelPlacement):

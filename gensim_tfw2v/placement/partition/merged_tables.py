@@ -79,7 +79,7 @@ def _merged_inputs(inputs: Sequence[Float32Array], trained: Sequence[BoolArray],
 
     Words that no sub-model trained have the vector with which all of them began.
     """
-    merged = inputs[0].copy()
+    merged: Float32Array = inputs[0].copy()
     known = np.flatnonzero(np.any(trained, axis=0))
     if not known.size:
         return merged
@@ -104,7 +104,8 @@ def _turn_of_outputs(values: Float32Array, merged: Float32Array, is_trained: Boo
     """Return the matrix that turns a sub-model's outputs to merged inputs, so that their products stay as they are."""
     turn, products = _turn(values, merged, is_trained)
     squares = sum(float(np.square(merged[rows], dtype=np.float64).sum()) for rows in _pieces(is_trained))
-    return (turn * (products / squares if squares else 1.0)).astype(np.float32)
+    turn_of_outputs: Float32Array = (turn * (products / squares if squares else 1.0)).astype(np.float32)
+    return turn_of_outputs
 
 
 def _turn(start: Float32Array, end: Float32Array, is_trained: BoolArray) -> tuple[Float64Array, float]:

@@ -23,6 +23,7 @@ from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODE
 from gensim_tfw2v.placement.partition.blocks import ShareAssignment
 from gensim_tfw2v.placement.partition.graphs import ShareGraphs, share_graphs
 from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
+from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -62,9 +63,9 @@ class Shares:
         """
         began = time.monotonic()
         graphs = share_graphs(self._objective, self._number)
-        draw = submodel.draw
+        draw: Draw | None = submodel.draw
         if isinstance(task.content, Sentences):
-            task, draw = draw.task_of(task, task.content), None
+            task, draw = submodel.draw.task_of(task, task.content), None
         data = encode(ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw))
         with self._tf.device(device("worker", submodel.member.number)):
             numbers = self._call(graphs, submodel, remote_functions.local(data), calls)
