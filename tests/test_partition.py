@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -205,12 +206,19 @@ def test_principal_components_keep_the_scale_of_scores() -> None:
     assert 0.9 < np.std(scores) / np.std(expected) < 1.1
 
 
-def test_the_tree_is_turned_as_the_inputs_are() -> None:
-    truth, submodels = turned_submodels(nodes=True)
+def test_nodes_are_turned_as_the_inputs_are_and_count_where_a_trained_word_is_below_them() -> None:
+    truth, submodels = turned_submodels(0.3, nodes=True)
     tree = build_huffman_tree(np.arange(WORDS, 0, -1), np.arange(WORDS))
+    paths = [set(tree.nodes[first:end].tolist()) for first, end in itertools.pairwise(tree.offsets)]
+    for submodel in submodels:
+        above = set().union(*(paths[word] for word in np.flatnonzero(submodel.trained())))
+        submodel.tables["nodes"][[node for node in range(WORDS - 1) if node not in above]] = 0.1
     found = merged(submodels, "alir", tree)
     assert found.nodes is not None
-    np.testing.assert_allclose(found.inputs @ found.nodes.T, truth["inputs"] @ truth["nodes"].T, atol=0.01)
+    is_known = np.any([submodel.trained() for submodel in submodels], axis=0)
+    above = sorted(set().union(*(paths[word] for word in np.flatnonzero(is_known))))
+    scores, expected = found.inputs @ found.nodes.T, truth["inputs"] @ truth["nodes"].T
+    np.testing.assert_allclose(scores[is_known][:, above], expected[is_known][:, above], atol=0.01)
 
 
 def test_the_result_has_the_coordinates_of_the_sub_model_that_trained_most_words() -> None:
