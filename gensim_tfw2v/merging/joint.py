@@ -104,7 +104,9 @@ class JointWords:
         lengths = np.sqrt(squares / np.maximum(count, 1))
         if not lengths.any():
             return np.ones(len(lengths))
-        return np.divide(lengths[lengths > 0].mean(), lengths, where=lengths > 0, out=np.ones(len(lengths)))
+        factors = np.ones(len(lengths))
+        np.divide(lengths[lengths > 0].mean(), lengths, where=lengths > 0, out=factors)
+        return factors
 
 
 def _check(submodels: Sequence[SubModel]) -> None:

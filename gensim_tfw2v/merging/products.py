@@ -72,4 +72,5 @@ def largest_directions(products: Float64Array, size: int, seed: int) -> Float64A
     directions = np.linalg.qr(products @ start)[0]
     for _ in range(_ITERATIONS):
         directions = np.linalg.qr(products @ directions)[0]
-    return directions @ eigh(directions.T @ products @ directions)[1][:, : -size - 1 : -1]
+    best: Float64Array = directions @ eigh(directions.T @ products @ directions)[1][:, : -size - 1 : -1]
+    return best

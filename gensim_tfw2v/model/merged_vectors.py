@@ -94,7 +94,7 @@ def join_vocabularies(keyed_vectors: Sequence[KeyedVectors]) -> tuple[list[Any],
     counts_of = [_counts(vectors) for vectors in keyed_vectors]
     counts: Counts = np.zeros(len(places), np.result_type(np.int64, *counts_of))
     for own_places, own_counts in zip(places_of, counts_of, strict=True):
-        counts[own_places] += own_counts
+        counts[own_places] = counts[own_places] + own_counts
     order = ids_by_count(counts)
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
