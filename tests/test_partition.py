@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
+from interrupts import freeze
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
@@ -308,6 +310,18 @@ def test_vectors_that_a_callback_has_changed_are_those_of_all_sub_models() -> No
     assert np.abs(model.wv.vectors).max() < 1e-3
 
 
+@pytest.mark.parametrize(
+    "mode", ["skipgram-negative", *(pytest.param(mode, marks=pytest.mark.slow) for mode in list(PURE_MODES)[1:])]
+)
+def test_training_goes_on_with_merged_tables_that_fit_each_other(mode: str) -> None:
+    """With outputs in other directions than the inputs, the loss would be that of a first epoch, or above."""
+    settings = SMALL | PURE_MODES[mode] | PARTITION | {"vector_size": 16, "epochs": 4}
+    model = TFWord2Vec(SENTENCES, **settings, sampling_rate=0.8)
+    losses = model.epoch_losses
+    model.train(**CORPUS, epochs=1, start_alpha=1e-4, end_alpha=1e-4)
+    assert model.epoch_losses[0] < losses[-1] + 0.2 * (losses[0] - losses[-1])
+
+
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_rates_are_the_shares_that_are_trained(sampling: str) -> None:
     rate = {} if sampling == "equal" else {"sampling_rate": 0.8}
@@ -451,3 +465,22 @@ def test_when_all_workers_are_lost_sub_models_begin_again_from_the_last_merge(mo
     model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(restart_all)])
     assert len(model.epoch_losses) == 3
     assert topic_gap(model.wv) > 0.5
+
+
+@pytest.mark.slow
+def test_a_hung_worker_costs_its_sub_model_and_not_the_others(mortal_cluster: LocalCluster) -> None:
+    process = mortal_cluster.processes["worker", 0]
+
+    def hang(epoch: int) -> None:
+        if epoch == 1:
+            freeze(process)
+
+    model = untrained(mortal_cluster, max_recoveries=0, cluster_timeout=5)
+    model.train(**CORPUS, epochs=1)  # so that all graphs are known
+    try:
+        model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(hang)])
+    finally:
+        process.send_signal(signal.SIGCONT)
+    assert topic_gap(model.wv) > 0.5
+    assert model.training_report is not None
+    assert [found["lost"] > 0 for found in model.training_report["submodels"]] == [True, False, False]

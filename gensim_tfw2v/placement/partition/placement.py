@@ -100,6 +100,7 @@ class PartitionPlacement(SubModelPlacement):
     def _place_submodels(self) -> None:
         """Give each sub-model to one of the workers that can be called."""
         ready = [member for member in self._members if self._can_be_called(member)]
+        self._connection.worker_locks.abandoned -= {member.number for member in ready}
         if not ready:
             raise self._declare_lost("none was left to load")
         for draw in self._partition.draws():
@@ -147,6 +148,8 @@ class PartitionPlacement(SubModelPlacement):
         reports: dict[WorkerSubModel, BlockReport] = {}
 
         def train(member: Member, calls: Any) -> None:
+            if member.number in self._connection.worker_locks.abandoned:  # since an earlier chunk
+                raise ClusterError(f"{member.name} hangs")
             for submodel in self._submodels_of(member):
                 reports[submodel] = shares.train(submodel, task, calls)
 

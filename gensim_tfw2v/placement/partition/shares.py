@@ -21,7 +21,7 @@ from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
 from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
 from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.placement.partition.blocks import ShareAssignment
-from gensim_tfw2v.placement.partition.graphs import ShareGraphs, share_graphs
+from gensim_tfw2v.placement.partition.graphs import share_graphs
 from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
@@ -49,7 +49,10 @@ class Shares:
         metrics: PartitionMetrics,
     ) -> None:
         self._tf = load_tensorflow()
-        self._objective, self._number, self._metrics = objective_of(settings), connection_number, metrics
+        self._metrics = metrics
+        # Here, and not in the workers' threads: of graphs made at the same time all but one would be deleted later, and
+        # TensorFlow tells all tasks of that, without a limit of time if one of them hangs.
+        self._graphs = share_graphs(objective_of(settings), connection_number)
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, np.float32)
         self._data = encode(WorkerModel(settings, maker, len(tables.inputs), nodes, locks))
@@ -62,13 +65,12 @@ class Shares:
         sentence travels to a worker that does not train it.
         """
         began = time.monotonic()
-        graphs = share_graphs(self._objective, self._number)
         draw: Draw | None = submodel.draw
         if isinstance(task.content, Sentences):
             task, draw = submodel.draw.task_of(task, task.content), None
         data = encode(ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw))
         with self._tf.device(device("worker", submodel.member.number)):
-            numbers = self._call(graphs, submodel, remote_functions.local(data), calls)
+            numbers = self._call(submodel, remote_functions.local(data), calls)
         try:
             report = BlockReport.from_array(numbers, 0)
         except ValueError as error:
@@ -76,23 +78,23 @@ class Shares:
         self._metrics.add_share(submodel.member, report, data.nbytes, began)
         return report
 
-    def _call(self, graphs: ShareGraphs, submodel: WorkerSubModel, data: Any, calls: Any) -> Any:
+    def _call(self, submodel: WorkerSubModel, data: Any, calls: Any) -> Any:
         member = submodel.member
-        self._register(graphs, member, calls)
+        self._register(member, calls)
         name = remote_functions.local(self._name)
         try:
-            return calls.run(graphs.train, *submodel.handles(), name, data).numpy()
+            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
         except self._tf.errors.OpError as error:
             if remote_functions.task_error_message(error) != UNKNOWN_MODEL:
                 raise
         # Other trainings' models took its place. Nothing has been trained yet.
         member.model = None
-        self._register(graphs, member, calls)
-        return calls.run(graphs.train, *submodel.handles(), name, data).numpy()
+        self._register(member, calls)
+        return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
 
-    def _register(self, graphs: ShareGraphs, member: Member, calls: Any) -> None:
+    def _register(self, member: Member, calls: Any) -> None:
         """Send the model to a worker that does not know it."""
         if member.model != self._name:
             sent = remote_functions.local(self._name), remote_functions.local(self._data)
-            calls.run(graphs.register_model, *sent).numpy()
+            calls.run(self._graphs.register_model, *sent).numpy()
             member.model = self._name
