@@ -16,7 +16,7 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 LAYERS = [
     ["version", "arrays", "tuning"],
     ["runtime"],
-    ["corpus", "files"],
+    ["corpus", "files", "merging"],
     ["checkpoints"],
     ["blocks"],
     ["operations"],
