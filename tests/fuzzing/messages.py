@@ -22,6 +22,8 @@ from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
 from gensim_tfw2v.cluster.task import Task, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
+from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
+from gensim_tfw2v.placement.averaging.task_functions import make_own_block
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
@@ -106,6 +108,26 @@ def check_assignment(example: Assignment) -> None:
             numbers = block.rows.numbers[at : at + count]
             assert not count or 0 <= numbers.min() <= numbers.max() < -(-(table_rows - shard) // example.shards)
             at += count
+
+
+def check_own_block(example: Assignment) -> None:
+    """A worker with tables of its own does the same, and rows of its block are within these tables."""
+    factory = BlockFactory()
+    factory.register_model(b"model", encode(_MODEL))
+    try:
+        arrays = make_own_block(factory, b"model", encode(example))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        return
+    block = load_tensorflow().nest.pack_sequence_as(OWN_BLOCK, arrays)
+    of_words, of_tables = (WORDS, WORDS, WORDS - 1), block.block
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.tree.nodes)
+    for rows, numbers in zip(of_words + of_words[:1], (*tables, of_tables.targets), strict=True):
+        assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+    for found in (block.hot_rows, block.trained):
+        assert found.counts.sum() == len(found.rows) == len(found.strengths)
+        for rows, numbers in zip(of_words, np.split(found.rows, np.cumsum(found.counts)[:-1]), strict=True):
+            assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 
 
 def check_report(example: tuple[list[float], int]) -> None:
@@ -216,6 +238,7 @@ FORGED = Target(
     check_forged,
 )
 ASSIGNMENTS = Target(_assignments, check_assignment)
+OWN_BLOCKS = Target(_assignments, check_own_block)
 REPORTS = Target(st.tuples(st.lists(_counts, max_size=60), st.integers(1, 3)), check_report)
 CALLS = Target(
     st.lists(

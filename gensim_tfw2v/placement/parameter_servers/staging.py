@@ -122,7 +122,8 @@ def check(model: WorkerModel, assignment: Assignment) -> None:
             raise TaskError(f"the sentences have ids from {ids.min()} to {ids.max()}, of {model.words} words")
         if lengths.min(initial=0) < 0 or int(lengths.sum(dtype=np.int64)) != ids.size:
             raise TaskError(f"the sentences do not end where their {ids.size} words do")
-    if assignment.shards < 1 or not 0 <= sharing.rows <= model.words:
+    smallest_table = min(model.words, model.nodes or model.words)
+    if assignment.shards < 1 or not 0 <= sharing.rows <= smallest_table:
         raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")
 
 
