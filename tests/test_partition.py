@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import train, write_corpus
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import freeze
@@ -368,6 +369,19 @@ def test_tables_are_freed_at_the_end_and_what_training_cost_is_reported() -> Non
     assert report["bytes"] > 0
     assert report["worker_seconds"].keys() == {"make", "compute", "idle"}
     assert report["tasks"].keys() == {"worker 0", "worker 1"}
+
+
+@pytest.mark.slow
+def test_the_command_line_trains_sub_models_with_a_log_and_the_saved_model_trains_on(tmp_path: Path) -> None:
+    flags = {"distribution": "partition", "submodels": 3, "sampling": "random", "sampling-rate": 0.5, "merge": "pca"}
+    arguments = [argument for name, value in flags.items() for argument in (f"--{name}", value)]
+    assert train(write_corpus(tmp_path), tmp_path / "saved.model", *arguments, "--logdir", tmp_path / "log") == 0
+    assert list((tmp_path / "log").glob("events*"))
+    model = TFWord2Vec.load(tmp_path / "saved.model")
+    assert {name: getattr(model, name.replace("-", "_")) for name in flags} == flags
+    assert len(model.training_report["submodels"]) == 3
+    model.train([["cat", "dog"]] * 50, total_examples=50, epochs=1)
+    assert_finite(model)
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------
