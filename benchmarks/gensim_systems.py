@@ -64,7 +64,7 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     trained.first_graph_seconds = blocks.first_graph_seconds()
     trained.pairs_per_word = blocks.pairs / (trained.raw_words * job.epochs)
     if model.training_report is not None:
-        trained.bytes_per_word = model.training_report["bytes_per_word"]
+        trained.bytes_per_word = model.training_report.get("bytes_per_word")
     return trained
 
 
