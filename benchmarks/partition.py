@@ -31,7 +31,8 @@ _NOTES = (
     "making of graphs is not in the seconds; reading and tokenising the corpus is.",
     "Missing words: each sub-model lacks a random share of its words. Cosine: of a word's vector with its vector in "
     "the merge of whole sub-models, after the best rotation of all words; the mean over all words that some "
-    "sub-models lack, beside those that all have. Neighbours: the share of the ten nearest among the 10,000 most "
+    "sub-models lack, beside those that all have. Without the mean: the same after the mean of all unit vectors is "
+    "subtracted, which all words share. Neighbours: the share of the ten nearest among the 10,000 most "
     "frequent words that are the same, for up to 1,000 of them.",
     "words lost: that no sub-model has trained.",
 )
@@ -135,6 +136,7 @@ def _former_runs(report: Report) -> list[dict[str, Any]]:
 
 
 _Run = dict[str, Any]
+_AGREEMENTS = ("cosine", "mean_apart", "neighbours")
 
 
 def _best(run: _Run) -> float | None:
@@ -177,8 +179,10 @@ def _second_table(single: Sequence[_Run], merged: Sequence[Sequence[_Run]]) -> l
 
 
 def _missing_table(merged: Sequence[Sequence[_Run]]) -> list[list[str]]:
-    table = [["models", "budget", "share", "seeds", "cosine", "of whole words", "neighbours", "of whole words"]]
-    names = ("lacking_cosine", "whole_cosine", "lacking_neighbours", "whole_neighbours")
+    table = [["models", "budget", "share", "seeds"]]
+    for measure in ("cosine", "without the mean", "neighbours"):
+        table[0] += [measure, "of whole words"]
+    names = [f"{which}_{measure}" for measure in _AGREEMENTS for which in ("lacking", "whole")]
     for group in merged:
         values = (statistics.fmean(run["missing"][name] for run in group) for name in names)
         table.append([*_head(group), *(f"{value:.3f}" for value in values)])

@@ -130,9 +130,11 @@ def agreement_when_missing(models: Sequence[Trained], share: float, seed: int) -
     full, part = _unit(full[usable]), _unit(part[usable])
     left, _, right = np.linalg.svd(part.T @ full)
     part = part @ (left @ right)
+    full_apart, part_apart = _unit(full - full.mean(axis=0)), _unit(part - part.mean(axis=0))
     found: dict[str, float] = {}
     for name, words in (("lacking", lacked), ("whole", ~lacked)):
         found[f"{name}_cosine"] = float((full[words] * part[words]).sum(axis=1).mean())
+        found[f"{name}_mean_apart"] = float((full_apart[words] * part_apart[words]).sum(axis=1).mean())
         asked = random.permutation(np.flatnonzero(words[:_KNOWN_WORDS]))[:_ASKED_WORDS]
         found[f"{name}_neighbours"] = _shared_neighbours(full[:_KNOWN_WORDS], part[:_KNOWN_WORDS], asked)
     return found

@@ -91,21 +91,21 @@ class JointWords:
         return shared
 
     def _equal_lengths(self) -> Float64Array:
-        squares, count = np.zeros(len(self.submodels)), np.zeros(len(self.submodels))
-        least = len(self.submodels) if self.common >= max(self.sizes) else 0
-        for words in self.pieces():
-            chosen = self.presence[words] >= least
-            rows = self.concatenation(words)
-            for number, columns in enumerate(self.columns):
-                if not np.isfinite(rows[:, columns]).all():
-                    raise ValueError(f"{self.names[number]} has vectors that are not finite")
-                squares[number] += np.square(rows[chosen, columns]).sum()
-            count += self.has(words)[chosen].sum(axis=0)
-        lengths = np.sqrt(squares / np.maximum(count, 1))
-        if not lengths.any():
-            return np.ones(len(lengths))
+        """Return the factors. Each sub-model's vectors are read in the order in which they are stored."""
+        chosen = self.presence >= (len(self.submodels) if self.common >= max(self.sizes) else 0)
+        lengths = np.zeros(len(self.submodels))
+        for number, submodel in enumerate(self.submodels):
+            words = np.argsort(submodel.rows)[np.count_nonzero(submodel.rows < 0) :]
+            squares, step = np.empty(len(words)), max(64, _PIECE_NUMBERS // self.sizes[number])
+            for first in range(0, len(words), step):
+                part = submodel.vectors[submodel.rows[words[first : first + step]]].astype(np.float64)
+                squares[first : first + step] = np.einsum("ij,ij->i", part, part)
+            if not np.isfinite(squares).all():
+                raise ValueError(f"{self.names[number]} has vectors that are not finite")
+            lengths[number] = np.sqrt(squares[chosen[words]].mean()) if len(words) else 0
         factors = np.ones(len(lengths))
-        np.divide(lengths[lengths > 0].mean(), lengths, where=lengths > 0, out=factors)
+        if lengths.any():
+            np.divide(lengths[lengths > 0].mean(), lengths, where=lengths > 0, out=factors)
         return factors
 
 
