@@ -65,12 +65,14 @@ def warm_up(model: Any, corpus: str, workers: int) -> None:
     from gensim.models.word2vec import LineSentence
 
     from gensim_tfw2v.model.training_plan import placement_for
+    from gensim_tfw2v.placement.designs import DESIGNS
 
     trial = copy.deepcopy(model)
     trial.cluster, trial.allow_network = model.cluster, model.allow_network
     choice = placement_for(trial, trial.cluster, model.corpus_total_words)
     # Blocks are as large as they are going to be, so that they have as many parts. All workers share a round.
-    blocks = _WARM_UP_BLOCKS * workers if model.distribution == "downpour" else _WARM_UP_ROUNDS
+    has_rounds = "round_words" in DESIGNS[model.distribution].arguments
+    blocks = _WARM_UP_ROUNDS if has_rounds else _WARM_UP_BLOCKS * workers
     wanted = blocks * choice.block_words
     lengths = itertools.accumulate(len(sentence) for sentence in LineSentence(corpus))
     sentences = list(

@@ -13,6 +13,7 @@ from node_trainer import request_of_parent, tell_parent, wait_at
 
 _WARM_UP_WORDS = 20_000  # for each worker
 _WARM_UP_EPOCHS = 2
+_MEASURED = "measured"
 _PIECE_WORDS = 10_000  # of which gensim cuts overlong sentences
 
 
@@ -25,13 +26,13 @@ def main() -> int:
     sentences = _sentences(session, job.corpus)
     first = sentences.limit(_lines_with(job.corpus, _WARM_UP_WORDS * job.workers))
     _word2vec(job, _WARM_UP_EPOCHS).fit(first)
-    before = _last_job(session)
+    session.sparkContext.setJobGroup(_MEASURED, "the training that is measured")
     wait_at("warm")
     began = time.perf_counter()
     model = _word2vec(job, job.epochs).fit(sentences)
     seconds = time.perf_counter() - began
     wait_at("trained")
-    counting = _seconds_of_next_job(session, before)
+    counting = _seconds_of_counting(session)
     _write_vectors(model, request["vectors"])
     tell_parent({"train_seconds": seconds - counting, "fit_seconds": seconds, "build_vocab_seconds": counting})
     session.stop()
@@ -103,20 +104,13 @@ def _word2vec(job: Job, epochs: int) -> Any:
     )
 
 
-def _last_job(session: Any) -> int:
-    """Return the number of Spark's last job so far."""
-    return max(job.jobId() for job in _jobs(session))
-
-
-def _seconds_of_next_job(session: Any, before: int) -> float:
-    """Return the seconds of the first job after one: a training counts the words before all else."""
-    (job,) = (job for job in _jobs(session) if job.jobId() == before + 1)
-    return float(job.completionTime().get().getTime() - job.submissionTime().get().getTime()) / 1000
-
-
-def _jobs(session: Any) -> list[Any]:
+def _seconds_of_counting(session: Any) -> float:
+    """Return the seconds of the first job of the measured training, which counts the words."""
     found = session.sparkContext._jsc.sc().statusStore().jobsList(None)
-    return [found.apply(number) for number in range(found.size())]
+    jobs = [found.apply(number) for number in range(found.size())]
+    measured = (job for job in jobs if job.jobGroup().isDefined() and job.jobGroup().get() == _MEASURED)
+    first = min(measured, key=lambda job: int(job.jobId()))
+    return float(first.completionTime().get().getTime() - first.submissionTime().get().getTime()) / 1000
 
 
 def _write_vectors(model: Any, path: str) -> None:
