@@ -94,6 +94,7 @@ def test_what_a_design_promises_stands_once() -> None:
     assert column(promise_table(rows), "design") == ["gensim"]
 
 
+@pytest.mark.slow
 def test_all_designs_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     runs = [a_run(name, workers, 1.0) for name in ENTRANTS for workers in (1, 4)]
