@@ -78,7 +78,6 @@ def cost_table(rows: Sequence[DesignRow], cores_a_worker: float | None) -> list[
     table = [[*heading, "worker MB", "server MB", "coordinator MB"]]
     for one in rows:
         row = one.row
-        seconds = {kind: cores * row.seconds.middle for kind, cores in row.cores_used.items()}
         idle = row.stage_shares.get("idle")
         table.append(
             [
@@ -88,9 +87,9 @@ def cost_table(rows: Sequence[DesignRow], cores_a_worker: float | None) -> list[
                 MISSING if idle is None else f"{100 * idle:.0f}",
                 # gensim's one machine has the cores of all workers.
                 show_quota_used(row, cores_a_worker),
-                f"{seconds['worker'] / row.workers:.1f}",
-                f"{seconds['ps']:.1f}",
-                f"{seconds['coordinator']:.1f}",
+                f"{row.cpu_seconds['worker'] / row.workers:.1f}",
+                f"{row.cpu_seconds['ps']:.1f}",
+                f"{row.cpu_seconds['coordinator']:.1f}",
                 *(show_peak(row, kind) for kind in ("worker", "ps", "coordinator")),
             ]
         )

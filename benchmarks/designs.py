@@ -39,7 +39,8 @@ _NOTES = (
     "bytes a word: all bytes between machines, divided by raw words and epochs. idle: share of the workers' time, as "
     "they report it. Of their quota: processor seconds that workers used of those that they could have used.",
     "worker processor s: mean of the workers. MB: peak resident memory of the largest machine of its kind, from its "
-    "start; of Spark, the sum of its processes' peaks. gensim's one machine counts as a worker.",
+    "start; of Spark, the sum of its processes' peaks. gensim's one machine counts as a worker. Spark's bytes and "
+    "processor seconds include counting the words.",
 )
 
 

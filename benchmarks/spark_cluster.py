@@ -17,7 +17,7 @@ from node_quotas import Quotas
 from one_run import is_finite, scores_of
 from systems import count_words
 
-MASTER = "master"
+MASTER = "spark-master"
 # A machine with a fraction of a core has one processor for Java, which then collects garbage like this.
 JAVA_OPTIONS = "-XX:+UseSerialGC"
 _DAEMON_MEMORY = "256m"

@@ -89,6 +89,11 @@ def test_costs_are_those_of_a_worker_and_of_all_servers() -> None:
     assert (column(table, "worker MB"), column(table, "server MB")) == (["4"], ["-"])
 
 
+def test_the_quota_that_spark_used_is_that_of_its_whole_call() -> None:
+    table = cost_table(design_rows([a_run("spark", 2, 8.0, "sg-hs", fit_seconds=10.0)]), 0.5)
+    assert column(table, "of their quota %") == ["80"]
+
+
 def test_what_a_design_promises_stands_once() -> None:
     rows = design_rows([a_run("gensim", 1, 20.0), a_run("gensim", 4, 20.0)])
     assert column(promise_table(rows), "design") == ["gensim"]
