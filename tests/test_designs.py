@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import psutil
 import pytest
+from contract import SMALL, two_topics
+from placements import shared_cluster
 
 import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec
@@ -49,3 +52,15 @@ def test_the_names_of_designs_are_written_in_few_places() -> None:
             if isinstance(node, ast.Constant) and node.value in set(DESIGNS) - own:
                 found.add(module)
     assert found <= MAY_NAME_DESIGNS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESIGNS)
+def test_no_task_calls_the_coordinator(name: str) -> None:
+    """Its port answers its own machine alone: on several machines, such a call would fail."""
+    settings = SMALL | {"sg": 1, "negative": 5, "distribution": name, "epochs": 1}
+    TFWord2Vec(two_topics(1500), **settings, cluster=shared_cluster())
+    found = psutil.Process().net_connections("tcp")
+    ports = {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
+    assert ports
+    assert not [one for one in found if one.status == psutil.CONN_ESTABLISHED and one.laddr.port in ports]

@@ -103,14 +103,17 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
 
 @functools.lru_cache(maxsize=32)
 def slot_graph(shape: GraphShape, slots: int) -> Any:
-    """Return the function that adds what is in the wanted of so many slots: (handles, slots, wanted) → their number."""
+    """Return the function that adds what is in the wanted of so many slots: (handles, slots, wanted) → their number.
 
-    def add(handles: Handles, of_blocks: tuple[Slot, ...], wanted: tf.Tensor) -> tf.Tensor:
+    Each server has the wanted slots on its device.
+    """
+
+    def add(handles: Handles, of_blocks: tuple[Slot, ...], wanted: tuple[tf.Tensor, ...]) -> tf.Tensor:
         return add_slots(shape, handles, of_blocks, wanted)
 
     with sending_graphs():
-        handles = _handles_spec(shape)
-        return _concrete(add, handles, (handles.slot,) * slots, tf.TensorSpec([slots], tf.bool))
+        handles, wanted = _handles_spec(shape), tf.TensorSpec([slots], tf.bool)
+        return _concrete(add, handles, (handles.slot,) * slots, (wanted,) * shape.servers)
 
 
 call_on_disconnect(worker_graphs.cache_clear)
