@@ -100,13 +100,11 @@ def _average_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequenc
     sent = []
     for device, of_worker in zip(devices, of_workers, strict=True):
         with tf.device(device):
-            first, end = tf.unstack(of_worker.bounds, num=2)
-            sent.append(_changes(shape, of_worker.table, first, end, workers))
+            sent.append(_changes(shape, of_worker, workers))
     sums = []
     for number, (device, of_worker) in enumerate(zip(devices, of_workers, strict=True)):
         with tf.device(device):
-            first, end = tf.unstack(of_worker.bounds, num=2)
-            sums.append(_sum(shape, [messages[number] for messages in sent], first, end))
+            sums.append(_sum(shape, [messages[number] for messages in sent], of_worker.bounds))
     counts = []
     for number, (device, of_worker) in enumerate(zip(devices, of_workers, strict=True)):
         with tf.device(device):
@@ -117,8 +115,9 @@ def _average_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequenc
     return tf.stack(counts)
 
 
-def _changes(shape: RoundShape, table: TableHandles, first: tf.Tensor, end: tf.Tensor, workers: int) -> list[tf.Tensor]:
+def _changes(shape: RoundShape, piece: WorkerPiece, workers: int) -> list[tf.Tensor]:
     """Return for each worker that adds rows up a message with changes of its rows."""
+    table, (first, end) = piece.table, tf.unstack(piece.bounds)
     strengths = strengths_of(table.strengths)[first:end]
     rows = first + tf.cast(tf.where(strengths > 0)[:, 0], tf.int32)
     by_owner = tf.dynamic_partition(rows, rows % workers, workers)
@@ -142,9 +141,9 @@ def _rows_in(message: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.bitcast(numbers if width > 1 else numbers[:, 0], tf.int32), message[:, width:]
 
 
-def _sum(shape: RoundShape, messages: Sequence[tf.Tensor], first: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+def _sum(shape: RoundShape, messages: Sequence[tf.Tensor], bounds: tf.Tensor) -> tf.Tensor:
     """Return a message with the sums of changes, for all rows that one worker at least has changed."""
-    workers = len(messages)
+    workers, (first, end) = len(messages), tf.unstack(bounds)
     rows, changes = _rows_in(tf.concat([tf.identity(message) for message in messages], 0))
     places = rows // workers - first // workers
     size = (end - 1) // workers - first // workers + 1
