@@ -151,7 +151,7 @@ def _shared_neighbours(first: np.ndarray, second: np.ndarray, asked: np.ndarray)
     for vectors in (first, second):
         similarities = vectors[asked] @ vectors.T
         similarities[np.arange(len(asked)), asked] = -2
-        nearest.append(np.argpartition(-similarities, _NEIGHBOURS, axis=1)[:, :_NEIGHBOURS])
+        nearest.append(np.argsort(-similarities, axis=1)[:, :_NEIGHBOURS])
     for one, other in zip(*nearest, strict=True):
         shared += len(set(one) & set(other))
     return shared / (_NEIGHBOURS * max(1, len(asked)))
