@@ -34,6 +34,31 @@ def _averaging(request: ClusterRequest) -> PlacementChoice:
     return choose(request)
 
 
+def _partition(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.partition.choice import choose
+
+    return choose(request)
+
+
+def _partition_here(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.partition.choice import choose_local
+
+    return choose_local(request)
+
+
+def _why_no_partition(arguments: Mapping[str, Any]) -> str | None:
+    if arguments.get("merge") == "concatenate":
+        return (
+            "cannot train with merge='concatenate', which would make vectors longer than vector_size; train models "
+            "apart and call merge_vectors(..., method='concatenate')"
+        )
+    if arguments.get("sampling") == "equal" and arguments.get("sampling_rate"):
+        return "with sampling='equal' takes no sampling_rate: each sentence belongs to one sub-model; leave it out"
+    if arguments.get("checkpoint_dir") is not None:
+        return "writes no checkpoints, which hold the tables of one model; leave checkpoint_dir out"
+    return None
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it takes."""
@@ -49,9 +74,18 @@ DESIGNS: Mapping[str, Design] = {
     "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
     "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
     "averaging": Design(_averaging, frozenset(("round_words",))),
+    "partition": Design(
+        _partition,
+        frozenset(("submodels", "sampling", "sampling_rate", "merge")),
+        choose_local=_partition_here,
+        why_not=_why_no_partition,
+    ),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
-SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")
+SOME_TAKE = (
+    *("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers"),
+    *("submodels", "sampling", "sampling_rate", "merge"),
+)
 """The model's arguments that not every design takes; values that are false are their defaults."""
 
 

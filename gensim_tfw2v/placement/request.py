@@ -27,6 +27,10 @@ class ClusterOptions:
     round_words: int | None = None
     backup_workers: int = 0
     skip_gram: bool = True
+    submodels: int | None = None
+    sampling: str | None = None
+    sampling_rate: float | None = None
+    merge: str | None = None
 
 
 @dataclass(frozen=True)

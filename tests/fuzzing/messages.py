@@ -29,6 +29,9 @@ from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, messa
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, Assignment, WorkerModel
 from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
+from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.partition.task_functions import make_share_block
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _MODEL = WorkerModel(
@@ -128,6 +131,23 @@ def check_own_block(example: Assignment) -> None:
         assert found.counts.sum() == len(found.rows) == len(found.strengths)
         for rows, numbers in zip(of_words, np.split(found.rows, np.cumsum(found.counts)[:-1]), strict=True):
             assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+
+
+def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
+    """A worker with a sub-model does the same."""
+    assignment, draw = example
+    factory = BlockFactory()
+    factory.register_model(b"model", encode(_MODEL))
+    try:
+        arrays = make_share_block(factory, b"model", encode(ShareAssignment(**vars(assignment), draw=draw)))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        return
+    block = load_tensorflow().nest.pack_sequence_as(SHARE_BLOCK, arrays)
+    of_tables = block.block
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.words, of_tables.tree.nodes)
+    for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
+        assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 
 
 def check_report(example: tuple[list[float], int]) -> None:
@@ -239,6 +259,10 @@ FORGED = Target(
 )
 ASSIGNMENTS = Target(_assignments, check_assignment)
 OWN_BLOCKS = Target(_assignments, check_own_block)
+_draws = st.builds(
+    Draw, st.sampled_from(["equal", "random", "shuffle", ""]), st.floats(0, 1), st.integers(-1, 3), st.integers(-1, 3)
+)
+SHARE_BLOCKS = Target(st.tuples(_assignments, st.one_of(st.none(), _draws)), check_share_block)
 REPORTS = Target(st.tuples(st.lists(_counts, max_size=60), st.integers(1, 3)), check_report)
 CALLS = Target(
     st.lists(

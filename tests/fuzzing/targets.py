@@ -20,6 +20,7 @@ TARGETS = {
     "forged-message": ("messages", "FORGED"),
     "assignment": ("messages", "ASSIGNMENTS"),
     "own-block": ("messages", "OWN_BLOCKS"),
+    "share-block": ("messages", "SHARE_BLOCKS"),
     "block-report": ("messages", "REPORTS"),
     "task-call": ("messages", "CALLS"),
     "lease-name": ("messages", "LEASES"),

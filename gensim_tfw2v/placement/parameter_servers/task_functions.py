@@ -57,15 +57,21 @@ class BlockFactory:
 
         return self.made(name, assignment, stage)
 
-    def made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
-        """Return the arrays that `make` makes of a model, an assignment and this task's metrics."""
+    def made(self, name: bytes, assignment: Any, make: Callable[..., Any], of_type: Any = None) -> Any:
+        """Return the arrays that `make` makes of a model, an assignment and this task's metrics.
+
+        Parameters
+        ----------
+        of_type : type, optional
+            The class of the assignment, by default `staging.Assignment`.
+        """
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
         with self._lock:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        work = decode(Assignment, assignment)
+        work = decode(of_type or Assignment, assignment)
         try:
             made = make(known, work, own_metrics())
         except (OSError, EncodedCorpusError) as error:
