@@ -147,6 +147,7 @@ class TFWord2Vec(Word2Vec):
         distribution: str = default_of("distribution"),
         round_words: int | None = None,
         backup_workers: int = default_of("backup_workers"),
+        lbfgs_history: int | None = None,
         cluster_timeout: float = default_of("cluster_timeout"),
         recovery_timeout: float = default_of("recovery_timeout"),
         max_recoveries: int = default_of("max_recoveries"),
@@ -181,6 +182,7 @@ class TFWord2Vec(Word2Vec):
         self.distribution = distribution
         self.round_words = round_words
         self.backup_workers = backup_workers
+        self.lbfgs_history = lbfgs_history
         self.cluster_timeout = cluster_timeout
         self.recovery_timeout = recovery_timeout
         self.max_recoveries = max_recoveries

@@ -34,6 +34,24 @@ def _averaging(request: ClusterRequest) -> PlacementChoice:
     return choose(request)
 
 
+def _lbfgs(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.lbfgs.choice import choose
+
+    return choose(request)
+
+
+def _local_lbfgs(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.lbfgs.choice import choose_local
+
+    return choose_local(request)
+
+
+def _why_not_lbfgs(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.lbfgs.choice import why_not
+
+    return why_not(arguments)
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it takes."""
@@ -49,9 +67,10 @@ DESIGNS: Mapping[str, Design] = {
     "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
     "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
     "averaging": Design(_averaging, frozenset(("round_words",))),
+    "lbfgs": Design(_lbfgs, frozenset(("lbfgs_history",)), choose_local=_local_lbfgs, why_not=_why_not_lbfgs),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
-SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")
+SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers", "lbfgs_history")
 """The model's arguments that not every design takes; values that are false are their defaults."""
 
 

@@ -27,6 +27,8 @@ class ClusterOptions:
     round_words: int | None = None
     backup_workers: int = 0
     skip_gram: bool = True
+    lbfgs_history: int | None = None
+    seed: int | None = None  # the model's
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ TARGETS = {
     "damaged-message": ("messages", "DAMAGED"),
     "forged-message": ("messages", "FORGED"),
     "assignment": ("messages", "ASSIGNMENTS"),
+    "portion": ("messages", "PORTIONS"),
     "block-report": ("messages", "REPORTS"),
     "task-call": ("messages", "CALLS"),
     "lease-name": ("messages", "LEASES"),

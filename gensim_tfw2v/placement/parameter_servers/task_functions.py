@@ -57,15 +57,20 @@ class BlockFactory:
 
         return self.made(name, assignment, stage)
 
-    def made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
-        """Return the arrays that `make` makes of a model, an assignment and this task's metrics."""
+    def made(
+        self, name: bytes, assignment: Any, make: Callable[..., Any], read: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Return the arrays that `make` makes of a model, an assignment and this task's metrics.
+
+        `read` turns the assignment's bytes into what `make` gets; by default they are those of `codec.encode`.
+        """
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
         with self._lock:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        work = decode(Assignment, assignment)
+        work = decode(Assignment, assignment) if read is None else read(assignment)
         try:
             made = make(known, work, own_metrics())
         except (OSError, EncodedCorpusError) as error:
