@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
+from gensim_tfw2v.steps.rows import private_copy
 
 _HANDLE = tf.TensorSpec([], tf.resource)
 _NUMBER = tf.TensorSpec([], tf.float64)
@@ -69,7 +70,7 @@ def _values(handle: tf.Tensor) -> tf.Tensor:
 
 
 def _assigned(handle: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    """Assign a value that no other variable has; return 0 once that is done."""
+    """Assign a value that nothing else has, because operations change rows in place; return 0 once that is done."""
     with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=value)]):
         return tf.constant(0.0, tf.float64)
 
@@ -80,7 +81,8 @@ def _product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def _clear(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
-    return _assigned(slices[0], tf.zeros_like(_values(slices[0])))
+    # Where shapes are known, TensorFlow makes the zeros once, and every call would assign the same memory.
+    return _assigned(slices[0], private_copy(tf.zeros_like(_values(slices[0]))))
 
 
 def _set_sum(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
@@ -102,7 +104,7 @@ def _replace(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
     old, new = slices
     before, after = _values(old), _values(new)
     change = after - before
-    copy = tf.raw_ops.DeepCopy(x=after)  # the package's own operations change rows in a variable's memory
+    copy = private_copy(after)
     with tf.control_dependencies([change, copy]):
         return _assigned(old, copy) + _assigned(new, change)
 
