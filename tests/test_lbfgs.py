@@ -157,7 +157,7 @@ def test_a_narrow_valley_is_followed_in_about_as_many_evaluations_as_scipy_needs
 
 
 def test_the_direction_is_that_of_the_two_loop_recursion() -> None:
-    """Beside the recursion as its paper has it, on a quadratic function."""
+    """Beside the recursion as its paper has it, on a quadratic function; it begins with a scale for each row."""
     rng = np.random.default_rng(2)
     root = rng.normal(size=(6, 6))
     matrix = root @ root.T + np.eye(6)
@@ -181,7 +181,8 @@ def test_the_direction_is_that_of_the_two_loop_recursion() -> None:
     for step, change in reversed(pairs):
         shares.append(step @ direction / (step @ change))
         direction -= shares[-1] * change
-    direction *= pairs[-1][0] @ pairs[-1][1] / (pairs[-1][1] @ pairs[-1][1])
+    scales = np.repeat(1 / np.linalg.norm(gradients[0].reshape(3, 2), axis=1), 2)
+    direction *= scales * (pairs[-1][0] @ pairs[-1][1] / (scales @ pairs[-1][1] ** 2))
     for (step, change), share in zip(pairs, reversed(shares), strict=True):
         direction += (share - change @ direction / (step @ change)) * step
     np.testing.assert_allclose(vectors.tables["direction"]["table"].ravel(), -direction, rtol=1e-3, atol=1e-6)

@@ -127,7 +127,8 @@ class LocalDescent(Placement):
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         assert self._vectors is not None
-        return self._vectors.tables[POINT][table][first:end].copy()
+        rows: Float32Array = self._vectors.tables[POINT][table][first:end].copy()
+        return rows
 
     def state(self) -> dict[str, Any]:
         return {} if self._vectors is None else self._descent.state()

@@ -9,6 +9,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.placement.lbfgs.vector_space import VectorSpace
 
+_SCALES = "scales"
 _NUMBERS_AT_ONCE = 2**22  # of a table, so that sums need little memory besides it
 
 
@@ -27,6 +28,7 @@ class LocalVectors(VectorSpace):
         self.tables: dict[str, dict[str, Float32Array]] = {
             name: {table: np.zeros(shape, np.float32) for table, shape in shapes.items()} for name in names
         }
+        self.tables[_SCALES] = {table: np.ones((shape[0], 1), np.float32) for table, shape in shapes.items()}
 
     def clear(self, target: str) -> None:
         for table in self.tables[target].values():
@@ -52,6 +54,21 @@ class LocalVectors(VectorSpace):
         # Rows in float32, and the sum of rows in float64.
         products = (np.einsum("rd,rd->r", *rows).sum(dtype=np.float64) for rows in self._pieces(first, second))
         return float(sum(products))
+
+    def set_scales(self, source: str, least: float) -> None:
+        for values, scales in self._pieces(source, _SCALES):
+            lengths = np.sqrt(np.einsum("rd,rd->r", values, values))[:, None]
+            scales[:] = 1 / np.maximum(lengths, np.float32(least))
+
+    def scale_rows(self, target: str, factor: float, partner: str) -> float:
+        for values, scales in self._pieces(target, _SCALES):
+            values *= np.float32(factor) * scales
+        return self.dot(target, partner)
+
+    def scaled_square(self, vector: str) -> float:
+        pieces = self._pieces(vector, _SCALES)
+        products = (np.einsum("rd,rd,rz->r", values, values, scales) for values, scales in pieces)
+        return float(sum(product.sum(dtype=np.float64) for product in products))
 
     def _pieces(self, *names: str) -> Iterable[tuple[Float32Array, ...]]:
         """Yield the same rows of all these vectors, a few at a time."""

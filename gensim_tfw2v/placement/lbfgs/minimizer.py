@@ -1,7 +1,10 @@
 """L-BFGS: loss and gradient at one point after the other → the next point to look at.
 
 The two-loop recursion of Nocedal's "Updating quasi-Newton matrices with limited storage" (1980), whatever keeps the
-vectors. While a step is tried, its point and gradient are where its pair of the history will be.
+vectors. It begins with a diagonal matrix that has a scale for each row. Without it, rows of frequent words, which have
+far larger gradients, would leave steps that are too short for all others.
+
+While a step is tried, its point and gradient are where its pair of the history will be.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from gensim_tfw2v.placement.lbfgs.vector_space import (
     step_name,
 )
 
-_LEAST_CURVATURE = 1e-10  # of a pair that is kept: product of step and change, in squares of the change
+_LEAST_CURVATURE = 1e-10  # of a pair that is kept: product of step and change, in scaled squares of the change
+_LEAST_LENGTH = 1e-6  # of a row's gradient that counts for its scale, in lengths of the whole gradient
+_TINY = 1e-30  # where the whole gradient is 0
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class _Pair:
 
     number: int
     product: float  # of the two
-    scale: float  # of the inverse Hessian, by this pair alone
+    scale: float  # of the inverse Hessian beside the rows' scales, by this pair alone
 
 
 @dataclass
@@ -92,6 +97,8 @@ class Minimizer:
             self._loss = loss
             self.steps.losses.append(loss)
             self._space.set_sum(GRADIENT, self.trial_gradient, 0.0, self.trial_gradient)
+            length = math.sqrt(self._space.dot(GRADIENT, GRADIENT))
+            self._space.set_scales(GRADIENT, max(_LEAST_LENGTH * length, _TINY))
             return True
         if self._search is None:  # stuck
             return False
@@ -110,7 +117,7 @@ class Minimizer:
         step, change = self.trial, self.trial_gradient
         self._space.replace(POINT, step)
         self._space.replace(GRADIENT, change)
-        product, square = self._space.dot(step, change), self._space.dot(change, change)
+        product, square = self._space.dot(step, change), self._space.scaled_square(change)
         if product > _LEAST_CURVATURE * square:  # the loss curves upwards along the step
             self._pairs.append(_Pair(self._own, product, product / square))
 
@@ -149,8 +156,8 @@ class Minimizer:
             shares[place] = product / oldest_first[place].product
             partner = steps[place - 1] if place else GRADIENT
             product = space.scale_add(DIRECTION, 1.0, -shares[place], changes[place], partner)
-        if oldest_first:
-            product = space.scale_add(DIRECTION, oldest_first[-1].scale, 0.0, GRADIENT, changes[0])
+        scale = oldest_first[-1].scale if oldest_first else 1.0
+        product = space.scale_rows(DIRECTION, scale, [*changes, GRADIENT][0])
         for place, pair in enumerate(oldest_first):
             share = shares[place] - product / pair.product
             product = space.scale_add(DIRECTION, 1.0, share, steps[place], [*changes, GRADIENT][place + 1])

@@ -79,7 +79,8 @@ def _held(model: WorkerModel, input_ids: Int32Array, places: Int32Array) -> Int3
     if locks.all():
         return np.zeros(0, np.int32)
     words = np.unique(input_ids)
-    return places[words[locks[words % len(locks)] == 0]]
+    held: Int32Array = places[words[locks[words % len(locks)] == 0]]
+    return held
 
 
 def _empty(assignment: Assignment, metrics: Float64Array) -> Portion:

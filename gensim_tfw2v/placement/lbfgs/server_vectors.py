@@ -14,6 +14,8 @@ from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.lbfgs.vector_graphs import VectorGraphs
 
+_SCALES = "scales"
+
 Slices = tuple[tuple[Any, ...], ...]
 """Handles of each table's shards."""
 
@@ -49,6 +51,10 @@ class ServerVectors(VectorSpace):
                 if not tables.handles(own):
                     tables.make(own, tables.shape(table).rows, tables.shape(table).columns)
             self.slices[name] = tuple(tuple(tables.handles(own)) for own in of_vector)
+        of_scales = [f"{_SCALES}/{table}" for table in of_model]
+        for own, table in zip(of_scales, of_model, strict=True):
+            tables.make(own, tables.shape(table).rows, 1)
+        self.slices[_SCALES] = tuple(tuple(tables.handles(own)) for own in of_scales)
 
     def clear(self, target: str) -> None:
         self._run(self._graphs.clear, [target])
@@ -64,6 +70,15 @@ class ServerVectors(VectorSpace):
 
     def dot(self, first: str, second: str) -> float:
         return self._run(self._graphs.dot, [first, second])
+
+    def set_scales(self, source: str, least: float) -> None:
+        self._run(self._graphs.set_scales, [_SCALES, source], least)
+
+    def scale_rows(self, target: str, factor: float, partner: str) -> float:
+        return self._run(self._graphs.scale_rows, [target, _SCALES, partner], factor)
+
+    def scaled_square(self, vector: str) -> float:
+        return self._run(self._graphs.scaled_square, [vector, _SCALES])
 
     def _run(self, graph: Any, vectors: Sequence[str], *numbers: float) -> float:
         slices = [self.slices[name] for name in vectors]

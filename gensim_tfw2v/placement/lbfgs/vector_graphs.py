@@ -24,6 +24,9 @@ class VectorGraphs(NamedTuple):
     scale_add: Any  # (target, other, partner, keep, factor) → product
     replace: Any  # (old, new)
     dot: Any  # (first, second) → product
+    set_scales: Any  # (scales, source, least)
+    scale_rows: Any  # (target, scales, partner, factor) → product
+    scaled_square: Any  # (vector, scales) → product
 
 
 @functools.lru_cache(maxsize=32)
@@ -36,6 +39,9 @@ def vector_graphs(shape: GraphShape) -> VectorGraphs:
             scale_add=_graph(shape, 3, 2, _scale_add),
             replace=_graph(shape, 2, 0, _replace),
             dot=_graph(shape, 2, 0, _dot),
+            set_scales=_graph(shape, 2, 1, _set_scales),
+            scale_rows=_graph(shape, 3, 1, _scale_rows),
+            scaled_square=_graph(shape, 2, 0, _scaled_square),
         )
 
 
@@ -111,3 +117,22 @@ def _replace(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
 
 def _dot(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
     return _product(_values(slices[0]), _values(slices[1]))
+
+
+def _set_scales(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
+    scales, source = slices
+    lengths = tf.sqrt(tf.reduce_sum(tf.square(_values(source)), 1, keepdims=True))
+    return _assigned(scales, 1 / tf.maximum(lengths, tf.cast(numbers[0], tf.float32)))
+
+
+def _scale_rows(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
+    target, scales, partner = slices
+    value = _values(target) * (tf.cast(numbers[0], tf.float32) * _values(scales))
+    product = _product(value, _values(partner))
+    with tf.control_dependencies([product]):
+        return product + _assigned(target, value)
+
+
+def _scaled_square(slices: list[tf.Tensor], numbers: list[tf.Tensor]) -> tf.Tensor:
+    values = _values(slices[0])
+    return _product(values * _values(slices[1]), values)

@@ -42,3 +42,14 @@ class VectorSpace(Protocol):
     def dot(self, first: str, second: str) -> float:
         """Return the product of two vectors."""
         ...
+
+    def set_scales(self, source: str, least: float) -> None:
+        """Give every row the scale 1 / (length of the row in `source`, or `least` if that is more)."""
+
+    def scale_rows(self, target: str, factor: float, partner: str) -> float:
+        """Multiply a vector's rows by `factor` and their scales, and return its product with `partner`."""
+        ...
+
+    def scaled_square(self, vector: str) -> float:
+        """Return the product of a vector with itself, where the products of a row count as much as its scale."""
+        ...
