@@ -178,8 +178,8 @@ def _parser() -> argparse.ArgumentParser:
         help="after which L-BFGS is looked at (default 10 50 100 200 300)")  # fmt: skip
     add("--history", type=count, default=10, metavar="N", help="steps that L-BFGS remembers (default 10)")
     add("--passes", nargs="+", type=count, default=[5, 50, 300], metavar="N", help="of SGD (default 5 50 300)")
-    add("--rates", nargs="+", type=number_from(0, float), default=[0.0125, 0.025, 0.05], metavar="X",
-        help="first learning rates of SGD (default 0.0125 0.025 0.05)")  # fmt: skip
+    add("--rates", nargs="+", type=number_from(0, float), default=[0.025, 0.05, 0.1], metavar="X",
+        help="first learning rates of SGD (default 0.025 0.05 0.1)")  # fmt: skip
     add("--mode", choices=_MODES, default="sg-neg", help="default: sg-neg")
     add("--vector-size", type=count, default=100, metavar="N", help="default: 100")
     add("--workers", type=count, default=usable_cores(), metavar="N", help="default: all cores")

@@ -39,8 +39,8 @@ from gensim_tfw2v.placement.lbfgs.vector_space import POINT, vector_names
 from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
 from gensim_tfw2v.steps.settings import StepSettings
 
-LBFGS: dict[str, Any] = {"distribution": "lbfgs", "seed": 3, "batch_words": 3000, "epochs": 20}
-SENTENCES = two_topics(1500)
+LBFGS: dict[str, Any] = {"distribution": "lbfgs", "seed": 3, "batch_words": 1200, "epochs": 12}
+SENTENCES = two_topics()
 OBJECTIVES = {
     "skip-gram": {"skip_gram": True},
     "cbow of means": {"skip_gram": False},
@@ -87,7 +87,7 @@ def loss_at(maker: BlockMaker, settings: StepSettings, tasks: list[ChunkTask], t
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_loss_and_gradient_are_those_of_the_pairs(objective: str, windows: Windows, has_hits: bool) -> None:
     settings = settings_of(objective, windows, mask_accidental_hits=has_hits)
-    maker, tasks, tables = maker_of(settings, windows), portions(), random_tables()
+    maker, tasks, tables = maker_of(settings, windows), portions(2), random_tables()
     placement = LocalDescent(settings, maker, 1, Settings(3, 0))
     placement.load(tables)
     placement.begin_epoch(0)
@@ -100,7 +100,7 @@ def test_loss_and_gradient_are_those_of_the_pairs(objective: str, windows: Windo
     rng, step = np.random.default_rng(5), 1e-5
     exact = replace(tables, inputs=tables.inputs.astype(np.float64), outputs=tables.outputs.astype(np.float64))
     for name in ("inputs", "outputs"):
-        for row, column in zip(rng.integers(0, 20, 8), rng.integers(0, SIZE, 8), strict=True):
+        for row, column in zip(rng.integers(0, 15, 4), rng.integers(0, SIZE, 4), strict=True):
             values = getattr(exact, name)
             start = values[row, column]
             ends = []
@@ -324,9 +324,9 @@ def test_a_model_learns_in_this_process(sg: int) -> None:
     model = TFWord2Vec(SENTENCES, **SMALL | LBFGS, sg=sg, progress=False)
     assert_finite(model)
     assert topic_gap(model.wv) > 0.5
-    assert len(model.epoch_losses) == 20
+    assert len(model.epoch_losses) == 12
     report = model.training_report["lbfgs"]
-    assert report["evaluations"] == 20
+    assert report["evaluations"] == 12
     assert report["accepted_steps"] == len(report["step_lengths"]) == len(report["losses"]) - 1
     assert all(np.diff(report["losses"]) < 0)
 
@@ -339,7 +339,7 @@ def test_a_cluster_takes_the_steps_of_one_process(sg: int) -> None:
     np.testing.assert_allclose(model.epoch_losses[:8], alone.epoch_losses[:8], rtol=1e-4)
     report = model.training_report
     assert report["lbfgs"]["portions"] == 6
-    assert report["blocks"] >= 6 * 20
+    assert report["blocks"] >= 6 * 12
     assert {"accepted_steps", "step_length"} <= report["tasks"]["coordinator"].keys()
 
 
@@ -354,7 +354,7 @@ def test_callbacks_see_the_accepted_point_and_change_nothing_by_looking() -> Non
     seen = Look()
     model = TFWord2Vec(SENTENCES, **SMALL | LBFGS, callbacks=[seen], progress=False)
     assert_equal_models(model, TFWord2Vec(SENTENCES, **SMALL | LBFGS, progress=False))
-    assert len(seen.vectors) == 20
+    assert len(seen.vectors) == 12
     points = 1 + sum(not np.array_equal(*pair) for pair in zip(seen.vectors, seen.vectors[1:], strict=False))
     assert points == model.training_report["lbfgs"]["accepted_steps"] + 1
 
@@ -373,24 +373,24 @@ def test_a_training_that_stopped_within_an_evaluation_goes_on_at_the_accepted_po
     kind: type[Any] = LocalDescent if place == "local" else ClusterDescent
     cluster = None if place == "local" else shared_cluster()
     settings: dict[str, Any] = SMALL | LBFGS | {"cluster": cluster, "workers": 1, "progress": False}
-    train_chunk, left = kind.train_chunk, iter(range(6 * 7 + 3))
+    train_chunk, left = kind.train_chunk, iter(range(6 * 4 + 3))
 
     def train_some_chunks(*arguments: Any) -> Any:
         if next(left, None) is None:
             raise OSError("stopped")
         return train_chunk(*arguments)
 
-    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="3000 words")
+    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="1200 words")
     model.build_vocab(SENTENCES)
-    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 20}
+    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 12}
     with monkeypatch.context() as stopping:
         stopping.setattr(kind, "train_chunk", train_some_chunks)
         with pytest.raises(OSError, match="stopped"):
             model.train(SENTENCES, **corpus)
     resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=cluster)
-    assert len(resumed.epoch_losses) == 20
-    assert resumed.training_report["lbfgs"]["evaluations"] < 20 - 7
-    assert resumed.epoch_losses[8] < model.epoch_losses[0]
+    assert len(resumed.epoch_losses) == 12
+    assert resumed.training_report["lbfgs"]["evaluations"] == 12 - 5  # the fifth epoch was begun elsewhere
+    assert resumed.epoch_losses[-1] < model.epoch_losses[0]
     assert topic_gap(resumed.wv) > 0.5
 
 
@@ -424,7 +424,7 @@ def test_what_has_no_exact_loss_is_refused(arguments: dict[str, Any], reason: st
 def test_messages_of_the_coordinator_do_not_grow(
     own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sentences = two_topics(1500 if own["vector_size"] == 8 else 3000)
+    sentences = two_topics(600 if own["vector_size"] == 8 else 1200)
     (tmp_path / "corpus.txt").write_text("".join(" ".join(sentence) + "\n" for sentence in sentences))
     encode_corpus(tmp_path / "corpus.txt", tmp_path / "encoded")
     requests, arguments = set(), set()
@@ -441,7 +441,7 @@ def test_messages_of_the_coordinator_do_not_grow(
 
     monkeypatch.setattr(Dispatcher, "start", start_and_look)
     monkeypatch.setattr(ServerVectors, "_run", run_and_look)
-    settings = SMALL | LBFGS | own | {"epochs": 12, "batch_words": 6000}
+    settings = SMALL | LBFGS | own | {"epochs": 4, "batch_words": 2400 * (own["vector_size"] // 8)}
     TFWord2Vec(corpus_file=str(tmp_path / "encoded"), **settings, cluster=shared_cluster())
     assert requests and max(requests) <= 200
     # Handles of two tables on two servers, for at most three vectors; numbers have 8 bytes.
