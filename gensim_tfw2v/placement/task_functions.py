@@ -8,6 +8,7 @@ from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task import Task, register_task
 from gensim_tfw2v.operations import load_operations
 from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK, make_own_block
+from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION, make_portion
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK, make_share_block
 
@@ -21,3 +22,4 @@ def register_functions() -> None:
     register(MAKE_BLOCK, factory.make_block)
     register(MAKE_OWN_BLOCK, partial(make_own_block, factory))
     register(MAKE_SHARE_BLOCK, partial(make_share_block, factory))
+    register(MAKE_PORTION, partial(make_portion, factory))

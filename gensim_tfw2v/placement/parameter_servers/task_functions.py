@@ -57,13 +57,12 @@ class BlockFactory:
 
         return self.made(name, assignment, stage)
 
-    def made(self, name: bytes, assignment: Any, make: Callable[..., Any], of_type: Any = None) -> Any:
+    def made(
+        self, name: bytes, assignment: Any, make: Callable[..., Any], read: Callable[[Any], Any] | None = None
+    ) -> Any:
         """Return the arrays that `make` makes of a model, an assignment and this task's metrics.
 
-        Parameters
-        ----------
-        of_type : type, optional
-            The class of the assignment, by default `staging.Assignment`.
+        `read` turns the assignment's bytes into what `make` gets, by default into a `staging.Assignment`.
         """
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
@@ -71,7 +70,7 @@ class BlockFactory:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        work = decode(of_type or Assignment, assignment)
+        work = decode(Assignment, assignment) if read is None else read(assignment)
         try:
             made = make(known, work, own_metrics())
         except (OSError, EncodedCorpusError) as error:
