@@ -16,6 +16,7 @@ from jobs import Job
 from one_run import is_finite, scores_of
 
 _WARM_UP_BLOCKS = 4  # for each worker
+_BLOCK_DESIGNS = ("downpour", "columns")  # whose chunks are blocks of a worker
 _WARM_UP_ROUNDS = 2
 _SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -67,7 +68,7 @@ def warm_up(model: Any, corpus: str, workers: int) -> None:
     trial.cluster, trial.allow_network = model.cluster, model.allow_network
     choice = placement_for(trial, trial.cluster, model.corpus_total_words)
     # Blocks are as large as they are going to be, so that they have as many parts. All workers share a round.
-    blocks = _WARM_UP_BLOCKS * workers if model.distribution == "downpour" else _WARM_UP_ROUNDS
+    blocks = _WARM_UP_BLOCKS * workers if model.distribution in _BLOCK_DESIGNS else _WARM_UP_ROUNDS
     wanted = blocks * choice.block_words
     lengths = itertools.accumulate(len(sentence) for sentence in LineSentence(corpus))
     sentences = list(

@@ -24,7 +24,7 @@ LAYERS = [
     ["cluster"],
     ["placement.interface", "placement.block_size", "placement.request"],
     ["placement.local", "placement.local_choice", "placement.parameter_servers"],
-    ["placement.synchronous", "placement.averaging"],
+    ["placement.synchronous", "placement.averaging", "placement.columns"],
     ["placement.designs", "placement.task_functions"],
     ["placement.choice", "placement.server"],
     ["training"],

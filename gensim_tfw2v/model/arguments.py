@@ -227,7 +227,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '[How](docs/distribution.md) the tasks of a cluster train together. `"downpour"`: every worker trains blocks '
         'as fast as it can, on vectors that the servers have. `"synchronous"`: all workers train the same vectors in '
         'rounds, and runs with one seed are equal. `"averaging"`: every worker has all vectors, and workers average '
-        "theirs after every round",
+        'theirs after every round. `"columns"`: every server has some numbers of each vector, for skip-gram with '
+        "negative sampling",
         rule=Choice(tuple(DESIGNS), or_none=False),
         flag=Flag(_CLUSTER, None, "how the tasks of the cluster train together"),
         is_read_by_train=True,

@@ -34,6 +34,18 @@ def _averaging(request: ClusterRequest) -> PlacementChoice:
     return choose(request)
 
 
+def _columns(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.columns.choice import choose
+
+    return choose(request)
+
+
+def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.columns.choice import why_not
+
+    return why_not(arguments)
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it takes."""
@@ -49,6 +61,7 @@ DESIGNS: Mapping[str, Design] = {
     "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
     "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
     "averaging": Design(_averaging, frozenset(("round_words",))),
+    "columns": Design(_columns, frozenset(), why_not=_why_not_columns),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
 SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")

@@ -8,6 +8,7 @@ from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.task import Task, register_task
 from gensim_tfw2v.operations import load_operations
 from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK, make_own_block
+from gensim_tfw2v.placement.columns import task_functions as columns
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL, BlockFactory
 
 
@@ -19,3 +20,9 @@ def register_functions() -> None:
     register(REGISTER_MODEL, factory.register_model)
     register(MAKE_BLOCK, factory.make_block)
     register(MAKE_OWN_BLOCK, partial(make_own_block, factory))
+    blocks = columns.ColumnBlocks(factory)
+    register(columns.READ_WORDS, blocks.read_words)
+    register(columns.MAKE_COLUMN_BLOCK, blocks.make)
+    register(columns.KEEP_COLUMN_BLOCK, blocks.keep)
+    register(columns.COLUMN_BATCH, blocks.batch)
+    register(columns.DROP_COLUMN_BLOCK, blocks.drop)

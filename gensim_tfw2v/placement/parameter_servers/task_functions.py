@@ -59,6 +59,12 @@ class BlockFactory:
 
     def made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
         """Return the arrays that `make` makes of a model, an assignment and this task's metrics."""
+        found = self.answer(name, assignment, lambda model, work: make(model, work, own_metrics()))
+        self.blocks += 1
+        return load_tensorflow().nest.flatten(found)
+
+    def answer(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
+        """Return what `make` makes of a model and an assignment."""
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
         with self._lock:
@@ -67,11 +73,9 @@ class BlockFactory:
             raise TaskError(UNKNOWN_MODEL)
         work = decode(Assignment, assignment)
         try:
-            made = make(known, work, own_metrics())
+            return make(known, work)
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
             # The task goes on: what it was sent fits neither the model nor its memory.
             raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error
-        self.blocks += 1
-        return load_tensorflow().nest.flatten(made)
