@@ -24,6 +24,7 @@ from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.columns import placement as placement_module
 from gensim_tfw2v.placement.columns.blocks import moved_rows
 from gensim_tfw2v.placement.columns.maths import around_tokens, in_widened_run
@@ -140,7 +141,7 @@ def test_a_block_moves_rows_as_its_formulas_have_it_and_the_report_counts_bytes(
     assert 3 * 4 * 60 < ids < 3 * 2000  # to the worker, and from it to two servers
 
 
-@pytest.mark.parametrize("number_type", ["float32", "bfloat16"])
+@pytest.mark.parametrize("number_type", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_blocks_train_as_in_this_process(number_type: str) -> None:
     alone = LocalPlacement(SETTINGS, maker_from(0), 1)
     with contextlib.closing(placement_on(shared_cluster(), 1, number_type)) as placement:
@@ -155,6 +156,14 @@ def test_blocks_train_as_in_this_process(number_type: str) -> None:
         change = read(alone).inputs - random_tables().inputs
         tolerance = 1e-5 if number_type == "float32" else 0.02 * np.abs(change).max()
         np.testing.assert_allclose(read(placement).inputs, read(alone).inputs, rtol=1e-4, atol=tolerance)
+
+
+def test_a_chunk_of_which_no_word_is_left_trains_nothing(placement: ColumnPlacement) -> None:
+    none = np.zeros(0, np.int32)
+    placement.load(random_tables())
+    trained = placement.train_chunk(replace(work_on(0), content=Sentences(none, none)))
+    assert trained.tokens == len(trained.batches.losses) == 0
+    np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
 
 
 def test_a_step_that_would_be_infinite_is_refused_and_shows(placement: ColumnPlacement) -> None:
@@ -254,7 +263,10 @@ def many_words() -> list[list[str]]:
     return [[f"w{number}" for number in sentence] for sentence in numbers.reshape(-1, 20)]
 
 
-@pytest.mark.parametrize("sentences", [SENTENCES, many_words()], ids=["few words", "many words"])
+@pytest.mark.parametrize(
+    "sentences",
+    [pytest.param(SENTENCES, marks=pytest.mark.slow, id="few words"), pytest.param(many_words(), id="many")],
+)
 def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]]) -> None:
     block_words = sum(map(len, sentences)) // 20
     settings = COLUMNS | {"min_count": 1, "epochs": 1, "workers": 1, "batch_words": block_words, "vector_size": 11}
@@ -271,7 +283,7 @@ def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]]
 
 def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
     seen = EpochVectors()
-    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 1500, "alpha": 0.05}
+    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 1500, "alpha": 0.1, "batch_tokens": 128}
     model = TFWord2Vec(SENTENCES, **settings, cluster=shared_cluster(), callbacks=[seen])
     assert_finite(model)
     assert topic_gap(model.wv) > 0.5
@@ -291,8 +303,9 @@ def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
 def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(tmp_path: Path) -> None:
     text = tmp_path / "corpus.txt"
     text.write_text("".join(" ".join(sentence) + "\n" for sentence in SENTENCES))
-    encode_corpus(text, tmp_path / "encoded", min_count=1)
+    encode_corpus(text, tmp_path / "encoded")
     settings = SMALL | COLUMNS | {"workers": 1, "batch_words": 6000, "epochs": 1, "cluster": shared_cluster()}
+    settings |= {"batch_tokens": 512, "compute_dtype": "float32"}
     columns, rows = (
         TFWord2Vec(corpus_file=str(tmp_path / "encoded"), **settings | {"distribution": distribution})
         for distribution in ("columns", "downpour")
@@ -305,6 +318,7 @@ def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Any] = SMALL | COLUMNS | {"workers": 1, "batch_words": 3000, "cluster": shared_cluster()}
+    settings["batch_tokens"] = 512
     corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
     train_chunk, left = ColumnPlacement.train_chunk, iter(range(8))
 
@@ -374,8 +388,8 @@ def test_three_servers_give_the_vectors_of_two(mortal_cluster: LocalCluster) -> 
 
 @pytest.mark.slow
 def test_a_killed_worker_costs_no_words_and_its_batches_count_once(mortal_cluster: LocalCluster) -> None:
-    """With a tiny rate, changes hardly depend on each other: a batch that counts twice would show."""
-    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 9000, "epochs": 2, "alpha": 1e-4, "min_alpha": 1e-4}
+    """With a tiny rate, changes of outputs hardly depend on each other: batches that count twice would show."""
+    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 9000, "epochs": 2, "alpha": 1e-5, "min_alpha": 1e-5}
     settings |= {"cluster_dtype": "float32", "cluster": mortal_cluster}
     corpus: dict[str, Any] = {"corpus_iterable": SENTENCES, "total_examples": len(SENTENCES)}
     results = []
@@ -383,20 +397,19 @@ def test_a_killed_worker_costs_no_words_and_its_batches_count_once(mortal_cluste
     for is_killed in (False, True):
         model = TFWord2Vec(**settings, max_recoveries=0)
         model.build_vocab(SENTENCES)
-        began = model.wv.vectors.copy()
-        kills = iter([1] * is_killed)
+        chunks = itertools.count()
 
-        def train_and_kill(placement: Any, task: Any, kills: Any = kills) -> Any:
-            for worker in kills:
-                kill(mortal_cluster.processes["worker", worker])
+        def train_and_kill(placement: Any, task: Any, chunks: Any = chunks, is_killed: bool = is_killed) -> Any:
+            if next(chunks) == 2 and is_killed:  # while another thread waits for a block
+                kill(mortal_cluster.processes["worker", 1])
             return train_chunk(placement, task)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ColumnPlacement, "train_chunk", train_and_kill)
             _, raw_words = model.train(**corpus, epochs=2)
         assert raw_words == 2 * 12 * len(SENTENCES)
-        results.append(model.wv.vectors - began)
-    np.testing.assert_allclose(results[1], results[0], atol=0.02 * np.abs(results[0]).max())
+        results.append(model.syn1neg.copy())  # zeros at first
+    np.testing.assert_allclose(results[1], results[0], atol=5e-3 * np.abs(results[0]).max())
     mortal_cluster.start("worker", 1)
     mortal_cluster.wait()
 

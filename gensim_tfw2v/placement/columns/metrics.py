@@ -8,7 +8,8 @@ from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics, Traffic
 
 _SQUARE_BYTES = 4  # of a row's squares, and of its rate
-_MESSAGES_OF_A_BATCH, _MESSAGES_OF_A_BLOCK = 4, 2
+# From or to each server: whether the loop goes on, the batch, products, gradients, squares, rates and an answer.
+_MESSAGES_OF_A_BATCH, _MESSAGES_OF_A_BLOCK = 7, 4
 
 
 class Exchanged(NamedTuple):

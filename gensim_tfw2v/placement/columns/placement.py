@@ -88,8 +88,8 @@ class ColumnPlacement(ClusterPlacement):
 
         tables, servers, hits = self._tables, self._connection.servers, self._settings.mask_accidental_hits
         shape = ColumnGraphShape(servers, self._connection.number, self._row_type, self._lanes, hits)
-        of_tables = (tuple(tables.handles(name)) for name in ("inputs", "outputs"))
-        handles: Any = ColumnHandles(*of_tables, self._version, self._tickets.handles)
+        inputs, outputs = (tuple(tables.handles(name)) for name in ("inputs", "outputs"))
+        handles: Any = ColumnHandles(inputs, outputs, self._version, self._tickets.handles)
         slots: Any = tuple(self._counters)
         training = RemoteTraining(tables.name, handles, model, tables.probe, self._tickets, slots)
         if self._metrics is None:
