@@ -34,6 +34,12 @@ def _averaging(request: ClusterRequest) -> PlacementChoice:
     return choose(request)
 
 
+def _columns(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.columns.choice import choose
+
+    return choose(request)
+
+
 def _partition(request: ClusterRequest) -> PlacementChoice:
     from gensim_tfw2v.placement.partition.choice import choose
 
@@ -77,6 +83,12 @@ def _why_not_lbfgs(arguments: Mapping[str, Any]) -> str | None:
     return why_not(arguments)
 
 
+def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.columns.choice import why_not
+
+    return why_not(arguments)
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it takes."""
@@ -92,6 +104,7 @@ DESIGNS: Mapping[str, Design] = {
     "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
     "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
     "averaging": Design(_averaging, frozenset(("round_words",))),
+    "columns": Design(_columns, frozenset(), why_not=_why_not_columns),
     "partition": Design(
         _partition,
         frozenset(("submodels", "sampling", "sampling_rate", "merge")),

@@ -123,7 +123,11 @@ class ClusterPlacement(Placement):
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
         model = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
-        return hashlib.sha256(model.tobytes()).hexdigest(), on_servers.keep("model", model)
+        return hashlib.sha256(model.tobytes()).hexdigest(), self._keep_model(model)
+
+    def _keep_model(self, model: Any) -> Any:
+        """Return the handle of the model's bytes on the first server."""
+        return self._tables.keep("model", model)
 
     def _tables_for(self, tables: ModelTables) -> ServerTables:
         """Return the model's tables on the servers, made if there are none."""
@@ -135,7 +139,12 @@ class ClusterPlacement(Placement):
             kept: ServerTables = self._store.tables_on(self._connection)
             return kept
         rows = max(len(values) for values in _local(tables).values())
-        made = ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        return self._kept_alive(
+            ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        )
+
+    def _kept_alive(self, made: ServerTables) -> ServerTables:
+        """Return tables that training alone needs, with a lease that is renewed as long as they are there."""
         if self._is_closed:  # an interrupt has closed the placement while this thread was making them
             made.free_later()
         else:

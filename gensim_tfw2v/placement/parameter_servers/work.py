@@ -50,7 +50,7 @@ class Job:
     """A chunk, and what came of it once a worker has trained it. The result runs from when a worker takes the chunk."""
 
     request: Request
-    slot: int | None = None  # that gets the block's changes; None: they are added at once
+    slot: int | None = None  # variables on the servers that the block has to itself; None: it needs none
     result: Future[Finished] = field(default_factory=Future)
 
 
