@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from checkout import ROOT
 from fault_cells import KILL, LINK, STOP, Cell
-from node_cluster import COORDINATOR, NodeCluster, NodeError
+from node_cluster import NodeCluster
 from node_network import Loopback, Network
+from node_processes import COORDINATOR, NodeError
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 _DUMP_SECONDS = 2.0  # that a hung process has to print its stacks
@@ -42,7 +44,7 @@ class FaultCluster(NodeCluster):
         self._begin_coordinator()
 
     def _begin_coordinator(self, is_again: bool = False) -> None:
-        command = [str(ROOT / "benchmarks" / "fault_run.py"), str(self._request)]
+        command = [sys.executable, str(ROOT / "benchmarks" / "fault_run.py"), str(self._request)]
         self._begin(COORDINATOR, command, is_again=is_again)
 
     def wait_for_words(self, words: float, deadline: float) -> None:

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from checkout import use_checkout
 from jobs import Job
-from node_run import end_with
+from node_trainer import end_with
 from one_run import is_finite, scores_of
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import random
 import shutil
 import tempfile
@@ -20,9 +19,9 @@ from corpora import cut_corpus
 from fault_cells import KILL, LINK, NONE, STOP, Cell, all_cells, errors_of, table_of
 from fault_cluster import FaultCluster, machines
 from jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from
-from node_cluster import NodeError
 from node_network import Loopback, Network, NetworkError
-from reports import Report, add_output_arguments, say, start_report
+from node_processes import NodeError
+from reports import Report, add_output_arguments, earlier_runs, say, start_report
 from stopping import status_of
 from systems import count_words
 
@@ -143,24 +142,7 @@ class FaultTable:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.report: Report = start_report("Trainings that suffer faults", arguments, _SETTINGS, _NOTES)
         self._interval = arguments.checkpoint_every
-        self.runs = self._earlier()
-
-    def _earlier(self) -> list[dict[str, Any]]:
-        """Return the runs in the results file; end this process if they have other settings."""
-        path = self.report.path(".json")
-        if not path.exists():
-            return []
-        found = json.loads(path.read_text())
-        own = {**self.report.settings, "corpus": self.report.head["corpus"]}
-        differs = [
-            name for name, value in own.items() if {**found["settings"], "corpus": found["corpus"]}[name] != value
-        ]
-        if differs:
-            raise SystemExit(
-                f"faults: error: {path} has results with another {', '.join(differs)}; give another --name"
-            )
-        runs: list[dict[str, Any]] = found["runs"]
-        return runs
+        self.runs = earlier_runs(self.report, "faults")
 
     def has(self, cell: Cell) -> bool:
         """Return whether a cell has a result."""

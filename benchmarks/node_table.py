@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from reports import MISSING, show_score, show_spread
+from reports import MEGABYTE, MISSING, show_score, show_spread
 from summaries import MeanSd, Run, Spread, mean_and_sd, spread
 
 # A published attempt with MPI: speed-up by nodes, and accuracy on one and on sixteen of them.
 PUBLISHED_SPEED_UPS = {1: 1.0, 2: 1.28, 4: 1.50, 6: 1.55, 8: 1.62, 10: 1.60, 16: 1.54}
 PUBLISHED_ACCURACIES = {1: 0.757, 16: 0.523}
 _STAGES = ("make", "pull", "compute", "push", "average", "idle")
+_KINDS = ("worker", "ps", "coordinator")
 _USUAL_STAGES = ("make", "pull", "compute", "push", "idle")  # columns that every table has
 
 
@@ -27,16 +27,18 @@ class NodeRow:
     words_per_second: float
     speed_up: float
     efficiency: float  # speed-up by the times as many workers
-    losses: list[float]  # of each epoch, medians
+    losses: list[float]  # of each epoch, medians; empty where none is reported
     scores: dict[str, MeanSd | None]
     score_ratio: float | None  # of the mean score
-    bytes_per_word: float  # raw words of all epochs; as the interfaces counted, else as reported
-    reported_bytes_per_word: float
-    block_words: float  # raw
+    bytes_per_word: float | None  # raw words of all epochs; as the interfaces counted, else as reported
+    reported_bytes_per_word: float | None
+    block_words: float | None  # raw
     staleness: float
-    stage_shares: dict[str, float]  # of the workers' time
+    stage_shares: dict[str, float]  # of the workers' time; empty where none is reported
     cores_used: dict[str, float]  # on the average, by "worker", "ps" and "coordinator"
+    cpu_seconds: dict[str, float]  # of all such machines
     cpu_us_per_word: dict[str, float]  # likewise
+    peak_bytes: dict[str, float]  # resident memory of the largest task of each kind that there is
     finite: bool
 
 
@@ -56,8 +58,12 @@ def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
     score_names = dict.fromkeys(name for run in runs for name in run["scores"] or {})
     scores = {name: mean_and_sd((run["scores"] or {}).get(name) for run in runs) for name in score_names}
     score, base_score = scores.get("mean"), (base.scores if base else scores).get("mean")
-    words = runs[0]["raw_words"] * len(runs[0]["losses"])
-    cpu = {kind: _median(runs, lambda run, kind=kind: cpu_of(run, kind)) for kind in ("worker", "ps", "coordinator")}
+    words = runs[0]["raw_words"] * runs[0]["epochs"]
+    cpu = {kind: _median(runs, lambda run, kind=kind: cpu_of(run, kind)) for kind in _KINDS}
+    kinds = [kind for kind in _KINDS if _of_kind(runs[0]["peak_bytes"], kind)]
+    reports = [run["report"] or {} for run in runs]
+    # Spark counts the words in the same call, which is in its processor time and not in the seconds of training.
+    measured = _median(runs, lambda run: run.get("fit_seconds", run["train_seconds"]))
     return NodeRow(
         workers=workers,
         runs=len(runs),
@@ -68,29 +74,42 @@ def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
         losses=[statistics.median(losses) for losses in zip(*(run["losses"] for run in runs), strict=True)],
         scores=scores,
         score_ratio=score.mean / base_score.mean if score and base_score and base_score.mean else None,
-        bytes_per_word=_median(runs, lambda run: _wire_bytes(run) / words),
-        reported_bytes_per_word=_median(runs, lambda run: run["report"]["bytes_per_word"]),
-        block_words=_median(runs, lambda run: words / max(run["report"]["blocks"], 1)),
-        staleness=_median(runs, lambda run: run["report"].get("staleness", {"mean": 0.0})["mean"]),
+        bytes_per_word=_median_of_known(None if sent is None else sent / words for sent in map(_wire_bytes, runs)),
+        reported_bytes_per_word=_median_of_known(report.get("bytes_per_word") for report in reports),
+        block_words=_median_of_known(words / max(report["blocks"], 1) for report in reports if "blocks" in report),
+        staleness=statistics.median(report.get("staleness", {"mean": 0.0})["mean"] for report in reports),
         stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _of(runs)},
-        cores_used={kind: used / seconds.middle for kind, used in cpu.items()},
+        cores_used={kind: used / measured for kind, used in cpu.items()},
+        cpu_seconds=cpu,
         cpu_us_per_word={kind: 1e6 * used / words for kind, used in cpu.items()},
+        peak_bytes={
+            kind: _median(runs, lambda run, kind=kind: max(_of_kind(run["peak_bytes"], kind))) for kind in kinds
+        },
         finite=all(run["finite"] for run in runs),
     )
 
 
 def _of(runs: Sequence[Run]) -> list[str]:
     """Return the usual stages, and what else these runs report."""
-    return [stage for stage in _STAGES if stage in _USUAL_STAGES or stage in runs[0]["report"]["worker_seconds"]]
+    seconds = (runs[0]["report"] or {}).get("worker_seconds")
+    return [stage for stage in _STAGES if stage in _USUAL_STAGES or stage in seconds] if seconds else []
 
 
 def cpu_of(run: Run, kind: str) -> float:
     """Return the processor seconds of all machines of a kind: "worker", "ps" or "coordinator"."""
-    return sum(seconds for name, seconds in run["cpu_seconds"].items() if name.startswith(kind))
+    return sum(_of_kind(run["cpu_seconds"], kind))
 
 
-def _wire_bytes(run: Run) -> float:
-    return float(run["report"]["bytes"] if run["sent_bytes"] is None else sum(run["sent_bytes"].values()))
+def _of_kind(figures: Mapping[str, float], kind: str) -> list[float]:
+    """Return the figures of all machines of a kind."""
+    return [figure for name, figure in figures.items() if name.startswith(kind)]
+
+
+def _wire_bytes(run: Run) -> float | None:
+    """Return the bytes between machines, None if nobody has counted them."""
+    if run["sent_bytes"] is not None:
+        return float(sum(run["sent_bytes"].values()))
+    return (run["report"] or {}).get("bytes")
 
 
 def _stage_share(run: Run, stage: str) -> float:
@@ -100,6 +119,11 @@ def _stage_share(run: Run, stage: str) -> float:
 
 def _median(runs: Sequence[Run], figure: Callable[..., float]) -> float:
     return statistics.median(figure(run) for run in runs)
+
+
+def _median_of_known(figures: Iterable[float | None]) -> float | None:
+    known = spread(figures)
+    return known and known.middle
 
 
 def main_table(rows: Sequence[NodeRow]) -> list[list[str]]:
@@ -119,10 +143,10 @@ def main_table(rows: Sequence[NodeRow]) -> list[list[str]]:
                 f"{row.speed_up:.2f}",
                 f"{row.efficiency:.0%}",
                 MISSING if published is None else f"{published:.2f}",
-                f"{row.losses[-1]:.4f}",
+                show_loss(row),
                 *(show_score(row.scores.get(name)) for name in score_names),
                 MISSING if row.score_ratio is None else f"{row.score_ratio:.1%}",
-                f"{row.bytes_per_word:,.0f}",
+                show_number(row.bytes_per_word, ",.0f"),
                 "yes" if row.finite else "**NO**",
             ]
         )
@@ -134,21 +158,41 @@ def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[li
     stages = [stage for stage in _STAGES if stage in _USUAL_STAGES or any(stage in row.stage_shares for row in rows)]
     heading = ["workers", "block words", "staleness", *(f"{stage} %" for stage in stages)]
     heading += ["of their quota %", "worker cores", "ps cores", "coordinator cores"]
-    heading += ["worker us a word", "ps us a word", "coordinator us a word"]
+    heading += ["worker us a word", "ps us a word", "coordinator us a word", *(f"{kind} MB" for kind in _KINDS)]
     table = [heading]
     for row in rows:
-        used: Any = MISSING
-        if cores_a_worker is not None:
-            used = f"{100 * row.cores_used['worker'] / (row.workers * cores_a_worker):.0f}"
         table.append(
             [
                 str(row.workers),
-                f"{row.block_words:,.0f}",
+                show_number(row.block_words, ",.0f"),
                 f"{row.staleness:.1f}",
                 *(f"{100 * row.stage_shares.get(stage, 0.0):.0f}" for stage in stages),
-                used,
+                show_quota_used(row, cores_a_worker),
                 *(f"{cores:.2f}" for cores in row.cores_used.values()),
                 *(f"{cost:.2f}" for cost in row.cpu_us_per_word.values()),
+                *(show_peak(row, kind) for kind in _KINDS),
             ]
         )
     return table
+
+
+def show_quota_used(row: NodeRow, cores_a_worker: float | None) -> str:
+    """Return the percentage of the workers' quotas that they have used; None: there are no quotas."""
+    if cores_a_worker is None:
+        return MISSING
+    return f"{100 * row.cores_used['worker'] / (row.workers * cores_a_worker):.0f}"
+
+
+def show_number(number: float | None, form: str) -> str:
+    """Return the text of a number that may not be known."""
+    return MISSING if number is None else f"{number:{form}}"
+
+
+def show_loss(row: NodeRow) -> str:
+    """Return the loss of the last epoch."""
+    return f"{row.losses[-1]:.4f}" if row.losses else MISSING
+
+
+def show_peak(row: NodeRow, kind: str) -> str:
+    """Return the peak memory of the largest task of a kind, in megabytes."""
+    return f"{row.peak_bytes[kind] / MEGABYTE:,.0f}" if kind in row.peak_bytes else MISSING

@@ -1,11 +1,13 @@
-"""Draws pictures: bars of speed, scores over training time, speed-up by the number of workers, learning rates."""
+"""Draws pictures: bars of speed, scores over training time, what further workers bring, learning rates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from design_table import DesignRow
 from node_table import PUBLISHED_ACCURACIES, PUBLISHED_SPEED_UPS, NodeRow
 from summaries import Row, Spread
 
@@ -17,6 +19,8 @@ _STYLES = {
     "fasttext": ("#CC79A7", "xx", "D"),
 }
 _OTHER_STYLE = ("#999999", "\\\\", "v")
+_LINES = [("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#56B4E9", "v"), ("#D55E00", "P"),
+          ("#000000", "X"), ("#999999", "*")]  # fmt: skip
 
 
 def is_possible() -> bool:
@@ -87,6 +91,39 @@ def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
     quality.set_ylabel(f"times the score of {workers[0]}")
     quality.set_title("Mean score (published: accuracy)")
     _finish(figure, path)
+
+
+def draw_designs(rows: Sequence[DesignRow], path: Path) -> None:
+    """Draw speed, speed-up and score of every design by the number of workers; a line of panels for each mode."""
+    modes = list(dict.fromkeys(one.mode for one in rows))
+    styles = dict(zip(dict.fromkeys(one.name for one in rows), itertools.cycle(_LINES), strict=False))
+    figure, axes = _figure(len(_DESIGN_PANELS) * len(modes), columns=len(_DESIGN_PANELS), width=5.0)
+    panels = itertools.product(modes, _DESIGN_PANELS.items())
+    for axis, (mode, (title, figure_of)) in zip(axes, panels, strict=True):
+        for name, (colour, marker) in styles.items():
+            found = [one.row for one in rows if (one.mode, one.name) == (mode, name)]
+            points = [(row.workers, value) for row in found if (value := figure_of(row)) is not None]
+            if points:
+                axis.plot(*zip(*points, strict=True), color=colour, marker=marker, label=name)
+        axis.set_title(f"{mode}: {title}", fontsize=10)
+        axis.set_xlabel("workers")
+        axis.grid(alpha=0.3)
+    for axis in axes[:: len(_DESIGN_PANELS)]:
+        axis.set_yscale("log")
+        axis.legend(fontsize=8)
+    _finish(figure, path)
+
+
+def _mean_score(row: NodeRow) -> float | None:
+    score = row.scores.get("mean")
+    return score and score.mean
+
+
+_DESIGN_PANELS: dict[str, Callable[[NodeRow], float | None]] = {
+    "words a second": lambda row: row.words_per_second,
+    "speed-up": lambda row: row.speed_up,
+    "mean score, percent": _mean_score,
+}
 
 
 def draw_schedules(lines: Mapping[int, Mapping[str, tuple[Any, Any]]], path: Path) -> None:

@@ -93,6 +93,20 @@ def start_report(title: str, arguments: argparse.Namespace, names: Iterable[str]
     return Report(title, head, settings, arguments.output, arguments.name, notes)
 
 
+def earlier_runs(report: Report, command: str) -> list[dict[str, Any]]:
+    """Return the runs that an earlier call of a command has saved; end this process if they have other settings."""
+    path = report.path(".json")
+    if not path.exists():
+        return []
+    found = json.loads(path.read_text())
+    own = {**_plain(report.settings), "corpus": report.head["corpus"]}
+    saved = {**found["settings"], "corpus": found["corpus"]}
+    if differs := [name for name, value in own.items() if saved.get(name) != value]:
+        raise SystemExit(f"{command}: error: {path} has results with another {', '.join(differs)}; give another --name")
+    runs: list[dict[str, Any]] = found["runs"]
+    return runs
+
+
 def say(message: str) -> None:
     """Print a message on standard error, so that it is not part of the results."""
     print(message, file=sys.stderr, flush=True)

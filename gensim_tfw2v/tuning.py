@@ -108,3 +108,9 @@ DIRECTIONS = 24  # along which changes are scaled one by one; all others share o
 POWER_ITERATIONS = 2  # that find these directions
 NOTABLE_CHANGE = 0.02  # of a table's mean square, after which directions are computed anew
 NEGLIGIBLE_EXPONENT = 1e-4  # below it concurrent blocks are as good as blocks one after the other
+
+# -- L-BFGS ------------------------------------------------------------------------------------------------------------
+
+PORTIONS_PER_WORKER = 16  # of an evaluation: workers finish together, and a lost one costs little
+LEAST_PORTION_WORDS = 4096  # a portion costs milliseconds besides its words
+LBFGS_HISTORY = 10  # pairs of steps and changes of the gradient

@@ -152,6 +152,7 @@ class TFWord2Vec(Word2Vec):
         sampling: str | None = None,
         sampling_rate: float | None = None,
         merge: str | None = None,
+        lbfgs_history: int | None = None,
         cluster_timeout: float = default_of("cluster_timeout"),
         recovery_timeout: float = default_of("recovery_timeout"),
         max_recoveries: int = default_of("max_recoveries"),
@@ -190,6 +191,7 @@ class TFWord2Vec(Word2Vec):
         self.sampling = sampling
         self.sampling_rate = sampling_rate
         self.merge = merge
+        self.lbfgs_history = lbfgs_history
         self.cluster_timeout = cluster_timeout
         self.recovery_timeout = recovery_timeout
         self.max_recoveries = max_recoveries

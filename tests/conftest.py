@@ -27,6 +27,7 @@ LONG_FILES = [
     "test_synchronous.py",
     "test_averaging.py",
     "test_partition.py",
+    "test_columns.py",
     "test_cluster_endings.py",
     "test_cluster.py",
     "test_notebook.py",

@@ -26,7 +26,7 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.averaging.exchange import TableHandles, rows_graph
+from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape
@@ -223,7 +223,8 @@ def test_an_average_is_the_base_and_the_sum_of_changes_on_every_worker(row_type:
     shape = RoundShape(OBJECTIVE, -1, row_type, NOT_SHARED)
     average = rows_graph(shape, ("/CPU:0",) * workers)
     sent = sum(
-        np.asarray(average(*handles, tf.constant(first), tf.constant(end))) for first, end in ((0, 17), (17, 40))
+        np.asarray(average(*(WorkerPiece(table, tf.constant(bounds)) for table in handles)))
+        for bounds in ([0, 17], [17, 40])
     )
     found = [np.array(read_rows(current.handle, np.arange(WORDS, dtype=np.int32))) for current, _, _ in tables]
     expected = base + ((np.stack([base] * workers) + changes) - base).sum(0)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import psutil
 import pytest
+from contract import SMALL, two_topics
+from placements import shared_cluster
 
 import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec
@@ -13,7 +16,7 @@ from gensim_tfw2v.placement.designs import DESIGNS, SOME_TAKE, check_design
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 MAY_NAME_DESIGNS = {"placement/designs.py", "model/arguments.py"}
-NOTHING_GIVEN = dict.fromkeys(SOME_TAKE)
+NOTHING_GIVEN = dict.fromkeys(SOME_TAKE) | {"sg": 1, "hs": 0, "negative": 5}
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -34,7 +37,7 @@ def test_an_argument_that_a_design_does_not_take_is_refused_by_name(name: str, a
 
 @pytest.mark.parametrize("name", [name for name in DESIGNS if DESIGNS[name].choose_local is None])
 def test_a_design_that_needs_a_cluster_says_so(name: str) -> None:
-    model = TFWord2Vec(distribution=name, min_count=1)
+    model = TFWord2Vec(distribution=name, sg=1, min_count=1)
     model.build_vocab([["a", "b"]])
     with pytest.raises(ValueError, match=f"distribution='{name}' needs a cluster"):
         model.train([["a", "b"]], total_examples=1, epochs=1)
@@ -49,3 +52,15 @@ def test_the_names_of_designs_are_written_in_few_places() -> None:
             if isinstance(node, ast.Constant) and node.value in set(DESIGNS) - own:
                 found.add(module)
     assert found <= MAY_NAME_DESIGNS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DESIGNS)
+def test_no_task_calls_the_coordinator(name: str) -> None:
+    """Its port answers its own machine alone: on several machines, such a call would fail."""
+    settings = SMALL | {"sg": 1, "negative": 5, "distribution": name, "epochs": 1}
+    TFWord2Vec(two_topics(1500), **settings, cluster=shared_cluster())
+    found = psutil.Process().net_connections("tcp")
+    ports = {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
+    assert ports
+    assert not [one for one in found if one.status == psutil.CONN_ESTABLISHED and one.laddr.port in ports]

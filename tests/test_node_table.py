@@ -5,12 +5,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import corpora
 import node_cluster
 import node_network
+import node_processes
 import nodes
 import pytest
 from node_network import Loopback
@@ -25,11 +28,13 @@ def a_run(workers: int, seconds: float, mean: float = 20.0, **others: Any) -> di
         "workers": workers,
         "train_seconds": seconds,
         "raw_words": 1000,
+        "epochs": 2,
         "losses": [3.0, 2.0],
         "scores": {"mean": mean},
         "finite": True,
         "cpu_seconds": {"ps0": 1.0, "ps1": 2.0, "worker0": 4.0, "worker10": 2.0, "coordinator": 3.0},
         "sent_bytes": {"ps0": 3000, "worker0": 1000},
+        "peak_bytes": {"ps0": 1e6, "ps1": 2e6, "worker0": 4e6, "worker10": 3e6, "coordinator": 5e6},
         "report": {"blocks": 4, "bytes": 2000, "bytes_per_word": 1.0, "staleness": {"mean": 0.5},
                    "worker_seconds": stages},
         **others,
@@ -66,6 +71,19 @@ def test_processor_time_is_added_up_by_kind_of_task() -> None:
     (row,) = rows_of([a_run(2, 10.0)])
     assert row.cores_used == pytest.approx({"worker": 0.6, "ps": 0.3, "coordinator": 0.3})
     assert row.cpu_us_per_word == pytest.approx({"worker": 3000.0, "ps": 1500.0, "coordinator": 1500.0})
+
+
+def test_memory_of_a_kind_of_task_is_that_of_the_largest() -> None:
+    rows = rows_of([a_run(2, 10.0)])
+    heading, line = cost_table(rows, None)
+    assert [line[heading.index(f"{kind} MB")] for kind in ("worker", "ps", "coordinator")] == ["4", "2", "5"]
+
+
+def test_a_system_that_reports_neither_loss_nor_bytes_has_a_row_too() -> None:
+    rows = rows_of([a_run(2, 10.0, losses=[], report=None, sent_bytes=None)])
+    assert (rows[0].words_per_second, rows[0].bytes_per_word, rows[0].stage_shares) == (200.0, None, {})
+    table = main_table(rows)
+    assert [table[1][table[0].index(name)] for name in ("loss", "bytes a word")] == ["-", "-"]
 
 
 def test_stages_are_shares_of_the_workers_time() -> None:
@@ -165,9 +183,27 @@ def test_machines_without_a_quota_go_first(tmp_path: Path, version: int, written
 
 def test_processor_time_of_a_process_is_what_the_system_says(tmp_path: Path) -> None:
     before = os.times()
-    ticks = node_cluster.cpu_ticks(os.getpid()) / os.sysconf("SC_CLK_TCK")
+    ticks = node_processes.cpu_ticks(os.getpid()) / os.sysconf("SC_CLK_TCK")
     after = os.times()
     assert sum(before[:4]) - 0.05 <= ticks <= sum(after[:4]) + 0.05
+
+
+def test_peak_memory_of_a_process_is_not_below_what_it_has_now() -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    assert node_processes.peak_bytes(os.getpid()) >= pages * os.sysconf("SC_PAGE_SIZE") / 2
+    assert node_processes.peak_bytes(2**30) == 0
+
+
+def test_the_family_of_a_process_has_what_its_children_started() -> None:
+    shell = "sleep 60 & echo started; wait"
+    with subprocess.Popen(["sh", "-c", f"sh -c '{shell}'; true"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        family = node_processes.family_of(process.pid)
+        for member in family:
+            os.kill(member, signal.SIGKILL)
+    assert family[0] == process.pid
+    assert len(family) == 3
 
 
 def test_a_task_that_does_not_start_is_named_with_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,9 +211,9 @@ def test_a_task_that_does_not_start_is_named_with_what_it_said(tmp_path: Path, m
     python.write_text("#!/bin/sh\necho no TensorFlow here\n")
     python.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(python))
-    names = ["ps0", "worker0", node_cluster.COORDINATOR]
+    names = ["ps0", "worker0", node_processes.COORDINATOR]
     cluster = node_cluster.NodeCluster(Loopback(names), None, dict.fromkeys(names), tmp_path)
-    with pytest.raises(node_cluster.NodeError, match="ps0 failed: no TensorFlow here"):
+    with pytest.raises(node_processes.NodeError, match="ps0 failed: no TensorFlow here"):
         cluster.start()
     cluster.stop()
 

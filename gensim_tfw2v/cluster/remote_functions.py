@@ -42,6 +42,17 @@ def local(value: Any) -> Any:
         return tf.constant(value)
 
 
+def sent_to(device: str, value: Any) -> Any:
+    """Return a tensor on another task's device, for a graph that runs on several tasks.
+
+    Such a graph fetches its arguments from where they are. Tensors of this process would be fetched from its port,
+    which answers its own machine alone.
+    """
+    tf, own = load_tensorflow(), local(value)
+    with tf.device(device):
+        return tf.raw_ops.Identity(input=own)
+
+
 def clear_error() -> None:
     """Clear the error of this thread's last operation on another task, once it has been handled.
 

@@ -229,7 +229,10 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '[How](docs/distribution.md) the tasks of a cluster train together. `"downpour"`: every worker trains blocks '
         'as fast as it can, on vectors that the servers have. `"synchronous"`: all workers train the same vectors in '
         'rounds, and runs with one seed are equal. `"averaging"`: every worker has all vectors, and workers average '
-        'theirs after every round. `"partition"`: sub-models train apart, and their vectors are merged',
+        'theirs after every round. `"partition"`: sub-models train apart, and their vectors are merged. `"columns"`: '
+        "every server has some numbers of each vector, for skip-gram with negative sampling. "
+        '`"lbfgs"` (experimental): every epoch evaluates loss and gradient of the whole corpus, and L-BFGS steps to '
+        "the next point; learning rates have no effect",
         rule=Choice(tuple(DESIGNS), or_none=False),
         flag=Flag(_CLUSTER, None, "how the tasks of the cluster train together"),
         is_read_by_train=True,
@@ -300,6 +303,17 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "alir",
         rule=Choice(METHODS),
         flag=Flag(_CLUSTER, None, "how the vectors of sub-models become one"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "lbfgs_history",
+        None,
+        "int, optional",
+        'Steps that `distribution="lbfgs"` remembers; it keeps twice as many tables, and three more',
+        "10",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_CLUSTER, "N", "steps that L-BFGS remembers"),
         is_read_by_train=True,
         is_fixed_in_training=True,
     ),

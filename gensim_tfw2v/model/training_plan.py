@@ -179,6 +179,8 @@ def placement_for(
         model.sampling,
         model.sampling_rate,
         model.merge,
+        model.lbfgs_history,
+        model.seed,
     )
     tree = bool(model.hs)
     share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)

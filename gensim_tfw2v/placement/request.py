@@ -31,6 +31,8 @@ class ClusterOptions:
     sampling: str | None = None
     sampling_rate: float | None = None
     merge: str | None = None
+    lbfgs_history: int | None = None
+    seed: int | None = None  # the model's
 
 
 @dataclass(frozen=True)

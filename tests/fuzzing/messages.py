@@ -24,6 +24,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
 from gensim_tfw2v.placement.averaging.task_functions import make_own_block
+from gensim_tfw2v.placement.lbfgs.request import pack, unpack
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
@@ -198,6 +199,27 @@ def check_description(example: bytes) -> None:
         assert "worker 3" in str(error)
 
 
+def check_portion(example: tuple[Any, tuple[int, ...], list[Any]]) -> None:
+    """A request of a portion comes as it was sent; one in which any byte has changed is refused by a TaskError."""
+    content, entropy, changes = example
+    whole = pack(7, 2, ChunkTask(content, entropy, 1.0, 1.0, True)).tobytes()
+    data = damaged(whole, changes)
+    try:
+        found = unpack(np.frombuffer(data, np.uint8))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        assert data != whole
+        return
+    assert data == whole, "damage was not seen"
+    assert (found.lease_key, found.shards, found.task.entropy) == (7, 2, entropy)
+    arrived = found.task.content
+    if isinstance(content, Sentences):
+        np.testing.assert_array_equal(content.ids, arrived.ids)
+        np.testing.assert_array_equal(content.lengths, arrived.lengths)
+    else:
+        assert content == arrived
+
+
 _numbers = st.one_of(st.integers(0, WORDS - 1), st.sampled_from([-1, -WORDS, WORDS, WORDS + 1, 2**31 - 1, -(2**31)]))
 _ids = st.one_of(st.lists(st.integers(0, WORDS - 1), max_size=60), st.lists(_numbers, max_size=20))
 
@@ -263,6 +285,10 @@ _draws = st.builds(
     Draw, st.sampled_from(["equal", "random", "shuffle", ""]), st.floats(0, 1), st.integers(-1, 3), st.integers(-1, 3)
 )
 SHARE_BLOCKS = Target(st.tuples(_assignments, st.one_of(st.none(), _draws)), check_share_block)
+PORTIONS = Target(
+    st.tuples(st.one_of(_sentences(), st.builds(Span, *[_numbers] * 5)), _seeds, st.one_of(st.just([]), edits)),
+    check_portion,
+)
 REPORTS = Target(st.tuples(st.lists(_counts, max_size=60), st.integers(1, 3)), check_report)
 CALLS = Target(
     st.lists(

@@ -21,6 +21,7 @@ TARGETS = {
     "assignment": ("messages", "ASSIGNMENTS"),
     "own-block": ("messages", "OWN_BLOCKS"),
     "share-block": ("messages", "SHARE_BLOCKS"),
+    "portion": ("messages", "PORTIONS"),
     "block-report": ("messages", "REPORTS"),
     "task-call": ("messages", "CALLS"),
     "lease-name": ("messages", "LEASES"),

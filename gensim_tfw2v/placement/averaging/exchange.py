@@ -2,6 +2,9 @@
 
 The graphs name the workers' devices, and TensorFlow sends what goes from one to another. They are called in this
 process: a worker does not know the devices of other workers.
+
+No worker can fetch anything from this process, whose port answers its own machine alone. So arguments are on the
+workers' devices. What is returned is on this one: TensorFlow makes it wait, on this device, for all that changes rows.
 """
 
 from __future__ import annotations
@@ -34,6 +37,13 @@ class TableHandles(NamedTuple):
     strengths: Any
 
 
+class WorkerPiece(NamedTuple):
+    """What one worker gets of a piece: all of it is on its device."""
+
+    table: TableHandles
+    bounds: Any  # int32 [2]: the first row, and the end
+
+
 @functools.lru_cache(maxsize=64)
 def shared_rows_graph(shape: RoundShape, devices: tuple[str, ...]) -> Any:
     """Return the function (handles of each worker) → done that averages shared rows."""
@@ -44,13 +54,10 @@ def shared_rows_graph(shape: RoundShape, devices: tuple[str, ...]) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def rows_graph(shape: RoundShape, devices: tuple[str, ...]) -> Any:
-    """Return the function (a `TableHandles` for each worker, first row, end) → counts that averages a table's rows."""
+    """Return the function (a `WorkerPiece` for each worker) → counts that averages a piece of a table's rows."""
     with sending_graphs():
-        handles = (TableHandles(HANDLE, HANDLE, HANDLE),) * len(devices)
-        row = tf.TensorSpec([], tf.int32)
-        return concrete(
-            lambda *arguments: _average_rows(shape, devices, arguments[:-2], *arguments[-2:]), *handles, row, row
-        )
+        piece = WorkerPiece(TableHandles(HANDLE, HANDLE, HANDLE), tf.TensorSpec([2], tf.int32))
+        return concrete(lambda *pieces: _average_rows(shape, devices, pieces), *(piece,) * len(devices))
 
 
 for _graphs in (shared_rows_graph, rows_graph):
@@ -80,40 +87,37 @@ def _average_shared_rows(shape: RoundShape, devices: Sequence[str], of_workers: 
         with tf.device(device):
             rows = start + tf.cast(tf.concat([tf.identity(of_piece) for of_piece in sums], 0), tf.float32)
             done.append(tf.add_n(write_shared_rows(shape, handles.current, rows)))
-    with tf.device(devices[0]):
-        return tf.add_n(done)
+    return tf.add_n(done)
 
 
-def _average_rows(
-    shape: RoundShape, devices: Sequence[str], of_workers: Sequence[TableHandles], first: tf.Tensor, end: tf.Tensor
-) -> tf.Tensor:
-    """Add all workers' changes of a table's rows from `first` to `end` to the base, as the current rows of each.
+def _average_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequence[WorkerPiece]) -> tf.Tensor:
+    """Add all workers' changes of a piece of a table's rows to the base, as the current rows of each.
 
     Row r belongs to worker r % workers, which adds its changes up in the order of workers and sends the sum to all.
     Return, for each worker, the rows that it sent as changes and as sums [workers, 2].
     """
     workers = len(devices)
     sent = []
-    for device, table in zip(devices, of_workers, strict=True):
+    for device, of_worker in zip(devices, of_workers, strict=True):
         with tf.device(device):
-            sent.append(_changes(shape, table, tf.identity(first), tf.identity(end), workers))
+            sent.append(_changes(shape, of_worker, workers))
     sums = []
-    for piece, device in enumerate(devices):
+    for number, (device, of_worker) in enumerate(zip(devices, of_workers, strict=True)):
         with tf.device(device):
-            sums.append(_sum(shape, [of_worker[piece] for of_worker in sent], tf.identity(first), tf.identity(end)))
+            sums.append(_sum(shape, [messages[number] for messages in sent], of_worker.bounds))
     counts = []
-    for number, (device, table) in enumerate(zip(devices, of_workers, strict=True)):
+    for number, (device, of_worker) in enumerate(zip(devices, of_workers, strict=True)):
         with tf.device(device):
-            written = _write_sums(shape, table, sums)
+            written = _write_sums(shape, of_worker.table, sums)
             others = [tf.shape(part)[0] for piece, part in enumerate(sent[number]) if piece != number]
             with tf.control_dependencies([written]):
                 counts.append(tf.stack([tf.add_n(others), (workers - 1) * tf.shape(sums[number])[0]]))
-    with tf.device(devices[0]):
-        return tf.stack(counts)
+    return tf.stack(counts)
 
 
-def _changes(shape: RoundShape, table: TableHandles, first: tf.Tensor, end: tf.Tensor, workers: int) -> list[tf.Tensor]:
+def _changes(shape: RoundShape, piece: WorkerPiece, workers: int) -> list[tf.Tensor]:
     """Return for each worker that adds rows up a message with changes of its rows."""
+    table, (first, end) = piece.table, tf.unstack(piece.bounds)
     strengths = strengths_of(table.strengths)[first:end]
     rows = first + tf.cast(tf.where(strengths > 0)[:, 0], tf.int32)
     by_owner = tf.dynamic_partition(rows, rows % workers, workers)
@@ -137,9 +141,9 @@ def _rows_in(message: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.bitcast(numbers if width > 1 else numbers[:, 0], tf.int32), message[:, width:]
 
 
-def _sum(shape: RoundShape, messages: Sequence[tf.Tensor], first: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+def _sum(shape: RoundShape, messages: Sequence[tf.Tensor], bounds: tf.Tensor) -> tf.Tensor:
     """Return a message with the sums of changes, for all rows that one worker at least has changed."""
-    workers = len(messages)
+    workers, (first, end) = len(messages), tf.unstack(bounds)
     rows, changes = _rows_in(tf.concat([tf.identity(message) for message in messages], 0))
     places = rows // workers - first // workers
     size = (end - 1) // workers - first // workers + 1

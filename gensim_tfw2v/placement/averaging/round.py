@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.averaging.exchange import TableHandles, rows_graph, shared_rows_graph
+from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
 from gensim_tfw2v.placement.averaging.graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
@@ -211,8 +211,12 @@ class Rounds:
         for handles, first, end in self._pieces(model, members):
 
             def average(calls: Any, handles: Any = handles, first: int = first, end: int = end) -> Int64Array:
-                bounds = [remote_functions.local(np.int32(bound)) for bound in (first, end)]
-                found: Int64Array = calls.run(graph, *handles, *bounds).numpy()
+                bounds = np.array([first, end], np.int32)
+                pieces = [
+                    WorkerPiece(of_table, remote_functions.sent_to(_device(member), bounds))
+                    for member, of_table in zip(members, handles, strict=True)
+                ]
+                found: Int64Array = calls.run(graph, *pieces).numpy()
                 return found
 
             sent = self._waiting.together("average", members, average)

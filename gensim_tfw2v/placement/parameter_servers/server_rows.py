@@ -232,8 +232,10 @@ def _put_in_slot(
     return is_valid, [tf.cond(is_valid, put, lambda: tf.constant(False))]
 
 
-def add_slots(shape: GraphShape, handles: Handles, slots: Sequence[Slot], wanted: tf.Tensor) -> tf.Tensor:
+def add_slots(shape: GraphShape, handles: Handles, slots: Sequence[Slot], wanted: Sequence[tf.Tensor]) -> tf.Tensor:
     """Add the changes in the wanted [N] of N slots to the servers' rows, and return how many slots these are.
+
+    `wanted` has the same for each server, on its device.
 
     Each row gets its changes in the order of the slots, so timing cannot change their sum. Workers may write to the
     other slots meanwhile.
@@ -243,10 +245,11 @@ def add_slots(shape: GraphShape, handles: Handles, slots: Sequence[Slot], wanted
         with tf.device(shape.device_of(shard)):
             before: list[tf.Tensor] = []
             for number, slot in enumerate(slots):
-                before = _add_slot(shape, handles, slot, shard, wanted[number], before)
+                is_wanted = wanted[shard % shape.servers][number]
+                before = _add_slot(shape, handles, slot, shard, is_wanted, before)
             added += before
     with tf.device(device("ps", 0)), tf.control_dependencies(added):
-        count = tf.math.count_nonzero(wanted)
+        count = tf.math.count_nonzero(wanted[0])
         counted = tf.raw_ops.AssignAddVariableOp(resource=handles.version, value=count)
         with tf.control_dependencies([counted]):
             return tf.identity(count)

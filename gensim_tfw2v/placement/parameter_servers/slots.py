@@ -32,6 +32,7 @@ class Slots:
     def __init__(self, tables: ServerTables, count: int, vector_size: int, row_type: str) -> None:
         self._tables, self._count, self._vector_size, self._row_type = tables, count, vector_size, row_type
         self._add: Any = None
+        self._devices: list[str] = []  # of the servers
         self.handles: tuple[Slot, ...] = self.empty()
 
     def empty(self) -> tuple[Slot, ...]:
@@ -50,9 +51,10 @@ class Slots:
         from gensim_tfw2v.placement.parameter_servers.graphs import slot_graph
 
         graph = slot_graph(shape, self._count)
+        self._devices = [shape.device_of(server) for server in range(shape.servers)]
         own = handles._replace(slot=self.handles[0])  # which the graph has no use for
         self._add = lambda wanted: graph(own, self.handles, wanted)
 
     def add(self, wanted: BoolArray) -> None:
         """Add the changes in the wanted slots to the tables, in the order of the slots."""
-        self._add(remote_functions.local(wanted)).numpy()
+        self._add(tuple(remote_functions.sent_to(device, wanted) for device in self._devices)).numpy()
