@@ -28,6 +28,7 @@ LONG_FILES = [
     "test_averaging.py",
     "test_partition.py",
     "test_columns.py",
+    "test_lbfgs.py",
     "test_cluster_endings.py",
     "test_cluster.py",
     "test_notebook.py",

@@ -359,7 +359,7 @@ def test_callbacks_see_the_accepted_point_and_change_nothing_by_looking() -> Non
     assert points == model.training_report["lbfgs"]["accepted_steps"] + 1
 
 
-@pytest.mark.parametrize("place", ["local", "cluster"])
+@pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
 def test_one_seed_gives_the_same_bits_twice(place: str) -> None:
     own = {"cluster": shared_cluster() if place == "cluster" else None, "progress": False, "epochs": 6}
     first, second = (TFWord2Vec(SENTENCES, **SMALL | LBFGS | own) for _ in range(2))
@@ -420,7 +420,13 @@ def test_what_has_no_exact_loss_is_refused(arguments: dict[str, Any], reason: st
 # -- what travels ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("own", [{"vector_size": 8, "lbfgs_history": 2}, {"vector_size": 40, "lbfgs_history": 6}])
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"vector_size": 8, "lbfgs_history": 2},
+        pytest.param({"vector_size": 40, "lbfgs_history": 6}, marks=pytest.mark.slow),
+    ],
+)
 def test_messages_of_the_coordinator_do_not_grow(
     own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
