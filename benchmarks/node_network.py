@@ -70,9 +70,17 @@ class Network:
 
     def sent_bytes(self) -> dict[str, int]:
         """Return the bytes that each machine has sent so far, as the switch has received them."""
+        return self._counts(0)
+
+    def received_bytes(self) -> dict[str, int]:
+        """Return the bytes that each machine has received so far, as the switch has sent them."""
+        return self._counts(8)
+
+    def _counts(self, column: int) -> dict[str, int]:
+        """Return a column of the counters of the switch's interface to each machine."""
         lines = _run("ip", "netns", "exec", _SWITCH, "cat", "/proc/net/dev").splitlines()
         counts = {name.strip(): numbers.split() for name, _, numbers in (line.partition(":") for line in lines)}
-        return {name: int(counts[name][0]) for name in self.addresses}
+        return {name: int(counts[name][column]) for name in self.addresses}
 
     def close(self) -> None:
         """Remove it all."""
@@ -99,6 +107,8 @@ class Loopback:
     def sent_bytes(self) -> dict[str, int]:
         """Return nothing: processes that share loopback cannot be told apart."""
         return {}
+
+    received_bytes = sent_bytes
 
     def close(self) -> None:
         """There is nothing to remove."""

@@ -72,16 +72,22 @@ class NodeProcesses:
                 self._quotas.limit(name, cores)
             elif self._quotas is not None:
                 self._quotas.prefer(name)
-        cpu, sent = self._cpu_seconds(), self._network.sent_bytes()
+        cpu, sent, received = self._cpu_seconds(), self._network.sent_bytes(), self._network.received_bytes()
         self._tell("train")
         self._hear()
         cpu_seconds = {name: seconds - cpu[name] for name, seconds in self._cpu_seconds().items()}
         sent_bytes = {name: count - sent[name] for name, count in self._network.sent_bytes().items()}
+        received_bytes = {name: count - received[name] for name, count in self._network.received_bytes().items()}
         peak = {name: sum(map(peak_bytes, family_of(one.pid))) for name, one in self._processes.items()}
         self._tell("score")
         result: dict[str, Any] = self._hear()
         process.wait()
-        return result | {"cpu_seconds": cpu_seconds, "sent_bytes": sent_bytes or None, "peak_bytes": peak}
+        return result | {
+            "cpu_seconds": cpu_seconds,
+            "sent_bytes": sent_bytes or None,
+            "received_bytes": received_bytes or None,
+            "peak_bytes": peak,
+        }
 
     def _wait_until(self, is_ready: str, names: Sequence[str]) -> None:
         """Return when the processes on these machines have printed some words."""

@@ -23,6 +23,7 @@ __all__ = [
     "export_projector",
     "load_vectors_safely",
     "local_cluster",
+    "merge_vectors",
     "register_task_functions",
 ]
 # The module that has each name, and its name there.
@@ -36,6 +37,7 @@ _HOMES = {
     "export_projector": ("tensorboard.projector", "export_projector"),
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
+    "merge_vectors": ("model.merged_vectors", "merge_vectors"),
     "register_task_functions": ("placement.task_functions", "register_functions"),
 }
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
+    from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.task_functions import (
         register_functions as register_task_functions,
     )

@@ -91,7 +91,7 @@ IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 
 # Synchronous rounds have so much less: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
 # Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in so many parts.
-SHARED_IN_FLIGHT_SHARE, MOST_PARTS, SHARED_ROWS = 1 / 8, 8, 512
+SHARED_IN_FLIGHT_SHARE, MOST_PARTS, SHARED_ROWS = 1 / 4, 8, 512
 BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 # A block's negatives come from a pool of draws: one for so many words. Small blocks learn badly from a smaller pool.
 WORDS_PER_POOL_DRAW, LEAST_POOL_DRAWS = 5, 8192
@@ -108,3 +108,9 @@ DIRECTIONS = 24  # along which changes are scaled one by one; all others share o
 POWER_ITERATIONS = 2  # that find these directions
 NOTABLE_CHANGE = 0.02  # of a table's mean square, after which directions are computed anew
 NEGLIGIBLE_EXPONENT = 1e-4  # below it concurrent blocks are as good as blocks one after the other
+
+# -- L-BFGS ------------------------------------------------------------------------------------------------------------
+
+PORTIONS_PER_WORKER = 16  # of an evaluation: workers finish together, and a lost one costs little
+LEAST_PORTION_WORDS = 4096  # a portion costs milliseconds besides its words
+LBFGS_HISTORY = 10  # pairs of steps and changes of the gradient

@@ -86,7 +86,8 @@ class TFWord2Vec(Word2Vec):
         Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
         otherwise of every 16th, of those of 512 words or more every 64th.
     training_report : dict or None
-        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, metrics of every task.
+        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, metrics of every task. With
+        sub-models also what each of them trained.
 
     Examples
     --------
@@ -147,6 +148,11 @@ class TFWord2Vec(Word2Vec):
         distribution: str = default_of("distribution"),
         round_words: int | None = None,
         backup_workers: int = default_of("backup_workers"),
+        submodels: int | None = None,
+        sampling: str | None = None,
+        sampling_rate: float | None = None,
+        merge: str | None = None,
+        lbfgs_history: int | None = None,
         cluster_timeout: float = default_of("cluster_timeout"),
         recovery_timeout: float = default_of("recovery_timeout"),
         max_recoveries: int = default_of("max_recoveries"),
@@ -181,6 +187,11 @@ class TFWord2Vec(Word2Vec):
         self.distribution = distribution
         self.round_words = round_words
         self.backup_workers = backup_workers
+        self.submodels = submodels
+        self.sampling = sampling
+        self.sampling_rate = sampling_rate
+        self.merge = merge
+        self.lbfgs_history = lbfgs_history
         self.cluster_timeout = cluster_timeout
         self.recovery_timeout = recovery_timeout
         self.max_recoveries = max_recoveries

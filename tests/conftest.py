@@ -26,6 +26,7 @@ LONG_FILES = [
     "test_gensim_suite.py",
     "test_synchronous.py",
     "test_averaging.py",
+    "test_columns.py",
     "test_cluster_endings.py",
     "test_cluster.py",
     "test_notebook.py",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import columns
 import machine
 import numpy as np
 import profile_step
@@ -145,3 +147,31 @@ def test_only_a_busy_machine_is_warned_about() -> None:
 
 def test_a_markdown_table_has_columns_of_equal_width() -> None:
     assert markdown_table([["a", "bcd"], ["ef", "g"]]).splitlines() == ["| a  | bcd |", "|----|-----|", "| ef | g   |"]
+
+
+def test_a_zipf_corpus_has_every_word_and_frequent_ones_as_often_as_the_law_says(tmp_path: Path) -> None:
+    columns.write_zipf_corpus(1000, 20_000, 1, tmp_path / "zipf.txt")
+    words, counts = np.unique((tmp_path / "zipf.txt").read_text().split(), return_counts=True)
+    found = dict(zip(words.tolist(), counts.tolist(), strict=True))
+    assert len(found) == 1000
+    assert [found["w0"] / found[f"w{rank}"] for rank in (1, 9)] == pytest.approx([2, 10], rel=0.01)
+    assert found["w999"] == round(found["w0"] / 1000)
+
+
+def test_bytes_of_columns_are_those_of_the_workers_beside_the_formula() -> None:
+    report = {"bytes": 8000, "trained_words": 60, "tasks": {"worker 0": {"messages": 2}, "ps 0": {"messages": 50}}}
+    bytes_of = {"ps0": 10**6, "coordinator": 10**6, "worker0": 5080}
+    run = {
+        "corpus": "zipf",
+        "design": "columns",
+        "vocabulary": 100,
+        "raw_words": 100,
+        "losses": [3.0],
+        "report": report,
+    }
+    run |= {"train_seconds": 2.0, "sent_bytes": bytes_of, "received_bytes": bytes_of}
+    (heading, cells) = columns.table_of([run])
+    row = dict(zip(heading, cells, strict=True))
+    assert row["bytes a word"] == "101.6"
+    assert row["formula"] == "100.0"  # 8000 + 2 * 600 + 8 * 100
+    assert row["measured / formula"] == "1.02"

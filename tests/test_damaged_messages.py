@@ -23,7 +23,7 @@ from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, Row
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel
 from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
 
-MODEL = WorkerModel(SETTINGS, maker_from(0), WORDS, 0, np.ones(1, np.float32))
+MODEL = WorkerModel(SETTINGS, maker_from(0), WORDS, WORDS - 1, np.ones(1, np.float32))
 TASK = work_on(0)
 
 
@@ -92,7 +92,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "sentences have ids of no word": lambda: block_of([0, WORDS], [2]),
     "sentences have more words than have arrived": lambda: block_of([1, 2], [3]),
     "no server has a shard": lambda: make_block(assignment(shards=0)),
-    "more rows are shared than there are words": lambda: make_block(assignment(sharing=RowSharing(2, WORDS + 1))),
+    "more rows are shared than a table has": lambda: make_block(assignment(sharing=RowSharing(2, WORDS))),
     "no block can be made of it": lambda: make_block(assignment(replace(TASK, entropy=(-1,)))),
     "a name is not UTF-8": lambda: Task().end_lease(b"\xff"),
     "a lease names no list of tables": lambda: Task().open_lease(b"lease", b"5"),

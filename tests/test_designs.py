@@ -16,7 +16,7 @@ from gensim_tfw2v.placement.designs import DESIGNS, SOME_TAKE, check_design
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 MAY_NAME_DESIGNS = {"placement/designs.py", "model/arguments.py"}
-NOTHING_GIVEN = dict.fromkeys(SOME_TAKE)
+NOTHING_GIVEN = dict.fromkeys(SOME_TAKE) | {"sg": 1, "hs": 0, "negative": 5}
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -37,7 +37,7 @@ def test_an_argument_that_a_design_does_not_take_is_refused_by_name(name: str, a
 
 @pytest.mark.parametrize("name", [name for name in DESIGNS if DESIGNS[name].choose_local is None])
 def test_a_design_that_needs_a_cluster_says_so(name: str) -> None:
-    model = TFWord2Vec(distribution=name, min_count=1)
+    model = TFWord2Vec(distribution=name, sg=1, min_count=1)
     model.build_vocab([["a", "b"]])
     with pytest.raises(ValueError, match=f"distribution='{name}' needs a cluster"):
         model.train([["a", "b"]], total_examples=1, epochs=1)

@@ -273,8 +273,8 @@ def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(
         (10**9, 99, 21_132, 8),
         (4_000_000, 2, 125_000, 2),
         (4_000_000, 4, 125_000, 4),
-        (4_000_000, 8, 62_500, 4),
-        (4_000_000, 16, 31_250, 4),
+        (4_000_000, 8, 125_000, 8),
+        (4_000_000, 16, 62_500, 8),
     ],
 )
 def test_blocks_that_share_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
@@ -285,7 +285,7 @@ def test_blocks_that_share_rows_are_larger_and_their_parts_as_large_as_blocks_th
     assert found == parts
     assert (rows > 0) == (parts > 1)
     assert block_words // parts <= choose_block_words(words, in_flight, None, in_flight)
-    assert block_words * in_flight <= words / 8
+    assert block_words * in_flight <= words / 4
 
 
 @pytest.mark.parametrize("share_rows", [True, False])

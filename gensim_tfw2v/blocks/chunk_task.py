@@ -19,7 +19,7 @@ class ChunkTask:
     """Whole sentences to train on. The same task and the same maker always give the same block."""
 
     content: Sentences | Span  # the sentences, or where they are in an encoded corpus
-    entropy: tuple[int, ...]  # seeds this chunk's random numbers
+    entropy: tuple[int, ...]  # seeds this chunk's random numbers; the epoch loop's ends with epoch and chunk
     first_rate: float  # learning rate when the chunk begins
     last_rate: float  # learning rate when it ends
     exact_loss: bool  # whether every batch is measured
@@ -67,7 +67,7 @@ NOTHING_TRAINED = TrainedChunk(0, BatchMetrics(_NONE, _NONE, _NONE), np.zeros(0,
 def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
     """Return the chunk's block, or None if subsampling keeps no token."""
     rng = np.random.Generator(np.random.SFC64(list(task.entropy)))
-    block = maker.make(_sentences_of(maker, task), rng)
+    block = maker.make(sentences_of(maker, task), rng)
     if block is None:
         return None
     batches = len(block.pairs)
@@ -88,7 +88,8 @@ def _measured_every(maker: BlockMaker, task: ChunkTask) -> int:
     return tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
 
 
-def _sentences_of(maker: BlockMaker, task: ChunkTask) -> Sentences:
+def sentences_of(maker: BlockMaker, task: ChunkTask) -> Sentences:
+    """Return the sentences of a chunk, which may be in an encoded corpus."""
     if isinstance(task.content, Sentences):
         return task.content
     if maker.reader is None:

@@ -6,7 +6,7 @@ import argparse
 import math
 from collections.abc import Callable
 
-from gensim_tfw2v.model.rules import Bytes, Interval, Number, PositiveNumber, WholeNumber
+from gensim_tfw2v.model.rules import Bytes, Interval, Number, PositiveNumber, Share, WholeNumber
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -94,6 +94,14 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def share(text: str) -> float:
+    """The part of a whole that a text stands for."""
+    value = positive_number(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and at most 1")
+    return value
+
+
 def reader_of(rule: Number | Interval) -> Callable[[str], float | str]:
     """Return what reads the text of an argument with this rule."""
     if isinstance(rule, Interval):
@@ -102,4 +110,6 @@ def reader_of(rule: Number | Interval) -> Callable[[str], float | str]:
         return byte_size
     if isinstance(rule, WholeNumber):
         return whole_number(int(rule.least), rule.most)
+    if isinstance(rule, Share):
+        return share
     return positive_number if isinstance(rule, PositiveNumber) else real_number(rule.least)

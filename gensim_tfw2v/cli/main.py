@@ -13,6 +13,7 @@ from gensim_tfw2v.cli import (
     cluster,
     encode,
     evaluate,
+    merge,
     neighbours,
     projector,
     server,
@@ -33,6 +34,7 @@ RUN = {
     "tensorboard": tensorboard.run,
     "server": server.run,
     "cluster": cluster.run,
+    "merge": merge.run,
 }
 
 
@@ -58,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("tensorboard", "start TensorBoard for this machine only", tensorboard),
         ("server", "run a parameter server or a worker of a cluster", server),
         ("cluster", "show the state of a cluster's tasks", cluster),
+        ("merge", "merge the vectors of models that trained apart", merge),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

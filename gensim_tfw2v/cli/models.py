@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v.cli.errors import CommandError
@@ -22,13 +23,18 @@ def add_format_arguments(parser: argparse.ArgumentParser) -> None:
 
 def vectors_of(arguments: argparse.Namespace) -> Any:
     """Return the vectors of MODEL."""
+    return vectors_at(arguments.model, arguments)
+
+
+def vectors_at(path: Path, arguments: argparse.Namespace) -> Any:
+    """Return the vectors in a file, read as the arguments of the format say."""
     if not arguments.safe:
-        return read_vectors(arguments.model, arguments.format)
+        return read_vectors(path, arguments.format)
     if arguments.format:
         raise CommandError("--safe finds the format itself; leave out --format")
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
 
     try:
-        return load_vectors_safely(arguments.model)
+        return load_vectors_safely(path)
     except FileNotFoundError as error:
-        raise ModelFileError(f"model {str(arguments.model)!r} is not there") from error
+        raise ModelFileError(f"model {str(path)!r} is not there") from error

@@ -26,6 +26,18 @@ def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None
     file_format : str, optional
         "text", "binary" or "keyed-vectors"; by default as the suffix of `path` says.
     """
+    chosen = vector_format_of(path, file_format)
+    if not path.parent.is_dir():
+        raise ModelFileError(f"output folder {str(path.parent)!r} is not there; make it first")
+    with written_whole(path) as unfinished:
+        if chosen == "keyed-vectors":
+            _write_keyed_vectors(keyed_vectors, unfinished, str(path))
+        else:
+            _write_word2vec(keyed_vectors, unfinished, chosen == "binary")
+
+
+def vector_format_of(path: Path, file_format: str | None = None) -> str:
+    """Return the format of a file of vectors, by default as its suffix says; raise ModelFileError if there is none."""
     chosen = file_format or format_of(path)
     if chosen not in ("text", "binary", "keyed-vectors"):
         raise ModelFileError(
@@ -34,13 +46,7 @@ def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None
         )
     if chosen == "keyed-vectors" and path.name.endswith(COMPRESSED):
         raise ModelFileError(f"keyed vectors are opened in place and cannot be compressed, as {str(path)!r} asks for")
-    if not path.parent.is_dir():
-        raise ModelFileError(f"output folder {str(path.parent)!r} is not there; make it first")
-    with written_whole(path) as unfinished:
-        if chosen == "keyed-vectors":
-            _write_keyed_vectors(keyed_vectors, unfinished, str(path))
-        else:
-            _write_word2vec(keyed_vectors, unfinished, chosen == "binary")
+    return chosen
 
 
 def _pieces(matrix: Any) -> Iterator[tuple[int, Float32Array]]:

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.model.rules import Bytes, Choice, Interval, Number, PositiveNumber, Rule, WholeNumber
+from gensim_tfw2v.merging.methods import METHODS
+from gensim_tfw2v.model.rules import Bytes, Choice, Interval, Number, PositiveNumber, Rule, Share, WholeNumber
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
+SAMPLINGS = ("equal", "random", "shuffle")
 MOST_WINDOW = 2**31 - 1  # an int32
 MOST_SEED = 2**32 - 1  # that NumPy takes
 
@@ -227,7 +229,10 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '[How](docs/distribution.md) the tasks of a cluster train together. `"downpour"`: every worker trains blocks '
         'as fast as it can, on vectors that the servers have. `"synchronous"`: all workers train the same vectors in '
         'rounds, and runs with one seed are equal. `"averaging"`: every worker has all vectors, and workers average '
-        "theirs after every round",
+        'theirs after every round. `"partition"`: sub-models train apart, and their vectors are merged. `"columns"`: '
+        "every server has some numbers of each vector, for skip-gram with negative sampling. "
+        '`"lbfgs"` (experimental): every epoch evaluates loss and gradient of the whole corpus, and L-BFGS steps to '
+        "the next point; learning rates have no effect",
         rule=Choice(tuple(DESIGNS), or_none=False),
         flag=Flag(_CLUSTER, None, "how the tasks of the cluster train together"),
         is_read_by_train=True,
@@ -252,6 +257,65 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         rule=WholeNumber(0, is_int=True),
         flag=Flag(_CLUSTER, "N", "workers for which a round does not wait"),
         is_read_by_train=True,
+    ),
+    Argument(
+        "submodels",
+        None,
+        "int, optional",
+        "Sub-models that train apart, where `distribution` has them",
+        "as many as the cluster has workers; 2 without a cluster",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_CLUSTER, "N", "sub-models that train apart"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "sampling",
+        None,
+        '{"equal", "random", "shuffle"}, optional',
+        'Which sentences a sub-model trains. `"equal"`: each sentence belongs to one sub-model. `"random"`: each '
+        'sub-model draws sentences once. `"shuffle"`: each sub-model draws sentences anew in every epoch',
+        "shuffle",
+        rule=Choice(SAMPLINGS),
+        flag=Flag(_CLUSTER, None, "which sentences a sub-model trains"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "sampling_rate",
+        None,
+        "float, optional",
+        "Share of the sentences that a sub-model trains in an epoch. An epoch trains `submodels` times that many words",
+        "1/`submodels`, with which an epoch trains as many words as the corpus has",
+        rule=Share(or_none=True),
+        flag=Flag(
+            _CLUSTER, "R", "share of the sentences that a sub-model trains in an epoch", default="1 / --submodels"
+        ),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "merge",
+        None,
+        '{"alir", "pca", "concatenate", "average"}, optional',
+        "How the vectors of sub-models become one ([the methods](docs/distribution.md#partition-and-merge)). "
+        '`"concatenate"` is for `merge_vectors()` alone',
+        "alir",
+        rule=Choice(METHODS),
+        flag=Flag(_CLUSTER, None, "how the vectors of sub-models become one"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "lbfgs_history",
+        None,
+        "int, optional",
+        'Steps that `distribution="lbfgs"` remembers; it keeps twice as many tables, and three more',
+        "10",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(_CLUSTER, "N", "steps that L-BFGS remembers"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
     ),
     Argument(
         "cluster_timeout",

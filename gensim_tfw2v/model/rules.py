@@ -72,6 +72,19 @@ class PositiveNumber(Number):
 
 
 @dataclass(frozen=True)
+class Share(PositiveNumber):
+    """A part of a whole: above 0, and at most 1."""
+
+    def wanted(self) -> str:
+        """Return what the error asks for."""
+        return "a number above 0 and at most 1"
+
+    def fits(self, number: Any) -> bool:
+        """Return whether a number is right."""
+        return bool(0 < number <= 1)
+
+
+@dataclass(frozen=True)
 class WholeNumber(Number):
     """A whole number from `least` to `most`, of any type unless `is_int`."""
 

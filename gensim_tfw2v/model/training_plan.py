@@ -175,6 +175,12 @@ def placement_for(
         model.round_words,
         model.backup_workers,
         bool(model.sg),
+        model.submodels,
+        model.sampling,
+        model.sampling_rate,
+        model.merge,
+        model.lbfgs_history,
+        model.seed,
     )
     tree = bool(model.hs)
     share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)

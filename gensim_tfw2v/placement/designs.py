@@ -34,6 +34,61 @@ def _averaging(request: ClusterRequest) -> PlacementChoice:
     return choose(request)
 
 
+def _columns(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.columns.choice import choose
+
+    return choose(request)
+
+
+def _partition(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.partition.choice import choose
+
+    return choose(request)
+
+
+def _lbfgs(request: ClusterRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.lbfgs.choice import choose
+
+    return choose(request)
+
+
+def _local_partition(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.partition.choice import choose_local
+
+    return choose_local(request)
+
+
+def _local_lbfgs(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.lbfgs.choice import choose_local
+
+    return choose_local(request)
+
+
+def _why_not_partition(arguments: Mapping[str, Any]) -> str | None:
+    if arguments.get("merge") == "concatenate":
+        return (
+            "cannot train with merge='concatenate', which would make vectors longer than vector_size; train models "
+            "apart and call merge_vectors(..., method='concatenate')"
+        )
+    if arguments.get("sampling") == "equal" and arguments.get("sampling_rate"):
+        return "with sampling='equal' takes no sampling_rate: each sentence belongs to one sub-model; leave it out"
+    if arguments.get("checkpoint_dir") is not None:
+        return "writes no checkpoints, which hold the tables of one model; leave checkpoint_dir out"
+    return None
+
+
+def _why_not_lbfgs(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.lbfgs.choice import why_not
+
+    return why_not(arguments)
+
+
+def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
+    from gensim_tfw2v.placement.columns.choice import why_not
+
+    return why_not(arguments)
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it takes."""
@@ -49,9 +104,21 @@ DESIGNS: Mapping[str, Design] = {
     "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
     "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
     "averaging": Design(_averaging, frozenset(("round_words",))),
+    "columns": Design(_columns, frozenset(), why_not=_why_not_columns),
+    "partition": Design(
+        _partition,
+        frozenset(("submodels", "sampling", "sampling_rate", "merge")),
+        choose_local=_local_partition,
+        why_not=_why_not_partition,
+    ),
+    "lbfgs": Design(_lbfgs, frozenset(("lbfgs_history",)), choose_local=_local_lbfgs, why_not=_why_not_lbfgs),
 }
 DEFAULT_DESIGN = next(iter(DESIGNS))
-SOME_TAKE = ("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers")
+SOME_TAKE = (
+    *("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers"),
+    *("submodels", "sampling", "sampling_rate", "merge"),
+    "lbfgs_history",
+)
 """The model's arguments that not every design takes; values that are false are their defaults."""
 
 

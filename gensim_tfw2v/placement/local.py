@@ -96,8 +96,12 @@ class LocalPlacement(Placement):
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in tables.present().items():
-            for numbers, part in _pieces(values):
-                np.copyto(part, self._read(name, numbers))
+            self.read_table(name, values)
+
+    def read_table(self, name: str, values: Float32Array) -> None:
+        """Write the current values of one table into an array of its shape."""
+        for numbers, part in _pieces(values):
+            np.copyto(part, self._read(name, numbers))
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         return self._read(table, np.arange(first, end, dtype=np.int32))

@@ -27,6 +27,12 @@ class ClusterOptions:
     round_words: int | None = None
     backup_workers: int = 0
     skip_gram: bool = True
+    submodels: int | None = None
+    sampling: str | None = None
+    sampling_rate: float | None = None
+    merge: str | None = None
+    lbfgs_history: int | None = None
+    seed: int | None = None  # the model's
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,7 @@ def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf
     rest; with 0 all these places are contexts.
     """
     distance = _distances(left, window)
-    reached = tf.cumsum(_radius_chances(window, chance), reverse=True)  # [W], by distance
-    return _inside(left, right, distance) * tf.gather(reached, _radius_number(distance, window))
+    return _inside(left, right, distance) * tf.gather(reach_chances(window, chance), _radius_number(distance, window))
 
 
 def window_shares(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
@@ -87,6 +86,11 @@ def _inside(left: tf.Tensor, right: tf.Tensor, distance: tf.Tensor) -> tf.Tensor
     off_centre = tf.abs(2 * distance - (right - left)[..., None])
     inside = off_centre <= (left + right)[..., None]
     return tf.cast(inside, tf.float32) * tf.cast(tf.not_equal(distance, 0), tf.float32)
+
+
+def reach_chances(window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
+    """Return the probability [W] that a radius reaches each distance from 1 to `window`, as in `window_mask`."""
+    return tf.cumsum(_radius_chances(window, chance), reverse=True)
 
 
 def _radius_chances(window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:

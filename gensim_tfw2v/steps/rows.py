@@ -14,6 +14,15 @@ def private_copy(values: tf.Tensor) -> tf.Tensor:
     return tf.raw_ops.DeepCopy(x=values)
 
 
+def private_variable(value: tf.Tensor) -> tf.Tensor:
+    """Return the handle of a variable that nothing else knows, and that must be destroyed."""
+    from tensorflow.python.eager import context
+
+    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[None, None], shared_name=context.anonymous_name())
+    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=private_copy(value))]):
+        return tf.identity(handle)
+
+
 def read_rows(table: tf.Tensor, rows: tf.Tensor, number_type: Any = tf.float32) -> tf.Tensor:
     """Return rows [n, D] of a variable, given by its handle, whose rows the operations change."""
     return operations().tfw2v_read_rows(table=memory_of(table), rows=rows, T=number_type)

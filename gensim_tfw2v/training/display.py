@@ -138,6 +138,20 @@ class ScanLog:
         """Do nothing: there is no unfinished line."""
 
 
+class FractionBar:
+    """Draws how much of a task is done."""
+
+    def __init__(self, label: str) -> None:
+        self._bar = _bar(label, 1.0, "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}")
+
+    def __call__(self, fraction: float) -> None:
+        self._bar.update(min(fraction, 1.0) - self._bar.n)
+
+    def close(self) -> None:
+        """Draw the bar's state, and end its line."""
+        self._bar.close()
+
+
 def counted_sentences(sentences: Iterable[_Item]) -> Iterator[_Item]:
     """Yield `sentences`, and draw how many have been read."""
     layout = "{desc} {n_fmt}/{total_fmt} sentences [{elapsed}<{remaining}]"

@@ -22,11 +22,17 @@ from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
 from gensim_tfw2v.cluster.task import Task, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
+from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
+from gensim_tfw2v.placement.averaging.task_functions import make_own_block
+from gensim_tfw2v.placement.lbfgs.request import pack, unpack
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, Assignment, WorkerModel
 from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
+from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.partition.task_functions import make_share_block
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _MODEL = WorkerModel(
@@ -108,6 +114,43 @@ def check_assignment(example: Assignment) -> None:
             at += count
 
 
+def check_own_block(example: Assignment) -> None:
+    """A worker with tables of its own does the same, and rows of its block are within these tables."""
+    factory = BlockFactory()
+    factory.register_model(b"model", encode(_MODEL))
+    try:
+        arrays = make_own_block(factory, b"model", encode(example))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        return
+    block = load_tensorflow().nest.pack_sequence_as(OWN_BLOCK, arrays)
+    of_words, of_tables = (WORDS, WORDS, WORDS - 1), block.block
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.tree.nodes)
+    for rows, numbers in zip(of_words + of_words[:1], (*tables, of_tables.targets), strict=True):
+        assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+    for found in (block.hot_rows, block.trained):
+        assert found.counts.sum() == len(found.rows) == len(found.strengths)
+        for rows, numbers in zip(of_words, np.split(found.rows, np.cumsum(found.counts)[:-1]), strict=True):
+            assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+
+
+def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
+    """A worker with a sub-model does the same."""
+    assignment, draw = example
+    factory = BlockFactory()
+    factory.register_model(b"model", encode(_MODEL))
+    try:
+        arrays = make_share_block(factory, b"model", encode(ShareAssignment(**vars(assignment), draw=draw)))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        return
+    block = load_tensorflow().nest.pack_sequence_as(SHARE_BLOCK, arrays)
+    of_tables = block.block
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.words, of_tables.tree.nodes)
+    for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
+        assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+
+
 def check_report(example: tuple[list[float], int]) -> None:
     """The numbers of a report are refused by a ValueError, or make a report that can be counted."""
     numbers, servers = example
@@ -154,6 +197,27 @@ def check_description(example: bytes) -> None:
         assert {"package", "tensorflow"} <= description_in(example, "worker 3").keys()
     except ClusterError as error:
         assert "worker 3" in str(error)
+
+
+def check_portion(example: tuple[Any, tuple[int, ...], list[Any]]) -> None:
+    """A request of a portion comes as it was sent; one in which any byte has changed is refused by a TaskError."""
+    content, entropy, changes = example
+    whole = pack(7, 2, ChunkTask(content, entropy, 1.0, 1.0, True)).tobytes()
+    data = damaged(whole, changes)
+    try:
+        found = unpack(np.frombuffer(data, np.uint8))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        assert data != whole
+        return
+    assert data == whole, "damage was not seen"
+    assert (found.lease_key, found.shards, found.task.entropy) == (7, 2, entropy)
+    arrived = found.task.content
+    if isinstance(content, Sentences):
+        np.testing.assert_array_equal(content.ids, arrived.ids)
+        np.testing.assert_array_equal(content.lengths, arrived.lengths)
+    else:
+        assert content == arrived
 
 
 _numbers = st.one_of(st.integers(0, WORDS - 1), st.sampled_from([-1, -WORDS, WORDS, WORDS + 1, 2**31 - 1, -(2**31)]))
@@ -216,6 +280,15 @@ FORGED = Target(
     check_forged,
 )
 ASSIGNMENTS = Target(_assignments, check_assignment)
+OWN_BLOCKS = Target(_assignments, check_own_block)
+_draws = st.builds(
+    Draw, st.sampled_from(["equal", "random", "shuffle", ""]), st.floats(0, 1), st.integers(-1, 3), st.integers(-1, 3)
+)
+SHARE_BLOCKS = Target(st.tuples(_assignments, st.one_of(st.none(), _draws)), check_share_block)
+PORTIONS = Target(
+    st.tuples(st.one_of(_sentences(), st.builds(Span, *[_numbers] * 5)), _seeds, st.one_of(st.just([]), edits)),
+    check_portion,
+)
 REPORTS = Target(st.tuples(st.lists(_counts, max_size=60), st.integers(1, 3)), check_report)
 CALLS = Target(
     st.lists(

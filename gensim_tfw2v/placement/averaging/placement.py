@@ -20,15 +20,15 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
-from gensim_tfw2v.placement.averaging.member import Member
+from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings, is_finite, words_of
-from gensim_tfw2v.placement.averaging.waiting import MembersLost, ModelForgotten, Waiting
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
 from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.codec import encode
 from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
 from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made, take_over
+from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, ModelForgotten, Waiting
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.settings import StepSettings
@@ -66,7 +66,7 @@ class AveragingPlacement(Placement):
         self._tf = load_tensorflow()
         self._settings, self._maker, self._connection, self._timeout = settings, maker, connection, timeout
         self._round_settings = rounds
-        self._members = [Member(number, connection) for number in range(connection.workers)]
+        self._members = [AveragingMember(number, connection) for number in range(connection.workers)]
         self._waiting = Waiting(connection, timeout)
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
@@ -112,7 +112,7 @@ class AveragingPlacement(Placement):
         data = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
         return Model(hashlib.sha256(data.tobytes()).hexdigest(), data, tables.inputs.shape[1])
 
-    def _tables_for(self, member: Member) -> WorkerTables:
+    def _tables_for(self, member: AveragingMember) -> WorkerTables:
         """Return a worker's tables, made if there are none."""
         if member.tables is None:
             made = WorkerTables(self._connection, member.number)
@@ -203,7 +203,7 @@ class AveragingPlacement(Placement):
                 return trained
             self._begin_anew()
 
-    def _taking_part(self) -> list[Member]:
+    def _taking_part(self) -> list[AveragingMember]:
         return [member for member in self._members if member.tables is not None]
 
     def _begin_anew(self) -> None:
@@ -220,7 +220,7 @@ class AveragingPlacement(Placement):
                 source = others[0]
                 began = time.monotonic()
 
-                def copy(_: Any, member: Member = member, source: Member = source) -> None:
+                def copy(_: Any, member: AveragingMember = member, source: AveragingMember = source) -> None:
                     assert source.tables is not None
                     self._tables_for(member).copy_from(source.tables)
 
@@ -234,22 +234,24 @@ class AveragingPlacement(Placement):
                     self._welcome(member)
                     logger.info("%s has got its tables in %.1f s", member.name, time.monotonic() - began)
 
-    def _welcome(self, member: Member) -> None:
+    def _welcome(self, member: AveragingMember) -> None:
         """Have a worker take part again that has got its tables."""
         self._connection.worker_locks.abandoned.discard(member.number)
         if member.is_missed:
             logger.warning("%s is back", member.name)
         member.is_missed = False
 
-    def _is_back(self, member: Member) -> bool:
+    def _is_back(self, member: AveragingMember) -> bool:
         """Return whether a worker that was lost can be called again."""
         return member.has_come_back() and self._can_be_called(member)
 
-    def _can_be_called(self, member: Member) -> bool:
+    def _can_be_called(self, member: AveragingMember) -> bool:
         is_busy = self._connection.worker_locks.is_busy(member.number)  # with a call of another training
         return not is_busy and answers(member.address) and self._waiting.can_be_called(member)
 
-    def _on_each(self, kind: str, members: Sequence[Member], function: Callable[[Member, Any], Any]) -> None:
+    def _on_each(
+        self, kind: str, members: Sequence[AveragingMember], function: Callable[[AveragingMember, Any], Any]
+    ) -> None:
         """Call a function for each of these workers, and leave those out that are lost."""
         try:
             if members:
@@ -321,7 +323,7 @@ class AveragingPlacement(Placement):
                 member.close(deadline - time.monotonic())
             self._connection.trainings.discard(self)
 
-    def _free(self, member: Member) -> None:
+    def _free(self, member: AveragingMember) -> None:
         """Free a worker's tables, later if it does not answer now."""
         tables, member.tables = member.tables, None
         if tables is None:

@@ -21,9 +21,8 @@ from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
 from gensim_tfw2v.placement.averaging.graphs import worker_graphs
-from gensim_tfw2v.placement.averaging.member import Member
+from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
 from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
@@ -31,6 +30,7 @@ from gensim_tfw2v.placement.parameter_servers.codec import encode
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Partners, no_partners
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -84,7 +84,7 @@ class Rounds:
         self._objective, self._number = objective, connection_number
 
     def train(
-        self, task: ChunkTask, model: Model, members: Sequence[Member]
+        self, task: ChunkTask, model: Model, members: Sequence[AveragingMember]
     ) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
 
@@ -120,7 +120,7 @@ class Rounds:
             self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
         return together([report.trained() for of_member in reports for report in of_member]), lost
 
-    def _shape(self, members: Sequence[Member]) -> RoundShape:
+    def _shape(self, members: Sequence[AveragingMember]) -> RoundShape:
         """Return the shape of the graphs; a worker alone shares no rows."""
         rows = min(members[0].tables.rows_of(name) for name in self._names()) if members[0].tables else 0
         sharing = self._settings.sharing.over(1, rows) if len(members) > 1 else NOT_SHARED
@@ -129,16 +129,16 @@ class Rounds:
     def _names(self) -> list[str]:
         return [TABLES[table] for table in RoundShape(self._objective, 0, "", NOT_SHARED).tables()]
 
-    def _handles(self, member: Member) -> WorkerHandles:
+    def _handles(self, member: AveragingMember) -> WorkerHandles:
         assert member.tables is not None
         return member.tables.handles(self._names())
 
-    def _register(self, shape: RoundShape, model: Model, members: Sequence[Member]) -> None:
+    def _register(self, shape: RoundShape, model: Model, members: Sequence[AveragingMember]) -> None:
         """Send the model to workers that do not know it."""
         unknowing = [member for member in members if member.model != model.name]
         graphs = worker_graphs(shape)
 
-        def register(member: Member, calls: Any) -> None:
+        def register(member: AveragingMember, calls: Any) -> None:
             sent = remote_functions.local(model.name), remote_functions.local(model.data)
             with self._tf.device(_device(member)):
                 calls.run(graphs.register_model, *sent).numpy()
@@ -159,13 +159,13 @@ class Rounds:
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _train_parts(
-        self, shape: RoundShape, model: Model, tasks: dict[Member, ChunkTask]
-    ) -> dict[Member, BlockReport]:
+        self, shape: RoundShape, model: Model, tasks: dict[AveragingMember, ChunkTask]
+    ) -> dict[AveragingMember, BlockReport]:
         """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
-        sent_bytes: dict[Member, int] = {}
+        sent_bytes: dict[AveragingMember, int] = {}
 
-        def train(member: Member, calls: Any) -> Any:
+        def train(member: AveragingMember, calls: Any) -> Any:
             assert member.tables is not None
             key = key_of(member.tables.lease)
             data = encode(Assignment(key, 1, len(tasks), shape.sharing, tasks[member]))
@@ -188,7 +188,7 @@ class Rounds:
         self._metrics.add_meeting(found.finished)
         return reports
 
-    def _average_shared_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
+    def _average_shared_rows(self, shape: RoundShape, members: Sequence[AveragingMember]) -> None:
         graph = shared_rows_graph(shape, tuple(map(_device, members)))
         handles = tuple(map(self._handles, members))
 
@@ -198,11 +198,11 @@ class Rounds:
         self._waiting.together("average shared rows", members, average)
         self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
 
-    def _average_rows(self, shape: RoundShape, model: Model, members: Sequence[Member]) -> None:
+    def _average_rows(self, shape: RoundShape, model: Model, members: Sequence[AveragingMember]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
         graphs, graph = worker_graphs(shape), rows_graph(shape, tuple(map(_device, members)))
 
-        def scale(member: Member, calls: Any) -> None:
+        def scale(member: AveragingMember, calls: Any) -> None:
             workers = remote_functions.local(np.float32(len(members)))
             with self._tf.device(_device(member)):
                 calls.run(graphs.scale, self._handles(member), _partners_of(member, self._tf), workers).numpy()
@@ -222,7 +222,9 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(self, model: Model, members: Sequence[Member]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+    def _pieces(
+        self, model: Model, members: Sequence[AveragingMember]
+    ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
         step = max(1, _PIECE_NUMBERS // model.vector_size)
         of_members = list(map(self._handles, members))
@@ -236,14 +238,14 @@ class Rounds:
             for first in range(0, rows, step):
                 yield handles, first, min(first + step, rows)
 
-    def _keep(self, shape: RoundShape, members: Sequence[Member]) -> MembersLost | None:
+    def _keep(self, shape: RoundShape, members: Sequence[AveragingMember]) -> MembersLost | None:
         """Make the current rows the base of all workers, and return those that are lost meanwhile.
 
         From the first worker on, the round is whole: none of the others goes back to its former base.
         """
         graphs = worker_graphs(shape)
 
-        def keep(member: Member, calls: Any) -> None:
+        def keep(member: AveragingMember, calls: Any) -> None:
             with self._tf.device(_device(member)):
                 calls.run(graphs.keep, self._handles(member)).numpy()
 
@@ -256,11 +258,11 @@ class Rounds:
         return None
 
 
-def _device(member: Member) -> str:
+def _device(member: AveragingMember) -> str:
     return device("worker", member.number)
 
 
-def _partners_of(member: Member, tf: Any) -> Partners:
+def _partners_of(member: AveragingMember, tf: Any) -> Partners:
     """Return the directions that a worker's last part has found, none before its first part."""
     if member.partners is None:
         with tf.device(None):

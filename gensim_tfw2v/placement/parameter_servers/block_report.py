@@ -28,7 +28,7 @@ class BlockReport(NamedTuple):
     staleness: Any  # blocks that others pushed between this one's pull and its push
     is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes
     seconds: Any  # of each of `STAGES`
-    rows: Any  # that the block pulled, and pushed, of each of `TABLES`
+    rows: Any  # that the block pulled, and pushed, of each of `TABLES`; where no rows travel, what else was exchanged
     most_moved: Any  # the word that the block moved most, and how far, if its changes were dropped; else -1 and 0
     worker: Any  # metrics of the worker's process
     servers: Any  # [servers, metrics]

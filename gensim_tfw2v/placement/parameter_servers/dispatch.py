@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, Protocol
 
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -19,6 +20,15 @@ from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
 _POLL_SECONDS = 0.2
 _SECONDS_BETWEEN_LOOKS = 0.5
 _CLOSING_SECONDS = 2.0
+
+
+class HasResult(Protocol):
+    """What can be waited for."""
+
+    @property
+    def result(self) -> Future[Any]:
+        """The result."""
+        ...
 
 
 class Dispatcher:
@@ -59,7 +69,7 @@ class Dispatcher:
         work.put(job)
         return job
 
-    def wait(self, jobs: Sequence[Job], left: int = 0) -> None:
+    def wait(self, jobs: Sequence[HasResult], left: int = 0) -> None:
         """Return once at most `left` of these jobs are not done."""
         work = self._work
         while len(running := [job.result for job in jobs if not job.result.done()]) > left:

@@ -60,7 +60,7 @@ class WorkerGraphs(NamedTuple):
     finish_and_stage: Any = None  # (handles, staged, request) → report, staged
 
 
-_REQUEST = Request(tf.TensorSpec([], tf.string), tf.TensorSpec([None], tf.uint8))
+REQUEST = Request(tf.TensorSpec([], tf.string), tf.TensorSpec([None], tf.uint8))
 _HANDLE = tf.TensorSpec([], tf.resource)
 
 
@@ -88,16 +88,16 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
         following = stage(handles, request)  # first, so that its reads need not wait for the push
         return finish(handles, staged), following
 
-    handles = _handles_spec(shape)
-    register_model = _concrete(_register_model, _REQUEST.model, _HANDLE)
+    handles = handles_spec(shape)
+    register_model = register_model_graph()
     if not shape.overlap:
-        return WorkerGraphs(register_model, train=_concrete(train, handles, _REQUEST))
+        return WorkerGraphs(register_model, train=concrete(train, handles, REQUEST))
     staged = _staged_spec(shape)
     return WorkerGraphs(
         register_model,
-        stage=_concrete(stage, handles, _REQUEST),
-        finish=_concrete(finish, handles, staged),
-        finish_and_stage=_concrete(finish_and_stage, handles, staged, _REQUEST),
+        stage=concrete(stage, handles, REQUEST),
+        finish=concrete(finish, handles, staged),
+        finish_and_stage=concrete(finish_and_stage, handles, staged, REQUEST),
     )
 
 
@@ -112,21 +112,23 @@ def slot_graph(shape: GraphShape, slots: int) -> Any:
         return add_slots(shape, handles, of_blocks, wanted)
 
     with sending_graphs():
-        handles, wanted = _handles_spec(shape), tf.TensorSpec([slots], tf.bool)
-        return _concrete(add, handles, (handles.slot,) * slots, (wanted,) * shape.servers)
+        handles, wanted = handles_spec(shape), tf.TensorSpec([slots], tf.bool)
+        return concrete(add, handles, (handles.slot,) * slots, (wanted,) * shape.servers)
 
 
 call_on_disconnect(worker_graphs.cache_clear)
 call_on_disconnect(slot_graph.cache_clear)
 
 
-def _handles_spec(shape: GraphShape) -> Handles:
+def handles_spec(shape: GraphShape) -> Handles:
+    """Return what graphs on workers take as handles."""
     tables = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
     slot = Slot((_HANDLE,) * shape.shards, (_HANDLE,) * shape.shards) if shape.has_slots else NO_SLOT
     return Handles(tables, _HANDLE, (_HANDLE,) * shape.servers, slot)
 
 
-def _concrete(function: Any, *signature: Any) -> Any:
+def concrete(function: Any, *signature: Any) -> Any:
+    """Return the graph of a function that takes arguments with these specs."""
     return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
 
@@ -140,6 +142,11 @@ def _staged_spec(shape: GraphShape) -> Staged:
     )
 
 
+def register_model_graph() -> Any:
+    """Return the function that has a worker fetch a model: (name, handle of its bytes) → True."""
+    return concrete(_register_model, REQUEST.model, _HANDLE)
+
+
 def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
     with tf.device(device("ps", 0)):
         found = tf.raw_ops.ReadVariableOp(resource=model, dtype=tf.uint8)
@@ -148,7 +155,7 @@ def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
 
 def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     began = tf.timestamp()
-    assignment, ticket = _split(request.assignment)
+    assignment, ticket = split_ticket(request.assignment)
     with tf.control_dependencies([began]):
         block = _make_block(Request(request.model, assignment))
     with tf.control_dependencies([block.tokens]):
@@ -160,7 +167,7 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
 
 
-def _split(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def split_ticket(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return an assignment's bytes and the ticket [2] that `Tickets.sealed` put together."""
     ticket = tf.reshape(sealed[-TICKET_BYTES:], [TICKET_NUMBERS, -1])
     return sealed[:-TICKET_BYTES], tf.bitcast(ticket, tf.int32)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,14 @@ class TaskMetrics:
         return self.report() | {"waited_seconds": self.waited_seconds, "staleness": mean_staleness}
 
 
+class Traffic(NamedTuple):
+    """What a worker exchanges with all servers together for a block."""
+
+    pulled: int  # bytes from the servers
+    pushed: int  # bytes to the servers
+    messages: int  # with each server
+
+
 class ClusterMetrics:
     """Adds up block reports; safe to use from several threads.
 
@@ -95,28 +103,33 @@ class ClusterMetrics:
 
     def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
         """Count one block, for which the coordinator sent `sent_bytes` after the worker had `waited` seconds."""
-        rows = int(block.rows.sum())
-        row_bytes = rows * self._row_bytes + (self._shared_bytes if rows else 0)
+        pulled, pushed, messages = self._traffic(block)
         with self._lock:
             task = self._workers[worker]
             task.blocks += 1
-            task.received_bytes += row_bytes + sent_bytes
-            task.sent_bytes += row_bytes
-            task.messages += self._messages_to_a_server * len(self._servers) + 1
+            task.received_bytes += pulled + sent_bytes
+            task.sent_bytes += pushed
+            task.messages += messages * len(self._servers) + 1
             task.waited_seconds += waited
             task.staleness += int(block.staleness)
             task.update(block.worker)
             for server, metrics in zip(self._servers, block.servers, strict=True):
                 server.update_unless_older(metrics)
                 server.blocks += 1
-                server.received_bytes += row_bytes // len(self._servers)
-                server.sent_bytes += row_bytes // len(self._servers)
-                server.messages += self._messages_to_a_server
+                server.received_bytes += pushed // len(self._servers)
+                server.sent_bytes += pulled // len(self._servers)
+                server.messages += messages
             for stage, seconds in zip(STAGES, block.seconds.tolist(), strict=True):
                 self._seconds[stage] += seconds
             self._staleness.append(int(block.staleness))
-            self._bytes += 2 * row_bytes + sent_bytes
+            self._bytes += pulled + pushed + sent_bytes
             self._tokens += int(block.tokens)
+
+    def _traffic(self, block: BlockReport) -> Traffic:
+        """Return what a block's worker has exchanged with the servers."""
+        rows = int(block.rows.sum())
+        row_bytes = rows * self._row_bytes + (self._shared_bytes if rows else 0)
+        return Traffic(row_bytes, row_bytes, self._messages_to_a_server)
 
     def tasks(self) -> dict[str, dict[str, float]]:
         """Return each task's metrics so far, by "job number"."""

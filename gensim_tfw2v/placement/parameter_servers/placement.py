@@ -26,7 +26,9 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
     from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+    from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +123,11 @@ class ClusterPlacement(Placement):
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
         model = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
-        return hashlib.sha256(model.tobytes()).hexdigest(), on_servers.keep("model", model)
+        return hashlib.sha256(model.tobytes()).hexdigest(), self._keep_model(model)
+
+    def _keep_model(self, model: Any) -> Any:
+        """Return the handle of the model's bytes on the first server."""
+        return self._tables.keep("model", model)
 
     def _tables_for(self, tables: ModelTables) -> ServerTables:
         """Return the model's tables on the servers, made if there are none."""
@@ -133,7 +139,12 @@ class ClusterPlacement(Placement):
             kept: ServerTables = self._store.tables_on(self._connection)
             return kept
         rows = max(len(values) for values in _local(tables).values())
-        made = ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        return self._kept_alive(
+            ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+        )
+
+    def _kept_alive(self, made: ServerTables) -> ServerTables:
+        """Return tables that training alone needs, with a lease that is renewed as long as they are there."""
         if self._is_closed:  # an interrupt has closed the placement while this thread was making them
             made.free_later()
         else:
@@ -143,7 +154,6 @@ class ClusterPlacement(Placement):
     def _prepare(self, model_name: str, model: Any) -> None:
         """Prepare the graphs, and what is sent with every chunk."""
         from gensim_tfw2v.cluster.task import key_of
-        from gensim_tfw2v.placement.parameter_servers.graphs import worker_graphs
         from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles
         from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
         from gensim_tfw2v.steps.arguments import objective_of
@@ -162,17 +172,22 @@ class ClusterPlacement(Placement):
         )
         tables = tuple(tuple(self._tables.handles(TABLES[table])) for table in shape.tables())
         handles = Handles(tables, self._version, self._tickets.handles)
-        slots: Any = ()
-        if self._slots is not None:
-            self._slots.prepare(shape, handles)
-            slots = self._slots.handles
+        slots = () if self._slots is None else self._slots.handles
         training = RemoteTraining(self._tables.name, handles, model, self._tables.probe, self._tickets, slots)
         if self._metrics is None:
             vector_bytes = self._vector_size * self._tf.as_dtype(self._row_type).size
             exchanges, rows = self._sharing.parts - 1, self._sharing.rows * len(tables)
             self._metrics = ClusterMetrics(self._connection.workers, servers, vector_bytes, exchanges, rows)
-        self._dispatcher.begin(worker_graphs(shape), training, self._metrics)
         self._lease_key, self._model_name = key_of(self._tables.name), model_name
+        self._begin(shape, training, self._metrics)
+
+    def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
+        """Have workers use these graphs and tables from now on."""
+        from gensim_tfw2v.placement.parameter_servers.graphs import worker_graphs
+
+        if self._slots is not None:
+            self._slots.prepare(shape, training.handles)
+        self._dispatcher.begin(worker_graphs(shape), training, metrics)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         with self._ramp_up.block() as in_flight:

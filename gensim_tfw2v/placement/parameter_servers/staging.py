@@ -91,17 +91,17 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     if prepared is None:
         return _empty(assignment, metrics)
     block = prepared.block
-    tables = _needed_rows(model, block, assignment.sharing)
-    places, rows = _number(tables, assignment.shards)
+    tables = needed_rows(model, block, assignment.sharing)
+    places, rows = numbered(tables, assignment.shards)
     shared = [
         place[table.shared] if table.is_used() else np.zeros(0, np.int32)
         for place, table in zip(places, tables, strict=True)
     ]
-    own = _renumbered(block, *places)
+    own = renumbered(block, *places)
     rate = float(prepared.learning_rates.mean())
     return StagedBlock(
         block=block_tensors(own),
-        rates=_rates(model, prepared, places[0], len(rows.numbers)),
+        rates=rates_on(model, prepared, places[0], len(rows.numbers)),
         lookups=own_lookups(model.settings),
         rows=rows,
         hot_rows=hot_rows_of(own, len(rows.numbers), model.settings, rate, assignment.concurrent_blocks, shared),
@@ -122,11 +122,12 @@ def check(model: WorkerModel, assignment: Assignment) -> None:
             raise TaskError(f"the sentences have ids from {ids.min()} to {ids.max()}, of {model.words} words")
         if lengths.min(initial=0) < 0 or int(lengths.sum(dtype=np.int64)) != ids.size:
             raise TaskError(f"the sentences do not end where their {ids.size} words do")
-    if assignment.shards < 1 or not 0 <= sharing.rows <= model.words:
+    smallest_table = min(model.words, model.nodes or model.words)
+    if assignment.shards < 1 or not 0 <= sharing.rows <= smallest_table:
         raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")
 
 
-class _NeededRows(NamedTuple):
+class NeededRows(NamedTuple):
     """The rows that a block needs of a table."""
 
     ids: Sequence[Int32Array]  # none if it does not use the table
@@ -148,18 +149,18 @@ class _NeededRows(NamedTuple):
         return [np.flatnonzero(is_needed[shard::shards]).astype(np.int32) for shard in range(shards)]
 
 
-def _needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[_NeededRows]:
+def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[NeededRows]:
     """Return what a block needs of inputs, outputs and nodes."""
     outputs = [ids for ids in (block.candidate_ids, block.target_ids) if ids is not None]
     shared_words = sharing.ids(model.words, are_nodes=False)
     return [
-        _NeededRows([block.input_ids], model.words, shared_words),
-        _NeededRows(outputs, model.words, shared_words),
-        _NeededRows([block.tree.nodes] if block.tree else [], model.nodes, sharing.ids(model.nodes, are_nodes=True)),
+        NeededRows([block.input_ids], model.words, shared_words),
+        NeededRows(outputs, model.words, shared_words),
+        NeededRows([block.tree.nodes] if block.tree else [], model.nodes, sharing.ids(model.nodes, are_nodes=True)),
     ]
 
 
-def _number(tables: Sequence[_NeededRows], shards: int) -> tuple[list[Int32Array], BlockRows]:
+def numbered(tables: Sequence[NeededRows], shards: int) -> tuple[list[Int32Array], BlockRows]:
     """Return for each table the place of each row in the worker's matrix, 0 for others; and the matrix's rows."""
     needed = [table.by_shard(shards) for table in tables]
     counts = np.array([[len(by_shard[shard]) for by_shard in needed] for shard in range(shards)], np.int32)
@@ -175,7 +176,7 @@ def _number(tables: Sequence[_NeededRows], shards: int) -> tuple[list[Int32Array
     return places, BlockRows(numbers, counts)
 
 
-def _renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int32Array) -> Block:
+def renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int32Array) -> Block:
     """Return the block with places in the worker's matrix instead of ids."""
     return replace(
         block,
@@ -186,7 +187,7 @@ def _renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: In
     )
 
 
-def _rates(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array, rows: int) -> Rates:
+def rates_on(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array, rows: int) -> Rates:
     """Return what scales the block's steps, with lock factors for the rows of the worker's matrix."""
     locks = model.lock_factors
     if len(locks) > 1:

@@ -45,6 +45,14 @@ class TableShape:
         """Return the number of rows in one shard."""
         return max(0, -(-(self.rows - shard) // self.shards))
 
+    def columns_of(self, shard: int) -> int:
+        """Return the number of columns of one shard."""
+        return self.columns
+
+    def part(self, values: Float32Array, shard: int) -> Float32Array:
+        """Return a view of the numbers of a table that are in one shard."""
+        return values[shard :: self.shards]
+
     def pieces(self, shard: int) -> Iterator[tuple[int, int]]:
         """Yield (first, end) of pieces of a shard that are small enough to send."""
         step = max(1, _PIECE_BYTES // (4 * self.columns))
@@ -97,11 +105,11 @@ class ServerTables:
 
     def make(self, name: str, rows: int, columns: int) -> None:
         """Make a table of zeros on the tasks."""
-        shape = self._shapes[name] = TableShape(rows, columns, self.shards)
+        shape = self._shapes[name] = self._shape_of(rows, columns)
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._record(names)
         self._handles[name] = [
-            self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape.rows_of(shard), columns))
+            self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape, shard))
             for shard in range(self.shards)
         ]
 
@@ -151,7 +159,7 @@ class ServerTables:
         shape = self._shapes[name]
         for shard, handle in enumerate(self._handles[name]):
             for first, end in shape.pieces(shard):
-                piece = values[shard :: self.shards][first:end]
+                piece = shape.part(values, shard)[first:end]
                 if is_new and not piece.any():  # new tables are zeros, as outputs are before the first training
                     continue
                 rows = remote_functions.local(piece)
@@ -215,7 +223,7 @@ class ServerTables:
     def read_into(self, name: str, values: Float32Array) -> None:
         """Copy a table into an array of its shape."""
         for shard, first, rows in self.read(name):
-            values[shard :: self.shards][first : first + len(rows)] = rows
+            self._shapes[name].part(values, shard)[first : first + len(rows)] = rows
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table in their order."""
@@ -267,10 +275,13 @@ class ServerTables:
         for task in self._tasks:
             _call(task, OPEN_LEASE, self.name, json.dumps(self._names))
 
-    def _zeros(self, rows: int, columns: int) -> Any:
-        """Return a matrix of zeros that the current device makes."""
+    def _shape_of(self, rows: int, columns: int) -> TableShape:
+        return TableShape(rows, columns, self.shards)
+
+    def _zeros(self, shape: TableShape, shard: int) -> Any:
+        """Return a shard of zeros that the current device makes."""
         return self._tf.raw_ops.Fill(
-            dims=remote_functions.local(np.array([rows, columns], np.int32)),
+            dims=remote_functions.local(np.array([shape.rows_of(shard), shape.columns_of(shard)], np.int32)),
             value=remote_functions.local(np.float32(0)),
         )
 

@@ -57,21 +57,32 @@ class BlockFactory:
 
         return self.made(name, assignment, stage)
 
-    def made(self, name: bytes, assignment: Any, make: Callable[..., Any]) -> Any:
-        """Return the arrays that `make` makes of a model, an assignment and this task's metrics."""
+    def made(
+        self, name: bytes, assignment: Any, make: Callable[..., Any], read: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Return the arrays that `make` makes of a model, an assignment and this task's metrics.
+
+        `read` turns the assignment's bytes into what `make` gets, by default into a `staging.Assignment`.
+        """
+        found = self.answer(name, assignment, lambda model, work: make(model, work, own_metrics()), read)
+        self.blocks += 1
+        return load_tensorflow().nest.flatten(found)
+
+    def answer(
+        self, name: bytes, assignment: Any, make: Callable[..., Any], read: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Return what `make` makes of a model and an assignment, which `read` turns into an object, as above."""
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
 
         with self._lock:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        work = decode(Assignment, assignment)
+        work = decode(Assignment, assignment) if read is None else read(assignment)
         try:
-            made = make(known, work, own_metrics())
+            return make(known, work)
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
             # The task goes on: what it was sent fits neither the model nor its memory.
             raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error
-        self.blocks += 1
-        return load_tensorflow().nest.flatten(made)

@@ -47,10 +47,10 @@ class Finished(NamedTuple):
 
 @dataclass(eq=False)
 class Job:
-    """A chunk, and what came of it once a worker has trained it."""
+    """A chunk, and what came of it once a worker has trained it. The result runs from when a worker takes the chunk."""
 
     request: Request
-    slot: int | None = None  # that gets the block's changes; None: they are added at once
+    slot: int | None = None  # variables on the servers that the block has to itself; None: it needs none
     result: Future[Finished] = field(default_factory=Future)
 
 
@@ -93,7 +93,8 @@ class Work:
             job = self._jobs.get(timeout=seconds) if seconds else self._jobs.get_nowait()
         except queue.Empty:
             return None
-        return None if job.result.done() else job
+        has_begun = job.result.running()  # and goes to another worker
+        return job if has_begun or (not job.result.done() and job.result.set_running_or_notify_cancel()) else None
 
     def hand_in(self, job: Job, worker: int, report: BlockReport, waited: float) -> None:
         """Give a report to whoever waits for it, unless another worker was faster."""

@@ -12,7 +12,7 @@ from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows
 from gensim_tfw2v.placement.parameter_servers.staging import BlockRows, StagedBlock
-from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
+from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
 from gensim_tfw2v.steps.signature import Tables
 
 
@@ -41,7 +41,7 @@ class WorkerTraining:
         self._shape, self._train_block, self._handles = shape, train_block, handles
         self._staged, self._messages, self._start = staged, messages, start
         self._updates = ConcurrentUpdates(staged.hot_rows, shape.objective, shape.sharing)
-        self._own = _private_variable(start)
+        self._own = private_variable(start)
         # As they were when the part began: shared rows [T * H, D] and probe rows.
         self._shared, self._probes = (
             tf.gather(start, rows) for rows in (self._updates.shared_rows, self._updates.probe_rows)
@@ -130,12 +130,3 @@ def _most_moved(rows: BlockRows, change: tf.Tensor) -> tf.Tensor:
     place = tf.argmax(tf.where(table_of_row == TABLES.index("nodes"), tf.constant(-1.0, tf.float64), squares))
     word = rows.numbers[place] * shards + shard_of_row[place]
     return tf.stack([tf.cast(word, tf.float64), tf.sqrt(squares[place])])
-
-
-def _private_variable(value: tf.Tensor) -> tf.Tensor:
-    """Return the handle of a variable that nothing else knows, and that must be destroyed."""
-    from tensorflow.python.eager import context
-
-    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[None, None], shared_name=context.anonymous_name())
-    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=private_copy(value))]):
-        return tf.identity(handle)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.cutting import cut
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.placement.averaging.member import Member
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
 from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.placement.parameter_servers.worker_return import can_be_called, is_lost
+from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+_Member = TypeVar("_Member", bound=Member)
 
 _POLL_SECONDS = 0.2
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -28,7 +30,7 @@ _LAST_SECONDS = 5.0  # that a cancelled call may take to end
 class MembersLost(Exception):
     """Workers that take no further part, with the reason for each."""
 
-    def __init__(self, reasons: dict[Member, str]) -> None:
+    def __init__(self, reasons: Mapping[Any, str]) -> None:
         super().__init__(", ".join(f"{member.name}: {reason}" for member, reason in reasons.items()))
         self.reasons = reasons
 
@@ -81,23 +83,29 @@ class Waiting:
         self._connection, self._timeout = connection, timeout
         self._patience: dict[str, Patience] = {}
 
-    def each(self, kind: str, members: Sequence[Member], function: Callable[[Member, Any], Any]) -> _Results:
+    def each(self, kind: str, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> _Results:
         """Return what the function returns for each of these workers, all at the same time.
 
         Raise MembersLost if some of them are lost, once the calls of the others have ended.
         """
 
-        def call(member: Member) -> _Call:
+        return self.results(kind, self.begin(members, function))
+
+    def begin(self, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> list[_Call]:
+        """Begin to call the function for each of these workers, after the calls that they have; `results` waits."""
+
+        def call(member: _Member) -> _Call:
             return _Call(member, [member], lambda calls: function(member, calls))
 
-        return self._results(kind, [call(member) for member in members])
+        return [call(member) for member in members]
 
     def together(self, kind: str, members: Sequence[Member], function: Callable[[Any], Any]) -> Any:
         """Return what a function returns that needs all of these workers."""
         call = _Call(members[0], members, function)
-        return self._results(kind, [call]).values[members[0]]
+        return self.results(kind, [call]).values[members[0]]
 
-    def _results(self, kind: str, calls: list[_Call]) -> _Results:
+    def results(self, kind: str, calls: list[_Call]) -> _Results:
+        """Return what calls return that have begun; raise MembersLost once the others have ended."""
         patience = self._patience.setdefault(kind, Patience(self._connection.workers, self._timeout))
         lost: dict[Member, str] = {}
         last_look = time.monotonic()
@@ -112,7 +120,7 @@ class Waiting:
                 call.seconds += min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
                 if not call.future.done():
                     lost.update(self._look(call, patience))
-        values: dict[Member, Any] = {}
+        values: dict[Any, Any] = {}
         failure: Exception | None = None
         for call in calls:
             error = call.future.exception() if call.future.done() else None
@@ -204,7 +212,7 @@ class ModelForgotten(Exception):
 class _Results:
     """What calls have returned, and when."""
 
-    def __init__(self, values: dict[Member, Any], finished: dict[Member, float]) -> None:
+    def __init__(self, values: dict[Any, Any], finished: dict[Any, float]) -> None:
         self.values, self.finished = values, finished
 
 

@@ -1,0 +1,1 @@
+"""Vectors of sub-models that trained apart → one matrix of vectors."""

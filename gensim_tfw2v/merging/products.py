@@ -1,0 +1,76 @@
+"""Products of all pairs of columns, summed over the words. They are all that the merging methods learn from.
+
+A consensus is the mean of the sub-models' rotated vectors. Its products with the columns of a sub-model are sums of
+these products as well. The rounds of a merge therefore read no vectors, and cost the same for any number of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float64Array
+from gensim_tfw2v.merging.joint import JointWords
+
+_EXACT_WIDTH = 6144  # columns up to which all eigenvectors are exact: minutes on two cores
+_SPARE_DIRECTIONS = 50
+_ITERATIONS = 20
+
+Progress = Callable[[float], None]  # gets the part that is done, from 0 to 1
+
+
+@dataclass(frozen=True)
+class Products:
+    """Products of the columns of the concatenation.
+
+    Attributes
+    ----------
+    common : Float64Array
+        [width, width]: over the words that every sub-model has.
+    mean : Float64Array
+        [width, width]: over all words, each divided by the number of sub-models that have it. Times the rotations,
+        one below the other, it gives the products of each sub-model's columns with the consensus.
+    """
+
+    common: Float64Array
+    mean: Float64Array
+
+
+def products_of(joint: JointWords, progress: Progress) -> Products:
+    """Return the products of the sub-models' columns, from one reading of their vectors."""
+    count = len(joint.submodels)
+    common, rest = np.zeros((joint.width, joint.width)), np.zeros((joint.width, joint.width))
+    for words in joint.pieces():
+        rows, presence = joint.concatenation(words), joint.presence[words]
+        everywhere = presence == count
+        for total, chosen in ((common, everywhere), (rest, ~everywhere)):
+            if chosen.any():
+                part = rows[chosen] if not chosen.all() else rows
+                if total is rest:
+                    part = part / np.sqrt(presence[chosen])[:, None]
+                total += part.T @ part
+        progress(words.stop / len(joint))
+    rest += common / count
+    return Products(common, rest)
+
+
+def largest_directions(products: Float64Array, size: int, seed: int) -> Float64Array:
+    """Return the `size` eigenvectors of a symmetric matrix with the largest eigenvalues: [width, size].
+
+    They are the right singular vectors of the rows whose products the matrix has. Of a matrix with many columns they
+    are found by iterations from random vectors, and those of close eigenvalues can mix.
+    """
+    from scipy.linalg import eigh
+
+    width = len(products)
+    if width <= _EXACT_WIDTH:
+        vectors: Float64Array = eigh(products, subset_by_index=(width - size, width - 1))[1][:, ::-1]
+        return vectors
+    start = np.random.default_rng(seed).standard_normal((width, min(width, size + _SPARE_DIRECTIONS)))
+    directions = np.linalg.qr(products @ start)[0]
+    for _ in range(_ITERATIONS):
+        directions = np.linalg.qr(products @ directions)[0]
+    best: Float64Array = directions @ eigh(directions.T @ products @ directions)[1][:, : -size - 1 : -1]
+    return best

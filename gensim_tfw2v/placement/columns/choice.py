@@ -1,0 +1,47 @@
+"""A training that is to be placed on a cluster → blocks on its workers, of servers that have columns of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+def why_not(arguments: Mapping[str, Any]) -> str | None:
+    """Return why a model with these arguments cannot be trained so, None if it can."""
+    instead = "take another distribution, or "
+    if not arguments["sg"]:
+        return (
+            "trains skip-gram alone: CBOW would multiply sums of context vectors, which differ for every target; "
+            f"{instead}sg=1"
+        )
+    if arguments["hs"] or not arguments["negative"]:
+        return (
+            "trains negative sampling alone: in the Huffman tree a context has a product for every node of its path; "
+            f"{instead}hs=0 with negative > 0"
+        )
+    if arguments.get("compute_dtype") == "bfloat16":
+        return f"multiplies in float32, whatever travels; {instead}leave compute_dtype='bfloat16' out"
+    return None
+
+
+def choose(request: ClusterRequest) -> PlacementChoice:
+    """Return the placement, with the size of its blocks."""
+    connection, size, options = request.connection, request.size, request.options
+    concurrency = 1 if request.one_by_one else connection.workers
+    chosen = size.chunk_words or size.batch_words
+    # Servers have every change of a batch before the next one, so that blocks in flight need not be small.
+    block_words = choose_block_words(size.total_words, concurrency, chosen)
+    number_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.columns.placement import ColumnPlacement
+
+        return ColumnPlacement(settings, maker, connection, concurrency, options.timeout, number_type)
+
+    return PlacementChoice(block_words, choose_negative_pool(block_words), make, connection.addresses)

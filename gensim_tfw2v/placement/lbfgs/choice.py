@@ -1,0 +1,67 @@
+"""A training that is to be placed → a descent in this process or on a cluster, with the size of its portions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.placement.block_size import choose_negative_pool
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.lbfgs.settings import Settings
+from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
+from gensim_tfw2v.runtime.tensorflow import usable_cores
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+def choose(request: ClusterRequest) -> PlacementChoice:
+    """Return the placement on a cluster, with the raw words of a portion."""
+    connection, options = request.connection, request.options
+    words = _portion_words(request.size, connection.workers, tuning.MOST_BLOCK_WORDS)
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.lbfgs.placement import ClusterDescent
+
+        return ClusterDescent(settings, maker, connection, options.timeout, _settings(options))
+
+    return PlacementChoice(words, choose_negative_pool(words), make, connection.addresses)
+
+
+def choose_local(request: LocalRequest) -> PlacementChoice:
+    """Return the placement in this process, with the raw words of a portion."""
+    threads = min(request.workers, usable_cores())
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.lbfgs.local import LocalDescent
+
+        return LocalDescent(settings, maker, request.workers, _settings(request.options))
+
+    return PlacementChoice(_portion_words(request.size, threads, tuning.MOST_LOCAL_BLOCK_WORDS), None, make)
+
+
+def why_not(arguments: Mapping[str, Any]) -> str | None:
+    """Return why a model with these arguments cannot be trained by L-BFGS, None if it can be."""
+    if arguments.get("hs"):
+        return (
+            "trains no hierarchical softmax (hs=1): as in gensim, nodes with clear scores take no step, and steps with "
+            "such gaps are no gradient of one loss; set hs=0 and negative, or leave distribution out"
+        )
+    if not arguments.get("negative", 1):
+        return "needs negative sampling (negative=0 has no loss without hs=1); set negative, or leave distribution out"
+    for name in ("cluster_dtype", "compute_dtype"):
+        if arguments.get(name) == "bfloat16":
+            return f"needs exact losses and gradients, for which {name}='bfloat16' is too coarse; leave {name} out"
+    return None
+
+
+def _settings(options: ClusterOptions) -> Settings:
+    return Settings(options.lbfgs_history or tuning.LBFGS_HISTORY, options.seed or 0)
+
+
+def _portion_words(size: CorpusSize, workers: int, most_words: int) -> int:
+    """Return how many raw words a worker takes at a time: much less than its share of the corpus."""
+    if chosen := size.chunk_words or size.batch_words:
+        return chosen
+    words = size.total_words // (tuning.PORTIONS_PER_WORKER * workers)
+    return min(max(words, tuning.LEAST_PORTION_WORDS), most_words)

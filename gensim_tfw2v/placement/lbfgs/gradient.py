@@ -1,0 +1,166 @@
+"""Loss and gradient of a portion's block, at rows that stand still. The formulas are those of `steps.maths`.
+
+A block's S batches of R runs are one list of runs here: nothing moves between batches. A few runs at a time are
+computed, and their gradients added to a matrix [U, D] of the rows that the portion touches.
+
+CBOW's gradient of a context is that of the loss, as the mean of hidden vectors has it. gensim's steps give each context
+the whole gradient instead, which belongs to no loss.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.rows import add_to_rows, private_variable
+from gensim_tfw2v.steps.signature import BlockTensors, Lookups, Objective, Rates
+
+_NUMBERS_AT_ONCE = 2**20  # of candidate rows, which then stay in the cache
+
+
+class PortionGradient(NamedTuple):
+    """What one portion adds to the objective."""
+
+    losses: tf.Tensor  # [S] float64, summed over the pairs of each batch
+    gradient: tf.Tensor  # [U, D]
+
+
+class _Runs(NamedTuple):
+    """Some runs of a block: what a block has for all of its runs."""
+
+    left: tf.Tensor  # [n, B]
+    right: tf.Tensor  # [n, B]
+    inputs: tf.Tensor  # [n, B], or for CBOW [n, P]
+    candidates: tf.Tensor  # [n, C]
+    targets: tf.Tensor  # [n, B] for CBOW; else empty
+
+
+class _Part(NamedTuple):
+    """Losses of runs [n], and gradients [n, ..., D] of rows [n, ...]."""
+
+    losses: tf.Tensor
+    gradients: list[tuple[tf.Tensor, tf.Tensor]]
+
+
+def portion_gradient(
+    objective: Objective, block: BlockTensors, rates: Rates, lookups: Lookups, held: tf.Tensor, rows: tf.Tensor
+) -> PortionGradient:
+    """Add loss and gradient of a block to a graph.
+
+    Parameters
+    ----------
+    held : tensor
+        Rows [H] that stay where they are: their gradient is 0.
+    rows : tensor
+        The vectors [U, D] that the block's ids are the numbers of.
+    """
+    runs = _all_runs(block)
+    count = tf.shape(runs.left)[0]
+    numbers = tf.maximum(tf.shape(runs.candidates)[1] * tf.shape(rows)[1], 1)
+    step = tf.maximum(_NUMBERS_AT_ONCE // numbers, 1)
+    sums = private_variable(tf.zeros_like(rows))
+    of_some = _skip_gram if objective.skip_gram else _cbow
+
+    def add_some(first: tf.Tensor, losses: tf.Tensor, done: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        some = _Runs(*(values[first : first + step] for values in runs))
+        part = of_some(objective, some, block.window, rates, lookups, rows)
+        ids = tf.concat([tf.reshape(of_rows, [-1]) for of_rows, _ in part.gradients], 0)
+        changes = tf.concat([tf.reshape(values, [-1, tf.shape(rows)[1]]) for _, values in part.gradients], 0)
+        with tf.control_dependencies([done]):
+            added = add_to_rows(sums, ids, changes)
+        losses = tf.concat([losses, tf.cast(part.losses, tf.float64)], 0)
+        return first + step, losses, tf.ensure_shape(added, [])
+
+    begin = (tf.constant(0), tf.zeros([0], tf.float64), tf.constant(0.0))
+    invariants = (tf.TensorShape([]), tf.TensorShape([None]), tf.TensorShape([]))
+    _, losses, done = tf.while_loop(
+        lambda first, *_: first < count, add_some, begin, shape_invariants=invariants, parallel_iterations=1
+    )
+    with tf.control_dependencies([done]):
+        found = tf.raw_ops.ReadVariableOp(resource=sums, dtype=tf.float32)
+        moves = 1.0 - tf.scatter_nd(held[:, None], tf.ones([tf.size(held), 1]), [tf.shape(rows)[0], 1])
+        gradient = found * moves
+    with tf.control_dependencies([gradient]):
+        freed = tf.raw_ops.DestroyResourceOp(resource=sums)
+    with tf.control_dependencies([freed]):
+        return PortionGradient(tf.reduce_sum(tf.reshape(losses, tf.shape(block.left)[:2]), 1), tf.identity(gradient))
+
+
+def _all_runs(block: BlockTensors) -> _Runs:
+    """Return the runs [S * R] of all batches."""
+    shape = tf.shape(block.left)
+    runs = shape[0] * shape[1]
+
+    def of_runs(values: tf.Tensor) -> tf.Tensor:
+        # Of arrays that the objective does not use, which are empty, runs have nothing.
+        width = tf.shape(values)[2]
+        return tf.reshape(values, [tf.where(tf.size(values) > 0, runs, 0), width])
+
+    return _Runs(*map(of_runs, (block.left, block.right, block.inputs, block.candidates, block.targets)))
+
+
+def _window_rows(runs: _Runs, window: tf.Tensor) -> tf.Tensor:
+    """Return the row of the look-up tables for each token [n, B]."""
+    run_tokens = tf.shape(runs.left)[1]
+    return (runs.left * (window + 1) + runs.right) * run_tokens + tf.range(run_tokens)
+
+
+def _skip_gram(
+    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, lookups: Lookups, rows: tf.Tensor
+) -> _Part:
+    """Return the part of runs whose words predict their contexts, against shared negatives."""
+    shared, negative = rates.shared_negatives, rates.negative
+    if objective.lookup_weights:
+        weights = tf.gather(lookups.weights, _window_rows(runs, window))
+    else:
+        mask = maths.window_mask(runs.left, runs.right, window, rates.radius_chance)
+        weights = maths.skip_gram_weights(mask, shared, negative)
+    if objective.mask_accidental_hits:
+        weights = maths.without_accidental_hits(weights, runs.candidates, shared, negative)
+    hidden, candidates = tf.gather(rows, runs.inputs), tf.gather(rows, runs.candidates)
+    labels = maths.skip_gram_labels(tf.shape(runs.candidates)[1], shared)
+    score = maths.scores(hidden, candidates)
+    gradient = maths.sampling_gradient(score, labels, weights)
+    losses = maths.sampling_loss(score, labels, weights)
+    return _Part(
+        tf.reduce_sum(losses, 1),
+        [
+            (runs.inputs, maths.back_to_rows(gradient, candidates)),
+            (runs.candidates, maths.back_to_columns(gradient, hidden)),
+        ],
+    )
+
+
+def _cbow(
+    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, lookups: Lookups, rows: tf.Tensor
+) -> _Part:
+    """Return the part of runs whose contexts predict their words, each against the run's negatives."""
+    if objective.lookup_weights:
+        window_rows = _window_rows(runs, window)
+        mask, shares = (tf.gather(table, window_rows) for table in (lookups.masks, lookups.shares))
+    else:
+        windows = runs.left, runs.right, window, rates.radius_chance
+        mask, shares = maths.window_mask(*windows), maths.window_shares(*windows)
+    weights, _ = maths.context_weights(mask, shares, objective.mean_context)
+    contexts, targets, negatives = (tf.gather(rows, ids) for ids in (runs.inputs, runs.targets, runs.candidates))
+    hidden = tf.matmul(weights, contexts)
+    has_context = tf.cast(runs.left + runs.right > 0, tf.float32)
+    own = tf.reduce_sum(hidden * targets, -1)
+    own_gradient = maths.sampling_gradient(own, tf.ones([]), has_context)
+    counts = maths.negative_weight(rates.shared_negatives, rates.negative) * has_context[..., None]
+    if objective.mask_accidental_hits:
+        counts *= tf.cast(tf.not_equal(runs.targets[..., :, None], runs.candidates[..., None, :]), tf.float32)
+    drawn = maths.scores(hidden, negatives)
+    drawn_gradient = maths.sampling_gradient(drawn, tf.zeros([]), counts)
+    losses = has_context * tf.nn.softplus(-own) + maths.sampling_loss(drawn, tf.zeros([]), counts)
+    of_hidden = own_gradient[..., None] * targets + maths.back_to_rows(drawn_gradient, negatives)
+    return _Part(
+        tf.reduce_sum(losses, 1),
+        [
+            (runs.inputs, tf.matmul(weights, of_hidden, transpose_a=True)),
+            (runs.targets, own_gradient[..., None] * hidden),
+            (runs.candidates, maths.back_to_columns(drawn_gradient, hidden)),
+        ],
+    )

@@ -1,0 +1,163 @@
+"""L-BFGS on a cluster: vectors and their sums on parameter servers, losses and gradients of portions on workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.interface import TABLES, ModelTables
+from gensim_tfw2v.placement.lbfgs.descent import COORDINATOR, Descent, fingerprint, is_whole_after, trained
+from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
+from gensim_tfw2v.placement.lbfgs.settings import Settings
+from gensim_tfw2v.placement.lbfgs.vector_space import vector_names
+from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.steps.settings import StepSettings
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
+    from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+    from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
+    from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
+
+_NAME_LENGTH = 16  # of a model, in the request of every portion
+
+
+class ClusterDescent(ClusterPlacement):
+    """Descends on the workers and servers of a cluster. The model's tables there are the last accepted point.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds after which a portion that its worker has not finished goes to another worker.
+    own : Settings
+        What a descent is told besides the model's steps.
+    """
+
+    epochs_may_overlap = False
+
+    def __init__(
+        self, settings: StepSettings, maker: BlockMaker, connection: Connection, timeout: float, own: Settings
+    ) -> None:
+        workers = connection.workers
+        self._most_ahead = 3 * workers
+        slots = self._most_ahead + 2 * workers
+        super().__init__(settings, maker, connection, workers, timeout, slots=slots)
+        self.concurrency = 2 * workers  # one that is done finds the next portion waiting
+        self._own = own
+        self._runs = PortionRuns(self._dispatcher, slots)
+        self._descent: Descent | None = None
+        self._known: dict[str, int] = {}  # fingerprint of what the model has
+        self._is_next_whole = True
+
+    def load(self, tables: ModelTables) -> None:
+        if self._descent is not None and fingerprint(tables) == self._known:
+            return
+        super().load(tables)
+        if tables.outputs is not None and not tables.outputs.any():
+            self._dispatcher.servers.call(lambda: self._tables.fill_randomly("outputs", self._own.seed))
+        assert self._descent is not None
+        self._descent.minimizer.restart()
+
+    def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
+        from gensim_tfw2v.placement.lbfgs.graphs import gradient_graphs
+        from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
+        from gensim_tfw2v.placement.lbfgs.vector_graphs import vector_graphs
+        from gensim_tfw2v.placement.parameter_servers.graphs import slot_graph
+
+        self._training = training
+        if self._descent is None:
+            names, used = vector_names(self._own.history), [TABLES[table] for table in shape.tables()]
+            graphs, call = vector_graphs(shape), self._dispatcher.servers.call
+            self._vectors: ServerVectors = call(lambda: ServerVectors(self._tables, names, used, graphs, call))
+            self._descent = Descent(self._vectors, self._own.history, self._most_ahead)
+        self._graphs, self._add_one = gradient_graphs(shape), slot_graph(shape, 1)
+        self._model_name = self._model_name[:_NAME_LENGTH]
+        self._dispatcher.begin(self._graphs, training, metrics)
+
+    def begin_epoch(self, epoch: int) -> None:
+        descent = self._progress()
+        descent.begin(self._is_next_whole)
+        self._is_next_whole = True
+        self._runs.begin()
+        handles = self._training.handles._replace(tables=self._vectors.slices[descent.minimizer.trial])
+        assert self._metrics is not None
+        self._dispatcher.begin(self._graphs, replace(self._training, handles=handles), self._metrics)
+
+    def end_epoch(self, epoch: int) -> None:
+        self._progress().end()
+
+    def _progress(self) -> Descent:
+        assert self._descent is not None  # tables are loaded
+        return self._descent
+
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
+        descent, number = self._progress(), task.entropy[-1]
+        is_last = descent.begin_portion()
+        try:
+            if descent.is_whole:
+                descent.order.admit(number)
+            return self._evaluate(task, number, is_last)
+        except BaseException:
+            descent.order.fail()
+            raise
+
+    def _evaluate(self, task: ChunkTask, number: int, is_last: bool) -> TrainedChunk:
+        from gensim_tfw2v.placement.lbfgs.request import fixed, pack
+        from gensim_tfw2v.placement.parameter_servers.graphs import Request
+
+        descent = self._progress()
+        request = Request(self._model_name, pack(self._lease_key, self._tables.shards, fixed(task)))
+        found = self._runs.run(request, is_last)
+        if descent.is_whole:
+            descent.order.add(number, lambda: self._add(found.slot))
+        else:
+            self._runs.free(found.slot)
+        report = found.finished.report
+        losses = np.asarray(report.batches.losses)
+        descent.end_portion(losses)
+        preparing, *stepping = report.seconds.tolist()
+        return trained(losses, report.pairs, int(report.tokens), preparing, sum(stepping))
+
+    def _add(self, slot: int) -> None:
+        """Have the servers add the gradient in a slot to that of the trial point."""
+        sums = self._vectors.slices[self._progress().minimizer.trial_gradient]
+        of_slot = self._training.slots[slot]
+        handles = self._training.handles._replace(tables=sums, slot=of_slot)
+
+        def add() -> None:
+            wanted = (remote_functions.sent_to(device, np.ones(1, bool)) for device in self._vectors.devices)
+            self._add_one(handles, (of_slot,), tuple(wanted)).numpy()
+
+        with self._connection.worker_locks.hold_servers():
+            self._dispatcher.servers.call(add)
+        self._runs.free(slot)
+
+    def read_into(self, tables: ModelTables) -> None:
+        super().read_into(tables)
+        self._known = fingerprint(tables)
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), **({} if self._descent is None else self._descent.state())}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
+        self._is_next_whole = is_whole_after(state)
+
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
+        if self._descent is None:
+            return super().task_metrics()
+        own = {**self._descent.metrics()[COORDINATOR], **self._runs.report()}
+        return {**super().task_metrics(), COORDINATOR: own}
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        found = super().report(raw_words)
+        if found is None or self._descent is None:
+            return found
+        return {**found, "lbfgs": {**self._descent.report(), **self._runs.report()}, "tasks": self.task_metrics()}

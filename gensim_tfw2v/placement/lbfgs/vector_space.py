@@ -1,0 +1,55 @@
+"""What L-BFGS does with vectors: each is a model's tables as one long vector, wherever it is kept."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+POINT, GRADIENT, DIRECTION = "point", "gradient", "direction"
+
+
+def step_name(pair: int) -> str:
+    """Return the name of the step of a pair of the history; while a step is tried, of the trial point."""
+    return f"step {pair}"
+
+
+def change_name(pair: int) -> str:
+    """Return the name of the gradient's change of a pair; while a step is tried, of the gradient there."""
+    return f"change {pair}"
+
+
+def vector_names(history: int) -> list[str]:
+    """Return the names of all 2 * history + 3 vectors."""
+    pairs = [name(pair) for pair in range(history) for name in (step_name, change_name)]
+    return [POINT, GRADIENT, DIRECTION, *pairs]
+
+
+class VectorSpace(Protocol):
+    """Vectors by name. Only numbers and names come in, and only sums go out."""
+
+    def clear(self, target: str) -> None:
+        """Set a vector to zeros."""
+
+    def set_sum(self, target: str, first: str, factor: float, second: str) -> None:
+        """Set target = first + factor * second."""
+
+    def scale_add(self, target: str, keep: float, factor: float, other: str, partner: str) -> float:
+        """Set target = keep * target + factor * other, and return its product with `partner`, a third vector."""
+        ...
+
+    def replace(self, old: str, new: str) -> None:
+        """Set old = new, and new to what it was more than the old one."""
+
+    def dot(self, first: str, second: str) -> float:
+        """Return the product of two vectors."""
+        ...
+
+    def set_scales(self, source: str, least: float) -> None:
+        """Give every row the scale 1 / (length of the row in `source`, or `least` if that is more)."""
+
+    def scale_rows(self, target: str, factor: float, partner: str) -> float:
+        """Multiply a vector's rows by `factor` and their scales, and return its product with `partner`."""
+        ...
+
+    def scaled_square(self, vector: str) -> float:
+        """Return the product of a vector with itself, where the products of a row count as much as its scale."""
+        ...

@@ -1,0 +1,57 @@
+"""A training in this process or on a cluster → sub-models, the sizes of their shares, and where they train."""
+
+from __future__ import annotations
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.placement.block_size import choose_block_words, most_local_block_words
+from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.partition.sampling import Partition
+from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
+from gensim_tfw2v.runtime.tensorflow import usable_cores
+from gensim_tfw2v.steps.settings import StepSettings
+
+LOCAL_SUBMODELS = 2
+
+
+def choose_local(request: LocalRequest) -> PlacementChoice:
+    """Return this process, which has the tables of all sub-models."""
+    partition = Partition.of(request.options, LOCAL_SUBMODELS)
+    threads = min(request.workers, usable_cores())
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.partition.local import LocalPartitionPlacement
+
+        return LocalPartitionPlacement(settings, maker, request.workers, partition)
+
+    words = _chunk_words(request.size, partition, threads, most_local_block_words(request.tree))
+    return PlacementChoice(words, None, make)
+
+
+def choose(request: ClusterRequest) -> PlacementChoice:
+    """Return the cluster's workers, each of which has the tables of its sub-models.
+
+    Raise ClusterError if no worker answers.
+    """
+    connection, options = request.connection, request.options
+    addresses = connection.addresses["worker"]
+    if not any(map(answers, addresses)):
+        raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
+    partition = Partition.of(options, connection.workers)
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.partition.placement import PartitionPlacement
+
+        return PartitionPlacement(settings, maker, connection, options.timeout, partition)
+
+    words = _chunk_words(request.size, partition, 1, tuning.MOST_BLOCK_WORDS)
+    return PlacementChoice(words, None, make, connection.addresses)
+
+
+def _chunk_words(size: CorpusSize, partition: Partition, threads: int, most_words: int) -> int:
+    """Return the raw words of a chunk, of which a sub-model's share is a block of a usual size."""
+    of_share = int(size.total_words * partition.rate)
+    words = choose_block_words(of_share, threads, size.batch_words, most_words=most_words)
+    return size.chunk_words or partition.chunk_words(words)

@@ -1,0 +1,83 @@
+"""Which sentences of the corpus each sub-model trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gensim_tfw2v.arrays import BoolArray, Int32Array
+from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.request import ClusterOptions
+
+EQUAL, RANDOM, SHUFFLE = "equal", "random", "shuffle"
+_DRAWS = 0x6472_6177  # a number of its own, so that draws and blocks have different random numbers
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Draws one sub-model's sentences from every chunk.
+
+    Attributes
+    ----------
+    sampling : str
+        - `"equal"`: the chunk is cut into one consecutive part for each sub-model.
+        - `"random"`: each sentence with the probability `rate`, the same ones in every epoch.
+        - `"shuffle"`: each sentence with the probability `rate`, drawn anew in every epoch.
+    rate : float
+        Share of the sentences.
+    submodel, submodels : int
+        The sub-model's number, and how many there are.
+    """
+
+    sampling: str
+    rate: float
+    submodel: int
+    submodels: int
+
+    def of(self, lengths: Int32Array, entropy: tuple[int, ...]) -> BoolArray:
+        """Return which of a chunk's sentences, of these lengths, the sub-model trains.
+
+        Draws follow from the chunk's entropy alone, so that they are equal wherever a chunk is trained.
+        """
+        if self.sampling == EQUAL:
+            begins = np.cumsum(lengths, dtype=np.int64) - lengths
+            owners = begins * self.submodels // max(1, int(lengths.sum(dtype=np.int64)))
+            return np.asarray(owners == self.submodel)
+        *training, epoch, chunk = entropy
+        of_chunk = [*training, chunk] if self.sampling == RANDOM else [*training, epoch, chunk]
+        seeds = np.random.SeedSequence([*of_chunk, self.submodel, _DRAWS])
+        drawn: BoolArray = np.random.Generator(np.random.Philox(seeds)).random(len(lengths)) < self.rate
+        return drawn
+
+    def task_of(self, task: ChunkTask, sentences: Sentences) -> ChunkTask:
+        """Return the sub-model's share of a chunk that has these sentences, with random numbers of its own."""
+        drawn = self.of(sentences.lengths, task.entropy)
+        words = np.compress(np.repeat(drawn, sentences.lengths), sentences.ids)
+        return replace(task, content=Sentences(words, sentences.lengths[drawn]), entropy=(*task.entropy, self.submodel))
+
+
+@dataclass(frozen=True)
+class Partition:
+    """How a corpus is shared among sub-models, and how they are merged."""
+
+    submodels: int
+    sampling: str
+    rate: float
+    merge: str
+
+    @classmethod
+    def of(cls, options: ClusterOptions, default_submodels: int) -> Partition:
+        """Return what the model's arguments ask for."""
+        submodels = options.submodels or default_submodels
+        sampling = options.sampling or SHUFFLE
+        return cls(submodels, sampling, options.sampling_rate or 1 / submodels, options.merge or "alir")
+
+    def draws(self) -> list[Draw]:
+        """Return the draw of each sub-model."""
+        return [Draw(self.sampling, self.rate, submodel, self.submodels) for submodel in range(self.submodels)]
+
+    def chunk_words(self, words: int) -> int:
+        """Return the raw words of chunks of which a sub-model's share has about so many."""
+        return max(1, round(words / self.rate))

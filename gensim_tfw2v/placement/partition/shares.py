@@ -1,0 +1,100 @@
+"""A sub-model's share of a chunk → the call that trains it on the sub-model's worker, and its report."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import device
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
+from gensim_tfw2v.placement.parameter_servers.codec import encode
+from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
+from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
+from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
+from gensim_tfw2v.placement.partition.blocks import ShareAssignment
+from gensim_tfw2v.placement.partition.graphs import share_graphs
+from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
+from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
+from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+class Shares:
+    """Trains shares of chunks for sub-models of one model.
+
+    Parameters
+    ----------
+    connection_number : int
+        Of the connection, whose tasks have graphs of their own.
+    """
+
+    def __init__(
+        self,
+        settings: StepSettings,
+        maker: BlockMaker,
+        tables: ModelTables,
+        connection_number: int,
+        metrics: PartitionMetrics,
+    ) -> None:
+        self._tf = load_tensorflow()
+        self._metrics = metrics
+        # Here, and not in the workers' threads: of graphs made at the same time all but one would be deleted later, and
+        # TensorFlow tells all tasks of that, without a limit of time if one of them hangs.
+        self._graphs = share_graphs(objective_of(settings), connection_number)
+        nodes = 0 if tables.nodes is None else len(tables.nodes)
+        locks = np.array(tables.lock_factors, np.float32)
+        self._data = encode(WorkerModel(settings, maker, len(tables.inputs), nodes, locks))
+        self._name = hashlib.sha256(self._data.tobytes()).hexdigest()
+
+    def train(self, submodel: WorkerSubModel, task: ChunkTask, calls: Any) -> BlockReport:
+        """Train a sub-model's share of a chunk; called in the thread of its worker.
+
+        The share of a span is drawn on the worker, which reads the span. Other shares are drawn here, so that no
+        sentence travels to a worker that does not train it.
+        """
+        began = time.monotonic()
+        draw: Draw | None = submodel.draw
+        if isinstance(task.content, Sentences):
+            task, draw = submodel.draw.task_of(task, task.content), None
+        data = encode(ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw))
+        with self._tf.device(device("worker", submodel.member.number)):
+            numbers = self._call(submodel, remote_functions.local(data), calls)
+        try:
+            report = BlockReport.from_array(numbers, 0)
+        except ValueError as error:
+            raise ClusterError(f"{submodel.member.name}: {error}") from None
+        self._metrics.add_share(submodel.member, report, data.nbytes, began)
+        return report
+
+    def _call(self, submodel: WorkerSubModel, data: Any, calls: Any) -> Any:
+        member = submodel.member
+        self._register(member, calls)
+        name = remote_functions.local(self._name)
+        try:
+            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
+        except self._tf.errors.OpError as error:
+            if remote_functions.task_error_message(error) != UNKNOWN_MODEL:
+                raise
+        # Other trainings' models took its place. Nothing has been trained yet.
+        member.model = None
+        self._register(member, calls)
+        return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
+
+    def _register(self, member: Member, calls: Any) -> None:
+        """Send the model to a worker that does not know it."""
+        if member.model != self._name:
+            sent = remote_functions.local(self._name), remote_functions.local(self._data)
+            calls.run(self._graphs.register_model, *sent).numpy()
+            member.model = self._name
