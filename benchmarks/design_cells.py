@@ -35,7 +35,7 @@ ENTRANTS = {
     "partition": Entrant("yes, unless a worker is lost", "a lost worker, without its share of the training"),
     "columns": Entrant("with one worker", _TASKS, modes=("sg-neg",)),
     # An epoch is one evaluation of the loss, of which L-BFGS needs more than SGD needs passes.
-    "lbfgs": Entrant("no", _TASKS, modes=("sg-neg", "cbow-neg"), passes=4),
+    "lbfgs": Entrant("yes", _TASKS, modes=("sg-neg", "cbow-neg"), passes=4),
     "gensim": Entrant("with one thread", _NO_CHECKPOINT, system=GENSIM),
     "spark": Entrant("no", "a lost executor, whose partition is trained again; not the driver", system=SPARK,
                      modes=("sg-hs",)),

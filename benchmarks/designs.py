@@ -161,7 +161,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--designs", nargs="+", choices=list(DESIGNS), default=list(DESIGNS), help="default: all")
     add("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="default: all; designs are of tfw2v")
     add("--modes", nargs="+", choices=list(MODES), default=list(BOTH_MODES), help="default: sg-neg sg-hs")
-    add("--words", type=count, default=2_000_000, metavar="N", help="of the corpus, from its start (default 2000000)")
+    add("--words", type=count, default=1_000_000, metavar="N", help="of the corpus, from its start (default 1000000)")
     add("--epochs", type=count, default=3, metavar="N", help="passes over the corpus (default 3)")
     add("--repeats", type=count, default=1, metavar="N", help="runs of each, each with a seed (default 1)")
     add("--vector-size", type=count, default=100, metavar="N", help="default: 100")

@@ -1,4 +1,4 @@
-"""Sums and products of vectors as graphs: each server works on its slices, and the first one adds up the products."""
+"""Sums and products of vectors as graphs: each server works on its slices; the coordinator adds up the products."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
+from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
 from gensim_tfw2v.steps.rows import private_copy
 
@@ -68,8 +68,9 @@ def _graph(shape: GraphShape, vectors: int, numbers: int, of_slices: _OfSlices) 
                 tables = range(len(shape.tables()))
                 of_tables = [of_slices([vector[table][shard] for vector in of_vectors], own) for table in tables]
                 of_shards.append(tf.add_n(of_tables))
-        with tf.device(device("ps", 0)):
-            return tf.add_n(of_shards)  # in the order of shards
+        # The coordinator adds them up, in the order of shards. On a server, the sum would wait for an operation that
+        # TensorFlow places on the coordinator, whose port no server of another machine can reach.
+        return tf.add_n([tf.constant(0.0, tf.float64), *of_shards])
 
     vector = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
     signature = (*(vector,) * vectors, *((_NUMBER,) * shape.servers,) * numbers)
