@@ -14,8 +14,9 @@ import node_network
 import numpy as np
 from corpora import cut_corpus
 from jobs import DTYPES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
-from node_cluster import COORDINATOR, NodeCluster, NodeError
+from node_cluster import NodeCluster
 from node_network import Network, NetworkError
+from node_processes import COORDINATOR, NodeError
 from reports import Report, add_output_arguments, say, start_report
 from stopping import status_of
 
