@@ -133,6 +133,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.parameter_servers.worker_training",
         "placement.partition.blocks",
         "placement.partition.graphs",
+        "placement.worker_calls.graphs",
         "runtime.tensorflow",
         "steps.arguments",
         "steps.graph",

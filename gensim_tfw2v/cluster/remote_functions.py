@@ -31,6 +31,15 @@ def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[An
     return list(tf.raw_ops.PyFunc(input=list(arguments), token=name, Tout=list(outputs)))
 
 
+def call_for(name: str, arguments: Sequence[Any], specs: Any) -> Any:
+    """Return the results of the function of this name as a structure of tensors that have these specs."""
+    nest, flat = load_tensorflow().nest, load_tensorflow().nest.flatten(specs)
+    found = call(name, arguments, [spec.dtype for spec in flat])
+    for tensor, spec in zip(found, flat, strict=True):
+        tensor.set_shape(spec.shape)
+    return nest.pack_sequence_as(specs, found)
+
+
 def local(value: Any) -> Any:
     """Return a tensor in this process, for an operation on another task's device.
 

@@ -65,16 +65,9 @@ def _local_lbfgs(request: LocalRequest) -> PlacementChoice:
 
 
 def _why_not_partition(arguments: Mapping[str, Any]) -> str | None:
-    if arguments.get("merge") == "concatenate":
-        return (
-            "cannot train with merge='concatenate', which would make vectors longer than vector_size; train models "
-            "apart and call merge_vectors(..., method='concatenate')"
-        )
-    if arguments.get("sampling") == "equal" and arguments.get("sampling_rate"):
-        return "with sampling='equal' takes no sampling_rate: each sentence belongs to one sub-model; leave it out"
-    if arguments.get("checkpoint_dir") is not None:
-        return "writes no checkpoints, which hold the tables of one model; leave checkpoint_dir out"
-    return None
+    from gensim_tfw2v.placement.partition.choice import why_not
+
+    return why_not(arguments)
 
 
 def _why_not_lbfgs(arguments: Mapping[str, Any]) -> str | None:

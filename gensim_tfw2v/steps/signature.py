@@ -20,6 +20,11 @@ class Objective:
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
 
+    def tables(self) -> list[int]:
+        """Return which of inputs, outputs and nodes are trained."""
+        used = [True, self.negative_sampling, self.hierarchical_softmax]
+        return [number for number, is_used in enumerate(used) if is_used]
+
 
 class HuffmanPaths(NamedTuple):
     """The tensors of `gensim_tfw2v.blocks.huffman_paths.HuffmanPaths`."""

@@ -17,7 +17,13 @@ from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
     most_trained,
     strengths_by_row,
 )
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check, own_lookups
+from gensim_tfw2v.placement.parameter_servers.staging import (
+    Assignment,
+    WorkerModel,
+    check,
+    own_lookups,
+    without_batches,
+)
 from gensim_tfw2v.steps.arguments import block_tensors, rates
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
@@ -125,17 +131,8 @@ def _none() -> tuple[Int32Array, Float32Array]:
 
 def _empty(assignment: Assignment, shared: list[Int32Array], metrics: Float64Array) -> OwnBlock:
     """Return a block of no batches."""
-
-    def nothing(spec: Any) -> Any:
-        return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
-
-    empty: OwnBlock = tf.nest.map_structure(nothing, OWN_BLOCK)
     still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
-    return empty._replace(
-        block=empty.block._replace(window=np.int32(1)),
-        rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
+    return without_batches(OWN_BLOCK, assignment, metrics)._replace(
         hot_rows=HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
         trained=TrainedRows(*_joined([_none()] * 3)),
-        lease_key=np.int32(assignment.lease_key),
-        metrics=metrics,
     )

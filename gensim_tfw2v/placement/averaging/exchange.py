@@ -20,12 +20,12 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     HANDLE,
     RoundShape,
     WorkerHandles,
-    concrete,
     handle_specs,
     shared_rows,
     strengths_of,
     write_shared_rows,
 )
+from gensim_tfw2v.placement.parameter_servers.graphs import concrete
 from gensim_tfw2v.steps.rows import read_rows, write_rows
 
 

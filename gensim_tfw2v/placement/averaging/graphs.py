@@ -23,21 +23,20 @@ from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK
 from gensim_tfw2v.placement.averaging.worker_rows import (
     RoundShape,
     WorkerHandles,
-    concrete,
     handle_specs,
     shared_rows,
     strengths_of,
     write_shared_rows,
 )
 from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
     ConcurrentUpdates,
     Directions,
     Partners,
     scaled_moves,
 )
-from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
+from gensim_tfw2v.placement.parameter_servers.graphs import concrete
+from gensim_tfw2v.placement.worker_calls.graphs import BYTES, NAME, register_model_graph, report_of
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.signature import Tables
@@ -56,8 +55,6 @@ _DIRECTIONS = Directions(
     tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, None], tf.float32), tf.TensorSpec([], tf.float32)
 )
 _PARTNERS = Partners(tf.TensorSpec([3], tf.float32), _DIRECTIONS, _DIRECTIONS)
-_BYTES = tf.TensorSpec([None], tf.uint8)
-_NAME = tf.TensorSpec([], tf.string)
 
 
 @functools.lru_cache(maxsize=32)
@@ -68,10 +65,8 @@ def worker_graphs(shape: RoundShape) -> WorkerGraphs:
         train_block = block_function.__wrapped__(shape.objective)
         handles = handle_specs(shape)
         return WorkerGraphs(
-            register_model=concrete(_register_model, _NAME, _BYTES),
-            train=concrete(
-                lambda *arguments: _train(shape, train_block, *arguments), handles, _NAME, _BYTES, _PARTNERS
-            ),
+            register_model=register_model_graph(),
+            train=concrete(lambda *arguments: _train(shape, train_block, *arguments), handles, NAME, BYTES, _PARTNERS),
             scale=concrete(
                 lambda *arguments: _scale(shape, *arguments), handles, _PARTNERS, tf.TensorSpec([], tf.float32)
             ),
@@ -80,10 +75,6 @@ def worker_graphs(shape: RoundShape) -> WorkerGraphs:
 
 
 call_on_disconnect(worker_graphs.cache_clear)
-
-
-def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
-    return remote_functions.call(REGISTER_MODEL, [name, model], [tf.bool])[0]
 
 
 def _train(
@@ -109,16 +100,12 @@ def _train(
         (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
     with tf.control_dependencies([*done, renewed]):
         trained = tf.timestamp()
-    return _report(block, batches, tf.stack([made - began, 0.0, trained - made, 0.0])), updates.partners
+    return report_of(block, batches, block.trained.counts, made - began, trained - made), updates.partners
 
 
 def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> OwnBlock:
     """Return the block as the worker's Python makes it."""
-    specs = tf.nest.flatten(OWN_BLOCK)
-    found = remote_functions.call(MAKE_OWN_BLOCK, [name, assignment], [spec.dtype for spec in specs])
-    for tensor, spec in zip(found, specs, strict=True):
-        tensor.set_shape(spec.shape)
-    block: OwnBlock = tf.nest.pack_sequence_as(OWN_BLOCK, found)
+    block: OwnBlock = remote_functions.call_for(MAKE_OWN_BLOCK, [name, assignment], OWN_BLOCK)
     return block
 
 
@@ -158,23 +145,6 @@ def _scale_shared_rows(
     kept = start + updates.of_part(moved, probes)
     with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handles.start, value=start)]):
         return tf.add_n(write_shared_rows(shape, handles.current, kept))
-
-
-def _report(block: OwnBlock, batches: BatchMetrics, seconds: tf.Tensor) -> tf.Tensor:
-    assert len(STAGES) == 4
-    return BlockReport(
-        tokens=block.tokens,
-        staleness=0,
-        is_accepted=1,
-        seconds=seconds,
-        rows=block.trained.counts,
-        most_moved=tf.constant([-1.0, 0.0], tf.float64),
-        worker=block.metrics,
-        servers=tf.zeros([0], tf.float64),
-        batches=batches,
-        measured=block.rates.measured,
-        pairs=block.pairs,
-    ).to_tensor()
 
 
 def _scale(shape: RoundShape, handles: WorkerHandles, partners: Partners, workers: tf.Tensor) -> tf.Tensor:

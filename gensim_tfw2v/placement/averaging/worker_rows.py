@@ -28,8 +28,7 @@ class RoundShape:
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
-        used = [True, self.objective.negative_sampling, self.objective.hierarchical_softmax]
-        return [number for number, is_used in enumerate(used) if is_used]
+        return self.objective.tables()
 
 
 class WorkerHandles(NamedTuple):
@@ -39,10 +38,6 @@ class WorkerHandles(NamedTuple):
     base: tuple[Any, ...]  # [rows, D]
     strengths: tuple[Any, ...]  # [rows, 1], summed over the round's parts; more than 0 where a row may have changed
     start: Any  # [T * H, D], shared rows as they were before the part
-
-
-def concrete(function: Any, *signature: Any) -> Any:
-    return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
 
 def handle_specs(shape: RoundShape) -> WorkerHandles:

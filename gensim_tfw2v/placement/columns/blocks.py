@@ -15,7 +15,7 @@ import tensorflow as tf
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check
+from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check, zeros_for
 from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.signature import SIGNATURE, Rates
 
@@ -96,7 +96,7 @@ def worker_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arr
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
-        return _empty(assignment, metrics)
+        return zeros_for(WORKER_BLOCK)._replace(metrics=metrics, lease_key=np.int32(assignment.lease_key))
     block = prepared.block
     assert block.candidate_ids is not None
     inputs, outputs = moved_rows(block.input_ids), moved_rows(block.candidate_ids)
@@ -114,16 +114,6 @@ def worker_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arr
         metrics=metrics,
         lease_key=np.int32(assignment.lease_key),
     )
-
-
-def _empty(assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return a block of no batches."""
-
-    def nothing(spec: Any) -> Any:
-        return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
-
-    empty: WorkerBlock = tf.nest.map_structure(nothing, WORKER_BLOCK)
-    return empty._replace(metrics=metrics, lease_key=np.int32(assignment.lease_key))
 
 
 # -- what a server needs -----------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from gensim_tfw2v.placement.columns.task_functions import (
     READ_WORDS,
 )
 from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import Request, WorkerGraphs
+from gensim_tfw2v.placement.parameter_servers.graphs import REQUEST, Request, WorkerGraphs, concrete
 from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
 
 SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the job, and the worker's ticket
@@ -55,7 +55,6 @@ class ColumnHandles(NamedTuple):
     slot: tuple[tuple[Any, ...], ...] = ()  # of the block in training: each lane's counter on each server
 
 
-_REQUEST = Request(tf.TensorSpec([], tf.string), tf.TensorSpec([None], tf.uint8))
 _HANDLE = tf.TensorSpec([], tf.resource)
 
 
@@ -68,13 +67,10 @@ def column_graphs(shape: ColumnGraphShape) -> WorkerGraphs:
     def train(handles: ColumnHandles, request: Request) -> tf.Tensor:
         return _BlockTraining(shape, handles, request).report()
 
-    def concrete(function: Any, *signature: Any) -> Any:
-        return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
-
     with sending_graphs():
         return WorkerGraphs(
-            register_model=concrete(_register_model, _REQUEST.model, of_servers),
-            train=concrete(train, handles, _REQUEST),
+            register_model=concrete(_register_model, REQUEST.model, of_servers),
+            train=concrete(train, handles, REQUEST),
         )
 
 
@@ -198,9 +194,5 @@ class _BlockTraining:
 
 def _make_block(name: tf.Tensor, words: tf.Tensor) -> WorkerBlock:
     """Return the block as the worker's Python makes it."""
-    specs = tf.nest.flatten(WORKER_BLOCK)
-    found = remote_functions.call(MAKE_COLUMN_BLOCK, [name, words], [spec.dtype for spec in specs])
-    for tensor, spec in zip(found, specs, strict=True):
-        tensor.set_shape(spec.shape)
-    block: WorkerBlock = tf.nest.pack_sequence_as(WORKER_BLOCK, found)
+    block: WorkerBlock = remote_functions.call_for(MAKE_COLUMN_BLOCK, [name, words], WORKER_BLOCK)
     return block

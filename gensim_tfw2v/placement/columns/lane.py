@@ -133,11 +133,7 @@ def _on_server(part: ServerPart, message: tf.Tensor) -> _OnServer:
     """Return a batch's rows on the server that is the current device."""
     fields = tf.unstack(tf.identity(message), num=3 + len(Sender._fields))
     (batch, number, lease_key), sender = fields[:3], Sender(*fields[3:])
-    specs = tf.nest.flatten(SERVER_BATCH)
-    found = remote_functions.call(COLUMN_BATCH, [lease_key, sender.job, batch], [spec.dtype for spec in specs])
-    for tensor, spec in zip(found, specs, strict=True):
-        tensor.set_shape(spec.shape)
-    of_batch = ServerBatch(*found)
+    of_batch: ServerBatch = remote_functions.call_for(COLUMN_BATCH, [lease_key, sender.job, batch], SERVER_BATCH)
     columns = Columns(memory_of(part.inputs), memory_of(part.outputs))
     return _OnServer(part, columns, sender, number, of_batch, batch_rows(columns, of_batch))
 

@@ -96,9 +96,5 @@ def _train(shape: GraphShape, handles: Handles, request: Request) -> tf.Tensor:
 
 def _make_portion(request: Request) -> Portion:
     """Return the portion as the worker's Python makes it."""
-    specs = tf.nest.flatten(PORTION)
-    found = remote_functions.call(MAKE_PORTION, request, [spec.dtype for spec in specs])
-    for tensor, spec in zip(found, specs, strict=True):
-        tensor.set_shape(spec.shape)
-    portion: Portion = tf.nest.pack_sequence_as(PORTION, found)
+    portion: Portion = remote_functions.call_for(MAKE_PORTION, request, PORTION)
     return portion

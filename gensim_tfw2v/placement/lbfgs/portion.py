@@ -16,10 +16,12 @@ from gensim_tfw2v.placement.parameter_servers.staging import (
     WorkerModel,
     check,
     needed_rows,
+    no_rows,
     numbered,
     own_lookups,
     rates_on,
     renumbered,
+    without_batches,
 )
 from gensim_tfw2v.steps.arguments import block_tensors
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
@@ -57,7 +59,7 @@ def portion_on(model: WorkerModel, assignment: Assignment, metrics: Float64Array
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
-        return _empty(assignment, metrics)
+        return without_batches(PORTION, assignment, metrics)._replace(rows=no_rows(assignment.shards))
     places, rows = numbered(needed_rows(model, prepared.block, NOT_SHARED), assignment.shards)
     own = renumbered(prepared.block, *places)
     return Portion(
@@ -81,19 +83,3 @@ def _held(model: WorkerModel, input_ids: Int32Array, places: Int32Array) -> Int3
     words = np.unique(input_ids)
     held: Int32Array = places[words[locks[words % len(locks)] == 0]]
     return held
-
-
-def _empty(assignment: Assignment, metrics: Float64Array) -> Portion:
-    """Return a portion of no batches."""
-
-    def nothing(spec: Any) -> Any:
-        return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
-
-    empty: Portion = tf.nest.map_structure(nothing, PORTION)
-    return empty._replace(
-        block=empty.block._replace(window=np.int32(1)),
-        rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
-        rows=BlockRows(np.zeros(0, np.int32), np.zeros((assignment.shards, 3), np.int32)),
-        lease_key=np.int32(assignment.lease_key),
-        metrics=metrics,
-    )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
+from gensim_tfw2v.placement.parameter_servers.graphs import concrete
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
 from gensim_tfw2v.steps.rows import private_copy
 
@@ -74,7 +75,7 @@ def _graph(shape: GraphShape, vectors: int, numbers: int, of_slices: _OfSlices) 
 
     vector = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
     signature = (*(vector,) * vectors, *((_NUMBER,) * shape.servers,) * numbers)
-    return tf.function(run, autograph=False, input_signature=signature).get_concrete_function()
+    return concrete(run, *signature)
 
 
 def _values(handle: tf.Tensor) -> tf.Tensor:

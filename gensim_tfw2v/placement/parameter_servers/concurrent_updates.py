@@ -159,8 +159,7 @@ class ConcurrentUpdates:
     def __init__(
         self, hot_rows: HotRows, objective: Objective, sharing: RowSharing, partners: Partners | None = None
     ) -> None:
-        used = [True, objective.negative_sampling, objective.hierarchical_softmax]
-        self._tables = [table for table, is_used in enumerate(used) if is_used]
+        self._tables = objective.tables()
         self._sharing = sharing
         self._concurrent_blocks = hot_rows.concurrent_blocks
         self._moment_weights = hot_rows.moment_weights

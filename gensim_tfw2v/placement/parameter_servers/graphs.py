@@ -175,11 +175,7 @@ def split_ticket(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 def _make_block(request: Request) -> StagedBlock:
     """Return the block as the worker's Python makes it."""
-    specs = tf.nest.flatten(STAGED_BLOCK)
-    found = remote_functions.call(MAKE_BLOCK, request, [spec.dtype for spec in specs])
-    for tensor, spec in zip(found, specs, strict=True):
-        tensor.set_shape(spec.shape)
-    block: StagedBlock = tf.nest.pack_sequence_as(STAGED_BLOCK, found)
+    block: StagedBlock = remote_functions.call_for(MAKE_BLOCK, request, STAGED_BLOCK)
     return block
 
 

@@ -49,8 +49,7 @@ class GraphShape:
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective trains."""
-        used = [True, self.objective.negative_sampling, self.objective.hierarchical_softmax]
-        return [number for number, is_used in enumerate(used) if is_used]
+        return self.objective.tables()
 
     def device_of(self, shard: int) -> str:
         """Return the device that has a shard of every table."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -24,6 +24,8 @@ from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
+
+_Specs = TypeVar("_Specs")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
-        return _empty(assignment, metrics)
+        return without_batches(STAGED_BLOCK, assignment, metrics)._replace(rows=no_rows(assignment.shards))
     block = prepared.block
     tables = needed_rows(model, block, assignment.sharing)
     places, rows = numbered(tables, assignment.shards)
@@ -206,18 +208,28 @@ def own_lookups(settings: StepSettings) -> Lookups:
     return Lookups(*(table.numpy() for table in tables))
 
 
-def _empty(assignment: Assignment, metrics: Float64Array) -> StagedBlock:
-    """Return a block of no batches."""
+def zeros_for(specs: _Specs) -> _Specs:
+    """Return arrays of zeros with these specs; sizes that may be anything are 0."""
 
-    def nothing(spec: Any) -> Any:
+    def zeros(spec: Any) -> Any:
         return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
 
-    empty = tf.nest.map_structure(nothing, STAGED_BLOCK)
-    block: StagedBlock = empty._replace(
+    found: _Specs = tf.nest.map_structure(zeros, specs)
+    return found
+
+
+def without_batches(specs: _Specs, assignment: Assignment, metrics: Float64Array) -> _Specs:
+    """Return the arrays of a block with these specs of which no word is left."""
+    empty: Any = zeros_for(specs)
+    found: _Specs = empty._replace(
         block=empty.block._replace(window=np.int32(1)),
         rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
-        rows=BlockRows(np.zeros(0, np.int32), np.zeros((assignment.shards, 3), np.int32)),
         lease_key=np.int32(assignment.lease_key),
         metrics=metrics,
     )
-    return block
+    return found
+
+
+def no_rows(shards: int) -> BlockRows:
+    """Return the rows of a block that touches none."""
+    return BlockRows(np.zeros(0, np.int32), np.zeros((shards, 3), np.int32))

@@ -11,7 +11,13 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check, own_lookups
+from gensim_tfw2v.placement.parameter_servers.staging import (
+    Assignment,
+    WorkerModel,
+    check,
+    own_lookups,
+    without_batches,
+)
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 from gensim_tfw2v.steps.arguments import block_tensors, rates
@@ -58,7 +64,7 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
         task = assignment.draw.task_of(task, sentences_of(model.maker, task))
     prepared = prepare(model.maker, task)
     if prepared is None:
-        return _empty(assignment, metrics)
+        return without_batches(SHARE_BLOCK, assignment, metrics)
     return ShareBlock(
         block=block_tensors(prepared.block),
         rates=rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES),  # as in one process
@@ -68,19 +74,4 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
         tokens=np.int64(prepared.block.tokens),
         metrics=metrics,
         lease_key=np.int32(assignment.lease_key),
-    )
-
-
-def _empty(assignment: ShareAssignment, metrics: Float64Array) -> ShareBlock:
-    """Return a block of no batches."""
-
-    def nothing(spec: Any) -> Any:
-        return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
-
-    empty: ShareBlock = tf.nest.map_structure(nothing, SHARE_BLOCK)
-    return empty._replace(
-        block=empty.block._replace(window=np.int32(1)),
-        rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
-        lease_key=np.int32(assignment.lease_key),
-        metrics=metrics,
     )

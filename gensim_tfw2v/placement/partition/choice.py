@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -14,6 +17,20 @@ from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
 LOCAL_SUBMODELS = 2
+
+
+def why_not(arguments: Mapping[str, Any]) -> str | None:
+    """Return why a model with these arguments cannot be trained so, None if it can."""
+    if arguments.get("merge") == "concatenate":
+        return (
+            "cannot train with merge='concatenate', which would make vectors longer than vector_size; train models "
+            "apart and call merge_vectors(..., method='concatenate')"
+        )
+    if arguments.get("sampling") == "equal" and arguments.get("sampling_rate"):
+        return "with sampling='equal' takes no sampling_rate: each sentence belongs to one sub-model; leave it out"
+    if arguments.get("checkpoint_dir") is not None:
+        return "writes no checkpoints, which hold the tables of one model; leave checkpoint_dir out"
+    return None
 
 
 def choose_local(request: LocalRequest) -> PlacementChoice:

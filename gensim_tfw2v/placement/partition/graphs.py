@@ -15,10 +15,10 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
+from gensim_tfw2v.placement.parameter_servers.graphs import concrete
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareBlock
 from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK
+from gensim_tfw2v.placement.worker_calls.graphs import BYTES, NAME, register_model_graph, report_of
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
@@ -31,8 +31,6 @@ class ShareGraphs(NamedTuple):
     train: Any  # (`Tables`, handle of the table of trained words, model's name, assignment) → report
 
 
-_BYTES = tf.TensorSpec([None], tf.uint8)
-_NAME = tf.TensorSpec([], tf.string)
 _HANDLE = tf.TensorSpec([], tf.resource)
 
 
@@ -48,20 +46,12 @@ def share_graphs(objective: Objective, connection: int) -> ShareGraphs:
     with sending_graphs():
         train_block = block_function.__wrapped__(objective)
         return ShareGraphs(
-            register_model=_concrete(_register_model, _NAME, _BYTES),
-            train=_concrete(lambda *arguments: _train(train_block, *arguments), SIGNATURE[0], _HANDLE, _NAME, _BYTES),
+            register_model=register_model_graph(),
+            train=concrete(lambda *arguments: _train(train_block, *arguments), SIGNATURE[0], _HANDLE, NAME, BYTES),
         )
 
 
 call_on_disconnect(share_graphs.cache_clear)
-
-
-def _concrete(function: Any, *signature: Any) -> Any:
-    return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
-
-
-def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
-    return remote_functions.call(REGISTER_MODEL, [name, model], [tf.bool])[0]
 
 
 def _train(
@@ -82,31 +72,10 @@ def _train(
         (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
     with tf.control_dependencies([marked, renewed]):
         trained = tf.timestamp()
-    return _report(block, batches, tf.stack([made - began, 0.0, trained - made, 0.0]))
+    return report_of(block, batches, tf.zeros([len(TABLES)]), made - began, trained - made)
 
 
 def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> ShareBlock:
     """Return the block as the worker's Python makes it."""
-    specs = tf.nest.flatten(SHARE_BLOCK)
-    found = remote_functions.call(MAKE_SHARE_BLOCK, [name, assignment], [spec.dtype for spec in specs])
-    for tensor, spec in zip(found, specs, strict=True):
-        tensor.set_shape(spec.shape)
-    block: ShareBlock = tf.nest.pack_sequence_as(SHARE_BLOCK, found)
+    block: ShareBlock = remote_functions.call_for(MAKE_SHARE_BLOCK, [name, assignment], SHARE_BLOCK)
     return block
-
-
-def _report(block: ShareBlock, batches: BatchMetrics, seconds: tf.Tensor) -> tf.Tensor:
-    assert len(STAGES) == 4
-    return BlockReport(
-        tokens=block.tokens,
-        staleness=0,
-        is_accepted=1,
-        seconds=seconds,
-        rows=tf.zeros([len(TABLES)]),
-        most_moved=tf.constant([-1.0, 0.0], tf.float64),
-        worker=block.metrics,
-        servers=tf.zeros([0], tf.float64),
-        batches=batches,
-        measured=block.rates.measured,
-        pairs=block.pairs,
-    ).to_tensor()
