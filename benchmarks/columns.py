@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from jobs import DTYPES, Job, add_corpus_argument, add_model_arguments, job_from
 from node_cluster import NodeCluster
 from node_network import Network, NetworkError
 from node_processes import COORDINATOR, NodeError
-from reports import Report, add_output_arguments, say, start_report
+from reports import Report, add_output_arguments, earlier_runs, say, start_report
 from stopping import status_of
 
 DESIGNS = ("columns", "downpour")
@@ -101,21 +100,7 @@ class ByteTable:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.report: Report = start_report("Bytes of columns and of rows", arguments, _SETTINGS, _NOTES)
-        self.runs = self._earlier()
-
-    def _earlier(self) -> list[dict[str, Any]]:
-        """Return the runs in the results file; end this process if they have other settings."""
-        path = self.report.path(".json")
-        if not path.exists():
-            return []
-        found = json.loads(path.read_text())
-        own = {**self.report.settings, "corpus": self.report.head["corpus"]}
-        theirs = {**found["settings"], "corpus": found["corpus"]}
-        if differs := [name for name, value in own.items() if theirs[name] != value]:
-            raise SystemExit(
-                f"columns: error: {path} has results with another {', '.join(differs)}; give another --name"
-            )
-        return [run for run in found["runs"] if "error" not in run]
+        self.runs = [run for run in earlier_runs(self.report, "columns") if "error" not in run]
 
     def has(self, corpus: str, design: str) -> bool:
         """Return whether there is a result."""

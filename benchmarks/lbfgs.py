@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 from corpora import cut_corpus
 from jobs import Job, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
 from one_run import is_finite, scores_of
-from reports import MISSING, add_output_arguments, say, start_report
+from reports import MISSING, add_output_arguments, earlier_runs, say, start_report
 
 _MODES = ("sg-neg", "cbow-neg")
 _SETTINGS = ("mode", "vector_size", "words", "evaluations", "history", "passes", "rates", "workers", "seed", "window",
@@ -31,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     """Measure all trainings that the results do not have yet; the exit status is 0."""
     arguments = _parser().parse_args(argv)
     report = start_report("L-BFGS over the whole corpus beside SGD", arguments, _SETTINGS, _NOTES)
-    runs = _runs_before(report)
+    runs = earlier_runs(report, "lbfgs")
     with tempfile.TemporaryDirectory(prefix="tfw2v-lbfgs-") as folder:
         corpus = str(Path(folder) / "corpus.txt")
         cut_corpus(Path(arguments.corpus), arguments.words, Path(corpus))
@@ -52,16 +51,6 @@ def _trainings(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for passes in arguments.passes:
         for rate in arguments.rates:
             yield {"design": "SGD", "epochs": passes, "rate": rate}
-
-
-def _runs_before(report: Any) -> list[dict[str, Any]]:
-    """Return the runs of an earlier command with the same corpus and settings, none if it had others."""
-    path = report.path(".json")
-    if not path.is_file():
-        return []
-    found = json.loads(path.read_text())
-    same = json.loads(json.dumps(report.settings)) == found["settings"] and report.head["corpus"] == found["corpus"]
-    return list(found["runs"]) if same else []
 
 
 def _measure(job: Job, arguments: argparse.Namespace, training: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ class NodeError(Exception):
     """A machine's process did not do what it was to; says which and how it ended."""
 
 
-class NodeProcesses:
+class NodeProcesses(ABC):
     """Machines with a process each; `cores` is what each is limited to while it is measured."""
 
     def __init__(
@@ -39,10 +40,11 @@ class NodeProcesses:
 
     def start(self) -> None:
         """Start what has to run before the trainer does; here nothing."""
+        return
 
+    @abstractmethod
     def train(self, job: Job, batch_words: int | None) -> dict[str, Any]:
         """Return the results of a training, with what `measure` adds; `batch_words` is for our coordinator."""
-        raise NotImplementedError
 
     def stop(self) -> None:
         """End all processes."""

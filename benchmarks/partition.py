@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from corpora import cut_corpus
 from jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
 from one_run import scores_of
 from partition_models import METHODS, Trainer, agreement_when_missing, merge, scores_of_vectors
-from reports import MISSING, Report, add_output_arguments, say, show_score, start_report
+from reports import MISSING, add_output_arguments, earlier_runs, say, show_score, start_report
 from stopping import status_of
 from summaries import mean_and_sd
 
@@ -95,7 +94,7 @@ class PartitionTable:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.report = start_report("Merged sub-models", arguments, _SETTINGS, _NOTES)
-        self.runs: list[dict[str, Any]] = [] if arguments.again else _former_runs(self.report)
+        self.runs: list[dict[str, Any]] = [] if arguments.again else earlier_runs(self.report, "partition")
 
     def has(self, models: int, budget: float, seed: int) -> bool:
         """Return whether a training is measured."""
@@ -119,20 +118,6 @@ class PartitionTable:
         tables = {"Scores": _score_table(single, merged), "Seconds": _second_table(single, merged)}
         tables["Missing words"] = _missing_table(merged)
         return self.report.save(tables, {"runs": self.runs})
-
-
-def _former_runs(report: Report) -> list[dict[str, Any]]:
-    """Return the trainings in a results file of the same settings and corpus."""
-    path = report.path(".json")
-    if not path.exists():
-        return []
-    former = json.loads(path.read_text(encoding="utf-8"))
-    now = json.loads(json.dumps(report.settings))
-    if former.get("settings") != now or former.get("corpus") != report.head["corpus"]:
-        say(f"{path} has other settings or another corpus, and is measured anew")
-        return []
-    runs: list[dict[str, Any]] = former["runs"]
-    return runs
 
 
 _Run = dict[str, Any]
