@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from child_process import wait_until
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
 from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import freeze
+from interrupts import freeze, kill, stopped_after
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
@@ -89,19 +88,10 @@ def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
 ) -> None:
     settings: dict[str, Any] = SMALL | AVERAGING | {"sg": 1, "round_words": 3000, "cluster": shared_cluster()}
     corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
-    train_chunk, left = AveragingPlacement.train_chunk, iter(range(8))
-
-    def train_some_chunks(*arguments: Any) -> Any:
-        if next(left, None) is None:
-            raise OSError("stopped")
-        return train_chunk(*arguments)
-
     model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="3000 words")
     model.build_vocab(SENTENCES)
-    with monkeypatch.context() as stopping:
-        stopping.setattr(AveragingPlacement, "train_chunk", train_some_chunks)
-        with pytest.raises(OSError, match="stopped"):
-            model.train(SENTENCES, **corpus)
+    with stopped_after(8, AveragingPlacement, monkeypatch):
+        model.train(SENTENCES, **corpus)
     resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=shared_cluster())
     whole = TFWord2Vec(**settings)
     whole.build_vocab(SENTENCES)
@@ -240,12 +230,6 @@ def test_an_average_is_the_base_and_the_sum_of_changes_on_every_worker(row_type:
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, and return when it has ended."""
-    process.kill()
-    process.wait()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from child_process import wait_until
 from contract import SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
 from gensim.models.callbacks import CallbackAny2Vec
+from interrupts import kill, stopped_after
 from placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
@@ -320,19 +320,10 @@ def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
     settings: dict[str, Any] = SMALL | COLUMNS | {"workers": 1, "batch_words": 3000, "cluster": shared_cluster()}
     settings["batch_tokens"] = 512
     corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
-    train_chunk, left = ColumnPlacement.train_chunk, iter(range(8))
-
-    def train_some_chunks(*arguments: Any) -> Any:
-        if next(left, None) is None:
-            raise OSError("stopped")
-        return train_chunk(*arguments)
-
     model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="3000 words")
     model.build_vocab(SENTENCES)
-    with monkeypatch.context() as stopping:
-        stopping.setattr(ColumnPlacement, "train_chunk", train_some_chunks)
-        with pytest.raises(OSError, match="stopped"):
-            model.train(SENTENCES, **corpus)
+    with stopped_after(8, ColumnPlacement, monkeypatch):
+        model.train(SENTENCES, **corpus)
     resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=shared_cluster())
     whole = TFWord2Vec(**settings)
     whole.build_vocab(SENTENCES)
@@ -370,12 +361,6 @@ def mortal_cluster() -> Iterator[LocalCluster]:
     """Return a cluster of three servers whose tasks tests may kill, and have to mend."""
     with local_cluster(ps=3, workers=2) as cluster:
         yield cluster
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, and return when it has ended."""
-    process.kill()
-    process.wait()
 
 
 @pytest.mark.slow

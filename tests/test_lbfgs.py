@@ -17,6 +17,7 @@ from child_process import wait_until
 from contract import SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
 from gensim.models.callbacks import CallbackAny2Vec
+from interrupts import stopped_after
 from placements import shared_cluster
 from reference_objective import reference_loss
 from scipy.optimize import fmin_l_bfgs_b, rosen, rosen_der
@@ -373,20 +374,11 @@ def test_a_training_that_stopped_within_an_evaluation_goes_on_at_the_accepted_po
     kind: type[Any] = LocalDescent if place == "local" else ClusterDescent
     cluster = None if place == "local" else shared_cluster()
     settings: dict[str, Any] = SMALL | LBFGS | {"cluster": cluster, "workers": 1, "progress": False}
-    train_chunk, left = kind.train_chunk, iter(range(6 * 4 + 3))
-
-    def train_some_chunks(*arguments: Any) -> Any:
-        if next(left, None) is None:
-            raise OSError("stopped")
-        return train_chunk(*arguments)
-
     model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="1200 words")
     model.build_vocab(SENTENCES)
     corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 12}
-    with monkeypatch.context() as stopping:
-        stopping.setattr(kind, "train_chunk", train_some_chunks)
-        with pytest.raises(OSError, match="stopped"):
-            model.train(SENTENCES, **corpus)
+    with stopped_after(6 * 4 + 3, kind, monkeypatch):
+        model.train(SENTENCES, **corpus)
     resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=cluster)
     assert len(resumed.epoch_losses) == 12
     assert resumed.training_report["lbfgs"]["evaluations"] == 12 - 5  # the fifth epoch was begun elsewhere

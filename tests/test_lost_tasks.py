@@ -14,7 +14,7 @@ from child_process import wait_until
 from contract import SMALL, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
 from gensim.test.utils import datapath
-from interrupts import freeze
+from interrupts import freeze, kill
 from placements import leases_on
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
@@ -43,12 +43,6 @@ class AtEpochEnd(CallbackAny2Vec):
         if self.left == 0:
             self.vectors = None if model.vectors_on_servers else model.wv.vectors.copy()
             self.end(self.process)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, and return when it has ended."""
-    process.kill()
-    process.wait()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from command_line import train, write_corpus
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import freeze
+from interrupts import freeze, kill
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
@@ -392,12 +391,6 @@ def mortal_cluster() -> Iterator[LocalCluster]:
     """Return a cluster whose tasks tests may kill, and have to mend."""
     with local_cluster(ps=1, workers=3) as cluster:
         yield cluster
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, and return when it has ended."""
-    process.kill()
-    process.wait()
 
 
 def untrained(cluster: LocalCluster, **settings: Any) -> TFWord2Vec:

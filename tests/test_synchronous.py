@@ -18,7 +18,7 @@ from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topi
 from event_files import values_of
 from example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import freeze
+from interrupts import freeze, kill
 from placements import leases_on
 from resumed_training import Interrupted, train, untrained
 
@@ -162,12 +162,6 @@ class Stopping:
     def go_on(self) -> None:
         """Have the worker go on."""
         self._cluster.processes["worker", self.worker].send_signal(signal.SIGCONT)
-
-
-def kill(process: Any) -> None:
-    """End a process at once."""
-    process.kill()
-    process.wait()
 
 
 @pytest.mark.slow
