@@ -372,6 +372,7 @@ def test_the_loss_of_all_workers_is_an_error_that_says_so(mortal_cluster: LocalC
         mortal_cluster.wait()
 
 
+@pytest.mark.slow
 def test_tables_are_freed_at_the_end(mortal_cluster: LocalCluster) -> None:
     TFWord2Vec(SENTENCES, **SMALL | AVERAGING | {"epochs": 1}, cluster=mortal_cluster)
     connection = connect(mortal_cluster)

@@ -162,6 +162,7 @@ def test_a_report_that_is_none_is_an_error_that_names_its_worker(monkeypatch: py
         TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
 
 
+@pytest.mark.slow
 def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     parts, rows, number_bytes = 3, 6, 4
     reports = []

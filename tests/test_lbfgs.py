@@ -367,7 +367,7 @@ def test_one_seed_gives_the_same_bits_twice(place: str) -> None:
     assert_equal_models(first, second)
 
 
-@pytest.mark.parametrize("place", ["local", "cluster"])
+@pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
 def test_a_training_that_stopped_within_an_evaluation_goes_on_at_the_accepted_point(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_worker_that_was_frozen_before_training_does_not_hold_it_up_and_joins_
     wait_until(lambda: _trains_on_worker(model, corpus, 1))
 
 
+@pytest.mark.slow
 def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=3)
     freezing = AtEpochEnd(freeze, mortal_cluster, "ps", 1)
@@ -111,6 +112,7 @@ def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(m
     assert topic_gap(model.wv) > 0.5
 
 
+@pytest.mark.slow
 def test_a_server_that_is_lost_after_training_costs_nothing(
     mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -78,7 +78,7 @@ class OneOfMany(RampUp):
             yield 4
 
 
-@pytest.mark.parametrize("sharing", [NOT_SHARED, RowSharing(parts=3, rows=6)])
+@pytest.mark.parametrize("sharing", [NOT_SHARED, pytest.param(RowSharing(parts=3, rows=6), marks=pytest.mark.slow)])
 def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: RowSharing) -> None:
     remote = on_cluster(SETTINGS, maker_from(0), 1, sharing=sharing)
     remote._ramp_up = OneOfMany(1)

@@ -192,6 +192,7 @@ def test_every_task_of_a_cluster_has_its_curve_in_one_chart(
     page.until(lambda: coloured(page.colours(tmp_path / "tasks.png", chart)) > 100)
 
 
+@pytest.mark.slow
 def test_hyperparameters_have_the_size_of_the_cluster(page: browser.Page, cluster_address: str) -> None:
     page.open(f"{cluster_address}#hparams")
     for column in ("cluster_ps", "cluster_worker"):
