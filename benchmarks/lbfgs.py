@@ -12,7 +12,7 @@ from typing import Any
 from corpora import cut_corpus
 from jobs import Job, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
 from one_run import is_finite, scores_of
-from reports import MISSING, add_output_arguments, earlier_runs, say, start_report
+from reports import MISSING, add_output_arguments, earlier_runs_with_these_settings, say, start_report
 
 _MODES = ("sg-neg", "cbow-neg")
 _SETTINGS = ("mode", "vector_size", "words", "evaluations", "history", "passes", "rates", "workers", "seed", "window",
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     """Measure all trainings that the results do not have yet; the exit status is 0."""
     arguments = _parser().parse_args(argv)
     report = start_report("L-BFGS over the whole corpus beside SGD", arguments, _SETTINGS, _NOTES)
-    runs = earlier_runs(report, "lbfgs")
+    runs = earlier_runs_with_these_settings(report)
     with tempfile.TemporaryDirectory(prefix="tfw2v-lbfgs-") as folder:
         corpus = str(Path(folder) / "corpus.txt")
         cut_corpus(Path(arguments.corpus), arguments.words, Path(corpus))

@@ -13,7 +13,7 @@ from corpora import cut_corpus
 from jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
 from one_run import scores_of
 from partition_models import METHODS, Trainer, agreement_when_missing, merge, scores_of_vectors
-from reports import MISSING, add_output_arguments, earlier_runs, say, show_score, start_report
+from reports import MISSING, add_output_arguments, earlier_runs_with_these_settings, say, show_score, start_report
 from stopping import status_of
 from summaries import mean_and_sd
 
@@ -94,7 +94,7 @@ class PartitionTable:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.report = start_report("Merged sub-models", arguments, _SETTINGS, _NOTES)
-        self.runs: list[dict[str, Any]] = [] if arguments.again else earlier_runs(self.report, "partition")
+        self.runs: list[dict[str, Any]] = [] if arguments.again else earlier_runs_with_these_settings(self.report)
 
     def has(self, models: int, budget: float, seed: int) -> bool:
         """Return whether a training is measured."""

@@ -95,16 +95,32 @@ def start_report(title: str, arguments: argparse.Namespace, names: Iterable[str]
 
 def earlier_runs(report: Report, command: str) -> list[dict[str, Any]]:
     """Return the runs that an earlier call of a command has saved; end this process if they have other settings."""
+    runs, differs = _saved_runs(report)
+    if differs:
+        raise SystemExit(
+            f"{command}: error: {report.path('.json')} has results with another {', '.join(differs)}; "
+            "give another --name"
+        )
+    return runs
+
+
+def earlier_runs_with_these_settings(report: Report) -> list[dict[str, Any]]:
+    """Return the runs that an earlier call of a command has saved, none if they have other settings."""
+    runs, differs = _saved_runs(report)
+    if differs:
+        say(f"{report.path('.json')} has results with another {', '.join(differs)}, and is measured anew")
+    return [] if differs else runs
+
+
+def _saved_runs(report: Report) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the runs in the results file, and which of its settings are others."""
     path = report.path(".json")
     if not path.exists():
-        return []
+        return [], []
     found = json.loads(path.read_text())
     own = {**_plain(report.settings), "corpus": report.head["corpus"]}
     saved = {**found["settings"], "corpus": found["corpus"]}
-    if differs := [name for name, value in own.items() if saved.get(name) != value]:
-        raise SystemExit(f"{command}: error: {path} has results with another {', '.join(differs)}; give another --name")
-    runs: list[dict[str, Any]] = found["runs"]
-    return runs
+    return found["runs"], [name for name, value in own.items() if saved.get(name) != value]
 
 
 def say(message: str) -> None:
