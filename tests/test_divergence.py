@@ -52,6 +52,15 @@ def test_a_rate_far_too_high_is_an_error_that_says_where(mode: dict[str, int], a
     assert model.alpha == alpha
 
 
+@pytest.mark.parametrize("distribution", ["averaging", "synchronous"])
+def test_workers_that_meet_say_which_word_moved_most(distribution: str) -> None:
+    model = build({"sg": 1}, alpha=1e18, cluster=shared_cluster(), distribution=distribution)
+    error = train(model)
+    assert error.word in model.wv
+    assert f"The word moved most is {error.word!r}, by " in str(error)
+    assert_finite(model)
+
+
 @pytest.mark.parametrize("place", ["local", "cluster"])
 def test_a_model_that_diverged_keeps_what_earlier_epochs_have_learnt(place: str) -> None:
     """The rate jumps in the third epoch, where every step is then refused."""

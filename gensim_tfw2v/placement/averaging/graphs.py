@@ -36,6 +36,7 @@ from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
     scaled_moves,
 )
 from gensim_tfw2v.placement.parameter_servers.graphs import concrete
+from gensim_tfw2v.placement.parameter_servers.refused_steps import most_moved
 from gensim_tfw2v.placement.worker_calls.graphs import BYTES, NAME, register_model_graph, report_of
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
@@ -98,9 +99,11 @@ def _train(
         if starts:
             done.append(_scale_shared_rows(shape, handles, updates, starts, probes))
         (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
-    with tf.control_dependencies([*done, renewed]):
+    with tf.control_dependencies(done):
+        moved = most_moved(batches, lambda: _changes(shape, handles, block))
+    with tf.control_dependencies([moved, renewed]):
         trained = tf.timestamp()
-    return report_of(block, batches, block.trained.counts, made - began, trained - made), updates.partners
+    return report_of(block, batches, block.trained.counts, moved, made - began, trained - made), updates.partners
 
 
 def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> OwnBlock:
@@ -121,6 +124,20 @@ def _probes(shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdate
     return tf.concat(
         [read_rows(handle, rows[table]) for table, handle in zip(shape.tables(), handles.current, strict=True)], 0
     )
+
+
+def _changes(shape: RoundShape, handles: WorkerHandles, block: OwnBlock) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the words [U] whose rows a block has trained, and how far each row [U, D] is from the base."""
+    words, changes = [], []
+    for table, current, base in zip(shape.tables(), handles.current, handles.base, strict=True):
+        if table != TABLES.index("nodes"):
+            rows = [
+                tf.split(of_all.rows, of_all.counts, num=len(TABLES))[table]
+                for of_all in (block.trained, block.hot_rows)
+            ]
+            words.append(tf.concat(rows, 0))
+            changes.append(read_rows(current, words[-1]) - read_rows(base, words[-1]))
+    return tf.concat(words, 0), tf.concat(changes, 0)
 
 
 def _add_strengths(shape: RoundShape, handles: WorkerHandles, block: OwnBlock) -> tf.Tensor:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
+from gensim_tfw2v.placement.parameter_servers.refused_steps import is_finite, most_moved
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows
 from gensim_tfw2v.placement.parameter_servers.staging import BlockRows, StagedBlock
 from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
@@ -60,10 +61,7 @@ class WorkerTraining:
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
         change = self._end_after(metrics[-1]) - self._start
-        rows = self._staged.rows
-        moved = tf.cond(
-            _is_finite(of_block), lambda: tf.constant([-1.0, 0.0], tf.float64), lambda: _most_moved(rows, change)
-        )
+        moved = most_moved(of_block, lambda: _of_words(self._staged.rows, change))
         return of_block, _unless_refused(of_block, change), moved
 
     def _train_part(self, part: int) -> BatchMetrics:
@@ -112,21 +110,14 @@ class WorkerTraining:
 
 def _unless_refused(trained: BatchMetrics, change: tf.Tensor) -> tf.Tensor:
     """Return a change of rows, or zeros if steps were refused: then the rows may be too long for further sums."""
-    return tf.cond(_is_finite(trained), lambda: change, lambda: tf.zeros_like(change))
+    return tf.cond(is_finite(trained), lambda: change, lambda: tf.zeros_like(change))
 
 
-def _is_finite(trained: BatchMetrics) -> tf.Tensor:
-    """Return whether no step of these batches was refused."""
-    return tf.reduce_all(tf.math.is_finite(trained.losses + trained.touched_rows))
-
-
-def _most_moved(rows: BlockRows, change: tf.Tensor) -> tf.Tensor:
-    """Return the word whose input or output row has changed most, and how far it is from where it was."""
+def _of_words(rows: BlockRows, change: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the words [W] of input and output rows, and the changes [W, D] of these rows out of all [U, D]."""
     shards, tables = tf.unstack(tf.shape(rows.counts))
     counts = tf.reshape(rows.counts, [-1])
     table_of_row = tf.repeat(tf.tile(tf.range(tables), [shards]), counts)
     shard_of_row = tf.repeat(tf.repeat(tf.range(shards), tables), counts)
-    squares = tf.reduce_sum(tf.square(tf.cast(change, tf.float64)), 1)
-    place = tf.argmax(tf.where(table_of_row == TABLES.index("nodes"), tf.constant(-1.0, tf.float64), squares))
-    word = rows.numbers[place] * shards + shard_of_row[place]
-    return tf.stack([tf.cast(word, tf.float64), tf.sqrt(squares[place])])
+    is_of_word = table_of_row != TABLES.index("nodes")
+    return tf.boolean_mask(rows.numbers * shards + shard_of_row, is_of_word), tf.boolean_mask(change, is_of_word)

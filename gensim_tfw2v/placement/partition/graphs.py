@@ -16,6 +16,7 @@ from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.graphs import concrete
+from gensim_tfw2v.placement.parameter_servers.refused_steps import nothing_moved
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareBlock
 from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK
 from gensim_tfw2v.placement.worker_calls.graphs import BYTES, NAME, register_model_graph, report_of
@@ -72,7 +73,7 @@ def _train(
         (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
     with tf.control_dependencies([marked, renewed]):
         trained = tf.timestamp()
-    return report_of(block, batches, tf.zeros([len(TABLES)]), made - began, trained - made)
+    return report_of(block, batches, tf.zeros([len(TABLES)]), nothing_moved(), made - began, trained - made)
 
 
 def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> ShareBlock:

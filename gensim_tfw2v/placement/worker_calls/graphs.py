@@ -26,14 +26,19 @@ def register_model_graph() -> Any:
 
 
 def report_of(
-    block: Any, batches: BatchMetrics, rows: tf.Tensor, seconds_making: tf.Tensor, seconds_training: tf.Tensor
+    block: Any,
+    batches: BatchMetrics,
+    rows: tf.Tensor,
+    most_moved: tf.Tensor,
+    seconds_making: tf.Tensor,
+    seconds_training: tf.Tensor,
 ) -> tf.Tensor:
     """Return the report of a block that was trained on its worker's own tables, without servers.
 
     Parameters
     ----------
     block : OwnBlock or ShareBlock
-    rows : tensor
+    rows, most_moved : tensor
         As `BlockReport` has them.
     """
     assert len(STAGES) == 4
@@ -43,7 +48,7 @@ def report_of(
         is_accepted=1,
         seconds=tf.stack([seconds_making, 0.0, seconds_training, 0.0]),
         rows=rows,
-        most_moved=tf.constant([-1.0, 0.0], tf.float64),
+        most_moved=most_moved,
         worker=block.metrics,
         servers=tf.zeros([0], tf.float64),
         batches=batches,
