@@ -354,7 +354,8 @@ class TFWord2Vec(Word2Vec):
             self.min_alpha: float = rates["end_alpha"] or self.min_alpha
             self.epochs: Any = epochs  # gensim's own check wants a number
             self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
-            folder, resumed = cleanup.enter_context(where_to_begin(self, resume, total_examples, total_words))
+            beginning = where_to_begin(self, resume, total_examples, total_words)
+            folder, resumed, checkpoint = cleanup.enter_context(beginning)
             self._begin_training(compute_loss, callbacks)
             if callbacks:  # which may have changed the model
                 check_fits(self)
@@ -375,7 +376,8 @@ class TFWord2Vec(Word2Vec):
                 total_words or self.corpus_total_words or 0,
                 is_read_again=self.epochs != 1,
             )
-            call = TrainingCall(callbacks, log, report_delay, corpus_file is not None, connect, folder, resumed)
+            from_file = corpus_file is not None
+            call = TrainingCall(callbacks, log, report_delay, from_file, connect, folder, resumed, checkpoint)
             of_epochs = TrainingLoop(self, TrainingPlan(self, choice, choices), source, call).run()
         return self._end_training(of_epochs, default_timer() - start, callbacks)
 

@@ -13,7 +13,7 @@ import pytest
 from command_line import train, write_corpus
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import freeze, kill
+from interrupts import freeze, kill, stopped_after
 from placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
@@ -21,13 +21,16 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.model.arguments import SAMPLINGS
 from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.partition.local import LocalPartitionPlacement
 from gensim_tfw2v.placement.partition.merged_tables import merge_tables
+from gensim_tfw2v.placement.partition.placement import PartitionPlacement
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 
@@ -383,6 +386,55 @@ def test_the_command_line_trains_sub_models_with_a_log_and_the_saved_model_train
     assert_finite(model)
 
 
+# -- checkpoints -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["skipgram-negative", "cbow-hierarchical"])
+def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = SMALL | PARTITION | PURE_MODES[mode] | {"workers": 1, "batch_words": 1500, "submodels": 3}
+    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 3}
+    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path, checkpoint_every="3000 words")
+    model.build_vocab(SENTENCES)
+    with stopped_after(6, LocalPartitionPlacement, monkeypatch):
+        model.train(SENTENCES, **corpus)
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES)
+    whole = TFWord2Vec(**settings)
+    whole.build_vocab(SENTENCES)
+    whole.train(SENTENCES, **corpus)
+    assert_equal_models(resumed, whole)
+    again = TFWord2Vec.resume(tmp_path, SENTENCES)  # finished: the merged vectors are in the last checkpoint
+    assert_equal_models(again, whole)
+
+
+def test_sub_models_go_on_elsewhere_as_many_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster has two workers; what began with two sub-models there goes on with two in this process."""
+    settings = SMALL | PARTITION | {"workers": 1, "submodels": None, "batch_words": 3000, "epochs": 4}
+    model = TFWord2Vec(**settings, cluster=shared_cluster(), checkpoint_dir=tmp_path, checkpoint_every="3000 words")
+    model.build_vocab(SENTENCES)
+    with stopped_after(4, PartitionPlacement, monkeypatch):
+        model.train(**CORPUS, epochs=4, total_words=12 * len(SENTENCES))
+    tables = [f"submodel{number}.{table}" for number in range(2) for table in ("inputs", "outputs", "trained")]
+    assert set(tables) <= set(Checkpoint(tmp_path).arrays)
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES)
+    assert topic_gap(resumed.wv) > 0.5
+    report = resumed.training_report["submodels"]
+    assert [submodel["lost"] for submodel in report] == [0, 0]
+    trained = sum(submodel["words"] for submodel in report)
+    assert trained == pytest.approx(4 * 12 * len(SENTENCES), rel=0.05)
+
+
+def test_a_checkpoint_of_sub_models_is_refused_by_another_design(tmp_path: Path) -> None:
+    model = TFWord2Vec(**SMALL | PARTITION, checkpoint_dir=tmp_path)
+    model.build_vocab(SENTENCES)
+    model.train(**CORPUS, epochs=1)
+    other = TFWord2Vec(**SMALL, seed=3, checkpoint_dir=tmp_path)
+    other.build_vocab(SENTENCES)
+    with pytest.raises(ValueError, match=r"distribution is 'downpour', and the training in .* began with 'partition'"):
+        other.train(**CORPUS, epochs=2, resume=True)
+
+
 # -- losses ------------------------------------------------------------------------------------------------------------
 
 
@@ -459,14 +511,45 @@ def test_the_loss_of_all_workers_is_an_error_that_says_so(mortal_cluster: LocalC
         mortal_cluster.wait()
 
 
+def restart_workers(cluster: LocalCluster) -> None:
+    """Kill all workers, and start them again."""
+    for worker in range(3):  # all at once, so that no checkpoint has some of them alone
+        cluster.processes["worker", worker].kill()
+    for worker in range(3):
+        cluster.processes["worker", worker].wait()
+        cluster.start("worker", worker)
+    cluster.wait()
+
+
+@pytest.mark.slow
+def test_when_all_workers_are_lost_sub_models_go_on_from_the_last_checkpoint(
+    mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_chunk, chunks = PartitionPlacement.train_chunk, itertools.count(1)
+
+    def with_a_restart(*arguments: Any) -> Any:
+        if next(chunks) == 10:  # in the second epoch of six chunks
+            restart_workers(mortal_cluster)
+        return train_chunk(*arguments)
+
+    monkeypatch.setattr(PartitionPlacement, "train_chunk", with_a_restart)
+    words = 12 * len(SENTENCES)
+    model = untrained(mortal_cluster, checkpoint_dir=tmp_path, checkpoint_every="3000 words")
+    model.train(**CORPUS, total_words=words, epochs=3)
+    assert topic_gap(model.wv) > 0.5
+    report = model.training_report
+    assert report is not None
+    assert report["recoveries"]["count"] == 1
+    assert 0 <= report["recoveries"]["raw_words_again"] < words
+    assert [found["lost"] for found in report["submodels"]] == [0, 0, 0]
+    assert sum(found["words"] for found in report["submodels"]) == pytest.approx(3 * words, rel=0.1)
+
+
 @pytest.mark.slow
 def test_when_all_workers_are_lost_sub_models_begin_again_from_the_last_merge(mortal_cluster: LocalCluster) -> None:
     def restart_all(epoch: int) -> None:
         if epoch == 1:
-            for worker in range(3):
-                kill(mortal_cluster.processes["worker", worker])
-                mortal_cluster.start("worker", worker)
-            mortal_cluster.wait()
+            restart_workers(mortal_cluster)
 
     model = untrained(mortal_cluster)
     model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(restart_all)])

@@ -215,7 +215,7 @@ def test_servers_whose_connection_fails_are_tried_again(monkeypatch: pytest.Monk
         return "where to train"
 
     waiting = recovery.Recovery(TFWord2Vec(), connect, None, "run")
-    assert waiting.wait_for_servers(ClusterError("lost")) == "where to train"  # type: ignore[comparison-overlap]
+    assert waiting.wait_for_cluster(ClusterError("lost")) == "where to train"  # type: ignore[comparison-overlap]
 
 
 @pytest.mark.slow
@@ -236,7 +236,7 @@ def test_a_server_that_stays_away_is_waited_for_as_long_as_asked(
     monkeypatch.setattr("gensim_tfw2v.cluster.connection._ANSWER_SECONDS", 3.0)
     corpus = Harmed(mortal_cluster, "kill", 5000, seconds=None)
     try:
-        with pytest.raises(ClusterError, match="not back within recovery_timeout=1 s"):
+        with pytest.raises(ClusterError, match="did not answer within recovery_timeout=1 s"):
             trained(mortal_cluster, corpus, recovery_timeout=1)
     finally:
         mortal_cluster.start("ps", 1)

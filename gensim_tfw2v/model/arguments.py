@@ -330,19 +330,19 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "recovery_timeout",
         300.0,
         "float",
-        "Seconds that training waits for lost parameter servers to be started again. It then goes on from the last "
+        "Seconds that training waits until lost tasks with vectors are started again. It then goes on from the last "
         "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
         rule=PositiveNumber(unit="seconds"),
-        flag=Flag(_CLUSTER, "SECONDS", "time that training waits for a lost parameter server to be started again"),
+        flag=Flag(_CLUSTER, "SECONDS", "time that training waits until lost tasks with vectors are started again"),
         is_read_by_train=True,
     ),
     Argument(
         "max_recoveries",
         10,
         "int",
-        "How often a training goes on after parameter servers were lost",
+        "How often a training goes on after tasks with vectors were lost",
         rule=WholeNumber(0, is_int=True),
-        flag=Flag(_CLUSTER, "N", "how often training goes on after it has lost a parameter server"),
+        flag=Flag(_CLUSTER, "N", "how often training goes on after it has lost tasks with vectors"),
         is_read_by_train=True,
     ),
     Argument(

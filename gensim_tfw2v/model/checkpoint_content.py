@@ -16,6 +16,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.corpus.positions import PassPosition
+from gensim_tfw2v.model.arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.training_plan import TrainingChoices
@@ -28,11 +29,15 @@ _OF_WORDS = "word."  # before the names of arrays with one value a word, such as
 _PATHS: dict[str, Any] = {"point": np.uint32, "code": np.uint8}  # types of the Huffman tree, one array a word
 _ENDS = ".ends"
 # Settings that decide what is trained. A training is resumed with the same ones.
-_FIXED = (
+_FIXED_OF_GENSIM = (
     *("vector_size", "sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "ns_exponent"),
-    *("seed", "batch_words", "schedule", "batch_tokens", "run_tokens", "shared_negatives", "update_bound"),
-    "compute_dtype",
+    *("seed", "batch_words"),
 )
+_FIXED = {
+    **dict.fromkeys(_FIXED_OF_GENSIM),
+    # A checkpoint that is older than an argument was written with its default.
+    **{argument.name: argument.default for argument in OWN_ARGUMENTS if argument.is_fixed_in_training},
+}
 
 
 @dataclass(frozen=True)
@@ -160,11 +165,11 @@ def read_tables(model: Any, checkpoint: Checkpoint) -> None:
 def check_same(model: Any, checkpoint: Checkpoint) -> None:
     """Raise ValueError that names the first setting in which a model differs from that of a checkpoint."""
     before = checkpoint.content["model"]
-    for name in _FIXED:
-        if getattr(model, name) != before.get(name):
+    for name, default in _FIXED.items():
+        if getattr(model, name) != before.get(name, default):
             raise ValueError(
                 f"{name} is {getattr(model, name)!r}, and the training in {checkpoint.path} began with "
-                f"{before.get(name)!r}; it can be resumed only with the same settings"
+                f"{before.get(name, default)!r}; it can be resumed only with the same settings"
             )
     if fingerprint_of(vocabulary_arrays(model)) != _fingerprint_in(checkpoint):
         words = len(json.loads(checkpoint.array("words").tobytes()))

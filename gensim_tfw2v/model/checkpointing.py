@@ -17,6 +17,7 @@ from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import TrainingState, content_of, vocabulary_arrays
 from gensim_tfw2v.model.rules import words_in
+from gensim_tfw2v.model.table_sync import tables_of
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.training.progress import EpochPosition
 
@@ -74,6 +75,8 @@ class Checkpointer:
     they are trained, so that their rows are of slightly different moments. In both cases a thread writes the files. An
     error in writing is warned of, and training goes on.
 
+    Where a placement has tables of its own, these are read instead, and the model's are those that were loaded.
+
     Parameters
     ----------
     folder : CheckpointFolder
@@ -116,7 +119,7 @@ class Checkpointer:
             began = time.perf_counter()
             # Positions first: chunks that are trained during the copy count as not trained.
             content = content_of(self._model, self._state(positions()))
-            tables = self._copied(self._placement) if self._placement.concurrency == 1 else self._read(self._placement)
+            tables = self._tables_in_training(self._placement)
             self._seconds_paused += time.perf_counter() - began
             self._writing = threading.Thread(target=self._write, args=(content, tables), name="tfw2v-checkpoint")
             self._writing.start()
@@ -133,29 +136,24 @@ class Checkpointer:
         placement = self._placement
         self.end()
         if placement is not None and self._positions is not None:
-            self._write(content_of(self._model, self._state(self._positions())), self._read(placement))
+            tables = _read(placement, {**self._shapes, **placement.own_tables()})
+            self._write(content_of(self._model, self._state(self._positions())), tables)
 
     def report(self) -> dict[str, Any]:
         """Return how many checkpoints were written, and for how long training stood meanwhile."""
         return {"written": self._written, "seconds_paused": self._seconds_paused}
 
-    def _copied(self, placement: Placement) -> dict[str, ArrayToWrite]:
-        """Return copies of the tables."""
-        found = {}
-        for name, shape in self._shapes.items():
-            copy = np.empty(shape, _FLOAT32)
-            for first, rows in _pieces(placement, name, shape):
-                copy[first : first + len(rows)] = rows
-            found[name] = ArrayToWrite.of(copy)
-        return found
-
-    def _read(self, placement: Placement) -> dict[str, ArrayToWrite]:
-        """Return the tables as they will be read when they are written."""
-
-        def pieces(name: str) -> Iterator[Float32Array]:
-            return (rows for _, rows in _pieces(placement, name, self._shapes[name]))
-
-        return {name: ArrayToWrite(shape, _FLOAT32, partial(pieces, name)) for name, shape in self._shapes.items()}
+    def _tables_in_training(self, placement: Placement) -> dict[str, ArrayToWrite]:
+        """Return the tables that training needs to go on."""
+        read = _copied if placement.concurrency == 1 else _read
+        own = placement.own_tables()
+        if not own:
+            return read(placement, self._shapes)
+        loaded = tables_of(self._model).present()
+        return {
+            **{name: ArrayToWrite.of(loaded[name][: shape[0]].copy()) for name, shape in self._shapes.items()},
+            **read(placement, own),
+        }
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()
@@ -171,6 +169,26 @@ class Checkpointer:
             self._cadence.end_writing()
         self._written += 1
         logger.info("checkpoint %s, written in %.1f s", found.path, time.perf_counter() - began)
+
+
+def _copied(placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayToWrite]:
+    """Return copies of tables."""
+    found = {}
+    for name, shape in shapes.items():
+        copy = np.empty(shape, _FLOAT32)
+        for first, rows in _pieces(placement, name, shape):
+            copy[first : first + len(rows)] = rows
+        found[name] = ArrayToWrite.of(copy)
+    return found
+
+
+def _read(placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayToWrite]:
+    """Return tables as they will be read when they are written."""
+
+    def pieces(name: str) -> Iterator[Float32Array]:
+        return (rows for _, rows in _pieces(placement, name, shapes[name]))
+
+    return {name: ArrayToWrite(shape, _FLOAT32, partial(pieces, name)) for name, shape in shapes.items()}
 
 
 def _pieces(placement: Placement, name: str, shape: tuple[int, ...]) -> Iterator[tuple[int, Float32Array]]:

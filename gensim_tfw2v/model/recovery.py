@@ -1,4 +1,4 @@
-"""Goes on after parameter servers were lost: waits for them, and takes up the newest state that is left."""
+"""Goes on after tasks with vectors were lost: waits for the cluster, and takes up the newest state that is left."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class RestorePoint:
 
     epochs: list[EpochPosition]
     placement: Mapping[str, Any] = field(default_factory=dict)  # what `Placement.state` returned
+    checkpoint: Checkpoint | None = None  # has the placement's own tables
 
     def raw_words(self) -> int:
         """Return the raw words trained until then."""
@@ -87,17 +88,17 @@ class Recovery(ProgressObserver):
         if self._kept is None and not self._checkpoints():
             raise error
 
-    def wait_for_servers(self, error: ClusterError) -> PlacementChoice:
-        """Return where to train, once all servers answer; raise ClusterError if they do not in time."""
+    def wait_for_cluster(self, error: ClusterError) -> PlacementChoice:
+        """Return where to train, once the lost tasks answer; raise ClusterError if they do not in time."""
         timeout = self._model.recovery_timeout
-        logger.warning("%s. Training goes on when the server is back, for which it waits %.0f s", error, timeout)
+        logger.warning("%s. Training waits up to %.0f s until lost tasks with vectors answer again", error, timeout)
         began = time.monotonic()
         while True:
             try:
                 choice = self._connect()
             except (ClusterError, load_tensorflow().errors.OpError) as reason:  # of a server that has just ended again
                 if time.monotonic() - began > timeout:
-                    late = f"It was not back within recovery_timeout={timeout:g} s"
+                    late = f"They did not answer within recovery_timeout={timeout:g} s"
                     raise ClusterError(f"{error}. {late}: {reason}") from reason
                 time.sleep(_SECONDS_BETWEEN_TRIALS)
             else:
@@ -130,9 +131,9 @@ class Recovery(ProgressObserver):
             except (CheckpointError, OSError) as error:
                 logger.warning("%s; the one before it is used", error)
             else:
-                return RestorePoint(state.epochs, state.placement)
+                return RestorePoint(state.epochs, state.placement, checkpoint)
         if self._kept is None:
-            raise ClusterError("the vectors were lost with a parameter server, and no checkpoint of them can be read")
+            raise ClusterError("the vectors were lost with their tasks, and no checkpoint of them can be read")
         return self._kept
 
     def _checkpoints(self) -> list[Path]:

@@ -41,8 +41,8 @@ def check_folder(checkpoint_dir: Any) -> None:
 @contextmanager
 def where_to_begin(
     model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
-) -> Iterator[tuple[CheckpointFolder | None, TrainingState | None]]:
-    """Yield where a training writes checkpoints, and the state to go on from, each None if there is none.
+) -> Iterator[tuple[CheckpointFolder | None, TrainingState | None, Checkpoint | None]]:
+    """Yield where a training writes checkpoints, the state to go on from, and its checkpoint; each may be None.
 
     No other training can use the folder meanwhile. Raise an error for a folder that cannot be used, for words that a
     checkpoint cannot hold, for another training than the one to go on with, and for one that is not finished and that a
@@ -56,20 +56,20 @@ def where_to_begin(
     if model.checkpoint_dir is None:
         if resume:
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
-        yield None, None
+        yield None, None, None
         return
     check_folder(model.checkpoint_dir)
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
     with usable(folder, resume) as newest:
         if not resume:
-            yield folder, None
+            yield folder, None, None
         elif newest is None:
             logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
-            yield folder, None
+            yield folder, None, None
         else:
             state = _go_on_from(model, newest, total_examples, total_words)
-            yield folder, with_noted_epochs(state, folder)
+            yield folder, with_noted_epochs(state, folder), newest
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.callbacks import EpochCallbacks
@@ -44,6 +44,7 @@ class TrainingCall:
     connect: Callable[[], PlacementChoice]  # connects to the cluster again
     folder: CheckpointFolder | None = None  # of checkpoints
     resumed: TrainingState | None = None
+    checkpoint: Checkpoint | None = None  # with which it is resumed
 
 
 class TrainingLoop:
@@ -67,6 +68,7 @@ class TrainingLoop:
         self._run = secrets.token_hex(8) if resumed is None else resumed.run  # the training's name
         self._positions = {} if resumed is None else {position.epoch: position for position in resumed.epochs}
         self._placement_state = {} if resumed is None else resumed.placement
+        self._checkpoint = call.checkpoint
         self._seconds_before = model.total_train_time if resumed is None else resumed.seconds_before
         self._log_folder = None if resumed is None else resumed.log_folder
         self._callbacks = EpochCallbacks(
@@ -174,10 +176,10 @@ class TrainingLoop:
             self._checkpointer.end()
         self._recovery.check_possible(error)
         self._sync.drop_placement()
-        self._plan.choice = self._recovery.wait_for_servers(error)
+        self._plan.choice = self._recovery.wait_for_cluster(error)
         point = self._recovery.restore()
         self._positions = {position.epoch: position for position in point.epochs}
-        self._placement_state = point.placement
+        self._placement_state, self._checkpoint = point.placement, point.checkpoint
         self._source.allow_passes()
         self._sync.move_to(self._plan.placement(self._source))
         self._go_on()
@@ -187,6 +189,8 @@ class TrainingLoop:
         model, finished = self._model, self._finished()
         if self._placement_state:
             self._sync.placement.restore(self._placement_state)
+        if self._checkpoint is not None:
+            self._sync.placement.restore_tables(self._checkpoint.array)
         model.epoch_losses = [position.counts.mean_loss for position in finished]
         model.running_training_loss = sum(position.counts.loss for position in finished) if model.compute_loss else 0.0
         model.total_train_time = self._seconds_before + sum(position.counts.seconds for position in finished)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -67,12 +67,23 @@ class Placement(Protocol):
         """Return rows `first` to `end` of the table of this name, as `TABLES` has them."""
         ...
 
+    def own_tables(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the shapes of tables, by name, without which training cannot go on; `rows` reads them as well.
+
+        They hold what was learnt since the model's tables were loaded. Other placements learn in the model's tables.
+        """
+        return {}
+
     def state(self) -> dict[str, Any]:
         """Return, as JSON has it, what decides how further chunks are trained, besides the tables."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from the state of a placement that is no longer there, and free what it left."""
+        return
+
+    def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
+        """Have `read` return the own tables of a placement that is no longer there, once the model's are loaded."""
         return
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:

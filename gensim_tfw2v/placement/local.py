@@ -53,12 +53,16 @@ class LocalPlacement(Placement):
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
         for name, values in tables.present().items():
-            with self._tf.device(_DEVICE):
-                if name not in self._variables:
-                    zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
-                    self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
-                for rows, part in _pieces(values):
-                    self._rows.write_rows(self._variables[name].handle, rows, part)
+            self.load_table(name, values)
+
+    def load_table(self, name: str, values: Float32Array) -> None:
+        """Set one table, which is made if it is not there, to these values."""
+        with self._tf.device(_DEVICE):
+            if name not in self._variables:
+                zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
+                self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
+            for rows, part in _pieces(values):
+                self._rows.write_rows(self._variables[name].handle, rows, part)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()

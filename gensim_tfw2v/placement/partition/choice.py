@@ -28,8 +28,6 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
         )
     if arguments.get("sampling") == "equal" and arguments.get("sampling_rate"):
         return "with sampling='equal' takes no sampling_rate: each sentence belongs to one sub-model; leave it out"
-    if arguments.get("checkpoint_dir") is not None:
-        return "writes no checkpoints, which hold the tables of one model; leave checkpoint_dir out"
     return None
 
 

@@ -22,11 +22,21 @@ from gensim_tfw2v.placement.interface import ModelTables
 logger = logging.getLogger(__name__)
 
 AVERAGE = "average"
+TRAINED = "trained"  # a table of one number a word, which is 1 where the input vector has been trained
 _ROWS_AT_ONCE = 65_536
 
 
 class SubModelTables(Protocol):
     """The tables of one sub-model, wherever they are."""
+
+    number: int
+
+    def rows(self, name: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of a table, also of `TRAINED`."""
+        ...
+
+    def load_table(self, name: str, values: Float32Array) -> None:
+        """Set one table, `TRAINED` as well, to these values."""
 
     def read_table(self, name: str, values: Float32Array) -> None:
         """Write the current values of one table into an array of its shape."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -22,7 +23,7 @@ from gensim_tfw2v.placement.parameter_servers.tables import take_over
 from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.sampling import Partition
 from gensim_tfw2v.placement.partition.shares import Shares
-from gensim_tfw2v.placement.partition.submodels import SubModelCounts, SubModelPlacement
+from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import SubModelLost, WorkerSubModel
 from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, Waiting
@@ -64,7 +65,6 @@ class PartitionPlacement(SubModelPlacement):
         self._shares: Shares | None = None
         self._failure: ClusterError | None = None
         self._keepalive: Keepalive | None = None
-        self._lock = threading.Lock()  # guards what is lost, and counts
         self._turns = threading.Condition()  # guards the number of the next chunk
         self._next_chunk = 0
         self._is_loading = False
@@ -105,9 +105,10 @@ class PartitionPlacement(SubModelPlacement):
             raise self._declare_lost("none was left to load")
         for draw in self._partition.draws():
             member = ready[draw.submodel % len(ready)]
-            self._submodels.append(
-                WorkerSubModel(self._connection, member, draw, 2 * self._timeout, self._metrics.add_read)
-            )
+            submodel = WorkerSubModel(self._connection, member, draw, 2 * self._timeout, self._metrics.add_read)
+            submodel.is_lost = self._is_lost_with(submodel.number)
+            self._counts[submodel.number].worker = member.task
+            self._submodels.append(submodel)
         if len(ready) < len(self._members):
             names = ", ".join(member.name for member in self._members if member not in ready)
             logger.warning("%s: no answer; the other workers train all sub-models", names)
@@ -126,6 +127,13 @@ class PartitionPlacement(SubModelPlacement):
     def _taking_part(self) -> list[Member]:
         return list(dict.fromkeys(submodel.member for submodel in self._left()))
 
+    def _load_former(self) -> None:
+        try:
+            super()._load_former()
+        except SubModelLost as lost:
+            self._leave_out({lost.submodel.member: lost.reason})
+            raise self._declare_lost(f"{lost.submodel.member.name} could not take its tables up") from lost
+
     def read_into(self, tables: ModelTables) -> None:
         while True:
             self._raise_if_none_is_left("send tables")
@@ -135,6 +143,13 @@ class PartitionPlacement(SubModelPlacement):
                 self._leave_out({lost.submodel.member: lost.reason})
             else:
                 return
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        try:
+            return super().rows(table, first, end)
+        except SubModelLost as lost:
+            self._leave_out({lost.submodel.member: lost.reason})
+            raise ClusterError(f"{lost.submodel.member.name} is gone: {lost.reason}") from lost
 
     # -- training ------------------------------------------------------------------------------------------------------
 
@@ -161,10 +176,9 @@ class PartitionPlacement(SubModelPlacement):
         except MembersLost as lost:
             self._leave_out(lost.reasons)
         self._raise_if_none_is_left("train")
-        with self._lock:
-            trained = [(submodel, reports[submodel].trained()) for submodel in self._submodels if submodel in reports]
-            self._count(dict(trained))
-        return together([of_submodel for _, of_submodel in trained])
+        trained = {submodel.number: reports[submodel].trained() for submodel in self._submodels if submodel in reports}
+        self._count(trained)
+        return together(list(trained.values()))
 
     @contextlib.contextmanager
     def _turn_of(self, chunk: int) -> Iterator[None]:
@@ -177,24 +191,14 @@ class PartitionPlacement(SubModelPlacement):
                 self._next_chunk = max(self._next_chunk, chunk + 1)
                 self._turns.notify_all()
 
-    def _count(self, trained: Mapping[WorkerSubModel, TrainedChunk]) -> None:
-        """Count a chunk; a lost sub-model's share is taken to be as large as the others'."""
-        mean = sum(of_submodel.tokens for of_submodel in trained.values()) // max(1, len(trained))
-        for submodel in self._submodels:
-            counts, own = submodel.counts, trained.get(submodel)
-            if own is not None:
-                counts.words += own.tokens
-                counts.seconds += own.seconds_preparing + own.seconds_stepping
-            if submodel.is_lost:
-                counts.lost += mean if own is None else own.tokens
-
     def _leave_out(self, reasons: Mapping[Member, str]) -> None:
         """Go on without the sub-models of some workers, and free their tables when they answer again."""
         with self._lock:
             lost = [submodel for submodel in self._submodels if submodel.member in reasons and not submodel.is_lost]
             for submodel in lost:
                 submodel.is_lost = True
-                submodel.counts.lost += submodel.counts.words
+                counts = self._counts[submodel.number]
+                counts.lost += counts.words
                 submodel.free_later()
         for member in dict.fromkeys(submodel.member for submodel in lost):
             numbers = ", ".join(str(submodel.draw.submodel) for submodel in lost if submodel.member is member)
@@ -216,9 +220,11 @@ class PartitionPlacement(SubModelPlacement):
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        return {"leases": [submodel.lease for submodel in self._left() if submodel.lease is not None]}
+        leases = [submodel.lease for submodel in self._left() if submodel.lease is not None]
+        return {**super().state(), "leases": leases}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
         for lease in state.get("leases", ()):
             take_over(lease)
 
@@ -227,10 +233,6 @@ class PartitionPlacement(SubModelPlacement):
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
         return {**self._metrics.report(raw_words), **(super().report(raw_words) or {})}
-
-    def _counts(self) -> Sequence[SubModelCounts]:
-        with self._lock:
-            return [submodel.counts for submodel in self._submodels]
 
     def _renew_leases(self) -> None:
         for submodel in self._left():

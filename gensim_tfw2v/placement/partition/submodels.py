@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_task import TrainedChunk
 from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.partition.merged_tables import SubModelTables, merge_tables
+from gensim_tfw2v.placement.partition.merged_tables import TRAINED, SubModelTables, merge_tables
 from gensim_tfw2v.placement.partition.sampling import Partition
 
 
@@ -21,7 +23,7 @@ from gensim_tfw2v.placement.partition.sampling import Partition
 class SubModelCounts:
     """What one sub-model has trained."""
 
-    worker: str | None  # the task that has it; None: this process
+    worker: str | None = None  # the task that has it; None: this process
     words: int = 0  # that subsampling kept
     seconds: float = 0.0
     lost: int = 0  # words of its share that the merged vectors lack, about
@@ -31,7 +33,7 @@ class SubModelPlacement(Placement):
     """Trains sub-models, all from the tables that are loaded, and merges them whenever tables are read.
 
     Tables that are loaded as they were read leave the sub-models as they are: a look at the model between two epochs
-    changes nothing.
+    changes nothing. A checkpoint has the tables of all sub-models beside the model's.
     """
 
     epochs_may_overlap = False  # sub-models that are read at the end of an epoch have trained no later one
@@ -39,8 +41,13 @@ class SubModelPlacement(Placement):
     def __init__(self, maker: BlockMaker, partition: Partition) -> None:
         self._maker, self._partition = maker, partition
         self._merged: str | None = None  # the digest of the tables that were read last
+        self._rows: tuple[Any, ModelTables] | None = None  # merged tables of which rows are read, and of which moment
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._lock_factors = np.ones(1, np.float32)
+        self._lock = threading.RLock()  # guards the next one, and what is lost
+        self._counts = [SubModelCounts() for _ in range(partition.submodels)]
+        self._former: Mapping[str, Any] = {}  # the state of a placement that is no longer there
+        self._read_former: Callable[[str], Float32Array] | None = None  # reads its own tables
 
     @abstractmethod
     def _load(self, tables: ModelTables) -> None:
@@ -50,33 +57,98 @@ class SubModelPlacement(Placement):
     def _left(self) -> Sequence[SubModelTables]:
         """Return the sub-models that are not lost."""
 
-    @abstractmethod
-    def _counts(self) -> Sequence[SubModelCounts]:
-        """Return the counts of all sub-models."""
-
     def load(self, tables: ModelTables) -> None:
         if self._merged == _digest(tables):
             return
         self._shapes = {name: values.shape for name, values in tables.present().items()}
         self._lock_factors = np.array(tables.lock_factors, np.float32)
+        self._rows = None
         self._load(tables)
+        self._load_former()
+
+    def _load_former(self) -> None:
+        """Give the sub-models of a placement that is no longer there their tables back."""
+        read, self._read_former = self._read_former, None
+        if read is not None:
+            for submodel in self._left():
+                for name in (*self._shapes, TRAINED):
+                    submodel.load_table(name, read(_own_name(submodel.number, name)))
 
     def read_into(self, tables: ModelTables) -> None:
         merge_tables(self._left(), tables, self._partition.merge, self._maker.tree)
         self._merged = _digest(tables)
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
-        found = {name: np.empty(shape, np.float32) for name, shape in self._shapes.items()}
-        self.read_into(
-            ModelTables(found["inputs"], found.get("outputs"), found.get("nodes"), lock_factors=self._lock_factors)
-        )
-        return found[table][first:end]
+        if table not in self._shapes:
+            number, name = _parts(table)
+            (submodel,) = [submodel for submodel in self._left() if submodel.number == number]
+            return submodel.rows(name, first, end)
+        moment = [(submodel.number, self._counts[submodel.number].words) for submodel in self._left()]
+        if self._rows is None or self._rows[0] != moment:
+            found = {name: np.empty(shape, np.float32) for name, shape in self._shapes.items()}
+            tables = ModelTables(found["inputs"], found.get("outputs"), found.get("nodes"), self._lock_factors)
+            self.read_into(tables)
+            self._rows = moment, tables
+        return self._rows[1].present()[table][first:end]
+
+    def own_tables(self) -> Mapping[str, tuple[int, ...]]:
+        shapes = {**self._shapes, TRAINED: (self._shapes["inputs"][0], 1)}
+        return {_own_name(submodel.number, name): shape for submodel in self._left() for name, shape in shapes.items()}
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "rate": self._partition.rate,
+            "counts": self._report_of_submodels(),
+            "left": [submodel.number for submodel in self._left()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._former = state
+        if state.get("counts"):
+            self._counts = [SubModelCounts(**{**counts, "worker": None}) for counts in state["counts"]]
+            # By default there are as many as there were workers.
+            self._partition = replace(self._partition, submodels=len(self._counts), rate=state["rate"])
+
+    def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
+        self._read_former = read
+
+    def _is_lost_with(self, submodel: int) -> bool:
+        """Return whether a sub-model was lost with a worker of the placement whose tables are taken over."""
+        return self._read_former is not None and submodel not in self._former.get("left", (submodel,))
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
-        return {"submodels": [asdict(counts) for counts in self._counts()]}
+        return {"submodels": self._report_of_submodels()}
+
+    def _report_of_submodels(self) -> list[dict[str, Any]]:
+        with self._lock:
+            return [asdict(counts) for counts in self._counts]
+
+    def _count(self, trained: Mapping[int, TrainedChunk]) -> None:
+        """Count a chunk; a lost sub-model's share is taken to be as large as the others'."""
+        mean = sum(of_submodel.tokens for of_submodel in trained.values()) // max(1, len(trained))
+        with self._lock:
+            left = {submodel.number for submodel in self._left()}
+            for number, counts in enumerate(self._counts):
+                own = trained.get(number)
+                if own is not None:
+                    counts.words += own.tokens
+                    counts.seconds += own.seconds_preparing + own.seconds_stepping
+                if number not in left:
+                    counts.lost += mean if own is None else own.tokens
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {}
+
+
+def _own_name(submodel: int, table: str) -> str:
+    """Return the name of a sub-model's table among those of all sub-models."""
+    return f"submodel{submodel}.{table}"
+
+
+def _parts(name: str) -> tuple[int, str]:
+    """Return the sub-model and the table that `_own_name` made a name of."""
+    submodel, table = name.removeprefix("submodel").split(".")
+    return int(submodel), table
 
 
 def _digest(tables: ModelTables) -> str:

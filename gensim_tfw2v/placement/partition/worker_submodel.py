@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.interface import TABLES
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_when_next_are_made
+from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.sampling import Draw
-from gensim_tfw2v.placement.partition.submodels import SubModelCounts
 from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
-_TRAINED = "trained"  # a table of one number a word, which is 1 where the input vector has been trained
+_Result = TypeVar("_Result")
 
 
 class SubModelLost(Exception):
@@ -51,7 +51,7 @@ class WorkerSubModel:
         on_read: Callable[[Member, int], None],
     ) -> None:
         self.member, self.draw = member, draw
-        self.counts = SubModelCounts(member.task)
+        self.number = draw.submodel
         self.is_lost = False
         self._connection, self._timeout, self._on_read = connection, timeout, on_read
         self._made: ServerTables | None = None
@@ -80,30 +80,43 @@ class WorkerSubModel:
             self._made = ServerTables(self._connection, 1, [("worker", self.member.number)])
             if self._is_given_up:  # an interrupt has closed the placement while this thread was making them
                 self.free_later()
-            self._made.make(_TRAINED, len(tables["inputs"]), 1)
+            self._made.make(TRAINED, len(tables["inputs"]), 1)
         for name, values in tables.items():
             self._made.load(name, values)
 
     def handles(self) -> tuple[tuple[Any, ...], Any]:
         """Return the handles of inputs, outputs and nodes, with inputs for missing ones; and that of trained words."""
         names = [name if name in self._names else "inputs" for name in TABLES]
-        return tuple(self._tables.handles(name)[0] for name in names), self._tables.handles(_TRAINED)[0]
+        return tuple(self._tables.handles(name)[0] for name in names), self._tables.handles(TRAINED)[0]
+
+    def load_table(self, name: str, values: Float32Array) -> None:
+        """Set one table to these values; raise SubModelLost if the worker does not answer."""
+        self._unless_lost(lambda: self._tables.load(name, values))
 
     def read_table(self, name: str, values: Float32Array) -> None:
         """Write the current values of one table into an array; raise SubModelLost if they cannot be had."""
+        self._unless_lost(lambda: self._tables.read_into(name, values))
+        self._on_read(self.member, values.nbytes)
+
+    def rows(self, name: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of one table; raise SubModelLost if they cannot be had."""
+        found = self._unless_lost(lambda: self._tables.rows(name, first, end))
+        self._on_read(self.member, found.nbytes)
+        return found
+
+    def _unless_lost(self, call: Callable[[], _Result]) -> _Result:
         if self.is_lost:
             raise SubModelLost(self, "it was lost")
         try:
-            self._while_answering(lambda: self._tables.read_into(name, values))
+            return self._while_answering(call)
         except (load_tensorflow().errors.OpError, ClusterError) as error:
             remote_functions.clear_error()
             raise SubModelLost(self, brief(error)) from error
-        self._on_read(self.member, values.nbytes)
 
     def trained(self) -> BoolArray:
         """Return for each word whether its input vector has been trained."""
-        marks = np.empty((self._tables.shape(_TRAINED).rows, 1), np.float32)
-        self.read_table(_TRAINED, marks)
+        marks = np.empty((self._tables.shape(TRAINED).rows, 1), np.float32)
+        self.read_table(TRAINED, marks)
         return np.asarray(marks[:, 0] > 0)
 
     def renew_lease(self) -> None:
@@ -122,5 +135,5 @@ class WorkerSubModel:
         if self.lease is not None:
             free_when_next_are_made(self.lease)
 
-    def _while_answering(self, call: Callable[[], None]) -> None:
-        wait_while_answering(call, {self.member.task: self.member.address}, self._timeout)
+    def _while_answering(self, call: Callable[[], _Result]) -> _Result:
+        return wait_while_answering(call, {self.member.task: self.member.address}, self._timeout)
