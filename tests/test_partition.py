@@ -389,7 +389,7 @@ def test_the_command_line_trains_sub_models_with_a_log_and_the_saved_model_train
 # -- checkpoints -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["skipgram-negative", "cbow-hierarchical"])
+@pytest.mark.parametrize("mode", ["skipgram-negative", pytest.param("cbow-hierarchical", marks=pytest.mark.slow)])
 def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -179,6 +179,7 @@ def test_the_log_says_that_tensorflow_is_loaded_and_nothing_else_is_printed() ->
     assert result.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
     code = (
         "import tensorflow as tf; tf.config.threading.set_intra_op_parallelism_threads(2); "
