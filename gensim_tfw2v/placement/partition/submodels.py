@@ -14,6 +14,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import TrainedChunk
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.interface import ModelTables, Placement
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED, SubModelTables, merge_tables
 from gensim_tfw2v.placement.partition.sampling import Partition
@@ -81,7 +82,9 @@ class SubModelPlacement(Placement):
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         if table not in self._shapes:
             number, name = _parts(table)
-            (submodel,) = [submodel for submodel in self._left() if submodel.number == number]
+            submodel = next((submodel for submodel in self._left() if submodel.number == number), None)
+            if submodel is None:  # since `own_tables` was asked
+                raise ClusterError(f"sub-model {number} is lost")
             return submodel.rows(name, first, end)
         moment = [(submodel.number, self._counts[submodel.number].words) for submodel in self._left()]
         if self._rows is None or self._rows[0] != moment:
