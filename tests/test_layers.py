@@ -128,6 +128,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.lbfgs.vector_graphs",
         "placement.parameter_servers.concurrent_updates",
         "placement.parameter_servers.graphs",
+        "placement.parameter_servers.refused_steps",
         "placement.parameter_servers.server_rows",
         "placement.parameter_servers.staging",
         "placement.parameter_servers.worker_training",
