@@ -71,8 +71,9 @@ class LocalPartitionPlacement(SubModelPlacement):
     def _load(self, tables: ModelTables) -> None:
         if not self._submodels:
             self._submodels = [self._make_submodel(number) for number in range(self._partition.submodels)]
-        for submodel in self._submodels:
-            submodel.is_lost = self._is_lost_with(submodel.number)
+            for submodel in self._submodels:
+                submodel.is_lost = self._is_lost_with(submodel.number)
+        for submodel in self._left():
             submodel.load(tables)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:

@@ -29,7 +29,10 @@ _ROWS_AT_ONCE = 65_536
 class SubModelTables(Protocol):
     """The tables of one sub-model, wherever they are."""
 
-    number: int
+    @property
+    def number(self) -> int:
+        """The sub-model's number."""
+        ...
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table, also of `TRAINED`."""

@@ -201,7 +201,7 @@ class PartitionPlacement(SubModelPlacement):
                 counts.lost += counts.words
                 submodel.free_later()
         for member in dict.fromkeys(submodel.member for submodel in lost):
-            numbers = ", ".join(str(submodel.draw.submodel) for submodel in lost if submodel.member is member)
+            numbers = ", ".join(str(submodel.number) for submodel in lost if submodel.member is member)
             logger.warning("%s is gone (%s), and sub-model %s with it", member.name, reasons[member], numbers)
 
     def _raise_if_none_is_left(self, when: str) -> None:

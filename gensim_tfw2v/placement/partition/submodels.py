@@ -76,8 +76,16 @@ class SubModelPlacement(Placement):
                     submodel.load_table(name, read(_own_name(submodel.number, name)))
 
     def read_into(self, tables: ModelTables) -> None:
-        merge_tables(self._left(), tables, self._partition.merge, self._maker.tree)
+        if self._rows is not None and self._rows[0] == self._moment():
+            for name, values in self._rows[1].present().items():
+                np.copyto(getattr(tables, name), values)
+        else:
+            merge_tables(self._left(), tables, self._partition.merge, self._maker.tree)
         self._merged = _digest(tables)
+
+    def _moment(self) -> list[tuple[int, int]]:
+        """Return what differs whenever sub-models were trained or lost since."""
+        return [(submodel.number, self._counts[submodel.number].words) for submodel in self._left()]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         if table not in self._shapes:
@@ -86,7 +94,7 @@ class SubModelPlacement(Placement):
             if submodel is None:  # since `own_tables` was asked
                 raise ClusterError(f"sub-model {number} is lost")
             return submodel.rows(name, first, end)
-        moment = [(submodel.number, self._counts[submodel.number].words) for submodel in self._left()]
+        moment = self._moment()
         if self._rows is None or self._rows[0] != moment:
             found = {name: np.empty(shape, np.float32) for name, shape in self._shapes.items()}
             tables = ModelTables(found["inputs"], found.get("outputs"), found.get("nodes"), self._lock_factors)

@@ -51,7 +51,6 @@ class WorkerSubModel:
         on_read: Callable[[Member, int], None],
     ) -> None:
         self.member, self.draw = member, draw
-        self.number = draw.submodel
         self.is_lost = False
         self._connection, self._timeout, self._on_read = connection, timeout, on_read
         self._made: ServerTables | None = None
@@ -62,6 +61,11 @@ class WorkerSubModel:
     def _tables(self) -> ServerTables:
         assert self._made is not None
         return self._made
+
+    @property
+    def number(self) -> int:
+        """The sub-model's number."""
+        return self.draw.submodel
 
     @property
     def lease(self) -> str | None:
