@@ -27,6 +27,7 @@ LONG_FILES = [
     "test_synchronous.py",
     "test_averaging.py",
     "test_partition.py",
+    "test_partition_recovery.py",
     "test_columns.py",
     "test_lbfgs.py",
     "test_cluster_endings.py",

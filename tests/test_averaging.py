@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import pytest
 import tensorflow as tf
 from child_process import wait_until
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from epoch_vectors import EpochVectors
 from example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
-from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import freeze, kill, stopped_after
 from placements import shared_cluster
 
@@ -36,18 +36,6 @@ from gensim_tfw2v.steps.signature import Objective
 
 AVERAGING: dict[str, Any] = {"distribution": "averaging", "seed": 3}
 SENTENCES = two_topics(1500)
-
-
-class EpochVectors(CallbackAny2Vec):
-    """Keeps the vectors at the end of each epoch, and calls a function then."""
-
-    def __init__(self, at_end: Callable[[int], None] = lambda epoch: None) -> None:
-        self.vectors: list[np.ndarray] = []
-        self._at_end = at_end
-
-    def on_epoch_end(self, model: Any) -> None:
-        self.vectors.append(model.wv.vectors.copy())
-        self._at_end(len(self.vectors))
 
 
 @pytest.mark.parametrize("mode", PURE_MODES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 from child_process import wait_until
 from contract import SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from epoch_vectors import EpochVectors
 from example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
-from gensim.models.callbacks import CallbackAny2Vec
 from interrupts import kill, stopped_after
 from placements import leases_on, shared_cluster
 
@@ -242,18 +242,6 @@ def test_what_comes_with_a_ticket_that_has_ended_changes_nothing(
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
-
-
-class EpochVectors(CallbackAny2Vec):
-    """Keeps the vectors at the end of each epoch, and calls a function then."""
-
-    def __init__(self, at_end: Callable[[int], None] = lambda epoch: None) -> None:
-        self.vectors: list[np.ndarray] = []
-        self._at_end = at_end
-
-    def on_epoch_end(self, model: Any) -> None:
-        self.vectors.append(model.wv.vectors.copy())
-        self._at_end(len(self.vectors))
 
 
 def many_words() -> list[list[str]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +11,25 @@ import numpy as np
 import pytest
 from command_line import train, write_corpus
 from contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
-from gensim.models.callbacks import CallbackAny2Vec
-from interrupts import freeze, kill, stopped_after
+from epoch_vectors import EpochVectors
 from placements import shared_cluster
 
-from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
+from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
-from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.cluster.connection import connect
-from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.model.arguments import SAMPLINGS
 from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.partition.local import LocalPartitionPlacement
 from gensim_tfw2v.placement.partition.merged_tables import merge_tables
-from gensim_tfw2v.placement.partition.placement import PartitionPlacement
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 
 PARTITION: dict[str, Any] = {"distribution": "partition", "seed": 3, "submodels": 2}
 SENTENCES = two_topics(1500)
 CORPUS: dict[str, Any] = {"corpus_iterable": SENTENCES, "total_examples": len(SENTENCES)}
-
-
-class EpochVectors(CallbackAny2Vec):
-    """Keeps the vectors at the end of each epoch, and calls a function then."""
-
-    def __init__(self, at_end: Any = lambda epoch: None) -> None:
-        self.vectors: list[np.ndarray] = []
-        self._at_end = at_end
-
-    def on_epoch_end(self, model: Any) -> None:
-        self.vectors.append(model.wv.vectors.copy())
-        self._at_end(len(self.vectors))
 
 
 # -- sampling ----------------------------------------------------------------------------------------------------------
@@ -384,193 +365,3 @@ def test_the_command_line_trains_sub_models_with_a_log_and_the_saved_model_train
     assert len(model.training_report["submodels"]) == 3
     model.train([["cat", "dog"]] * 50, total_examples=50, epochs=1)
     assert_finite(model)
-
-
-# -- checkpoints -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["skipgram-negative", pytest.param("cbow-hierarchical", marks=pytest.mark.slow)])
-def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
-    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = SMALL | PARTITION | PURE_MODES[mode] | {"workers": 1, "batch_words": 1500, "submodels": 3}
-    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 3}
-    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path, checkpoint_every="3000 words")
-    model.build_vocab(SENTENCES)
-    with stopped_after(6, LocalPartitionPlacement, monkeypatch):
-        model.train(SENTENCES, **corpus)
-    resumed = TFWord2Vec.resume(tmp_path, SENTENCES)
-    whole = TFWord2Vec(**settings)
-    whole.build_vocab(SENTENCES)
-    whole.train(SENTENCES, **corpus)
-    assert_equal_models(resumed, whole)
-    again = TFWord2Vec.resume(tmp_path, SENTENCES)  # finished: the merged vectors are in the last checkpoint
-    assert_equal_models(again, whole)
-
-
-def test_sub_models_go_on_elsewhere_as_many_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cluster has two workers; what began with two sub-models there goes on with two in this process."""
-    settings = SMALL | PARTITION | {"workers": 1, "submodels": None, "batch_words": 3000, "epochs": 4}
-    model = TFWord2Vec(**settings, cluster=shared_cluster(), checkpoint_dir=tmp_path, checkpoint_every="3000 words")
-    model.build_vocab(SENTENCES)
-    with stopped_after(4, PartitionPlacement, monkeypatch):
-        model.train(**CORPUS, epochs=4, total_words=12 * len(SENTENCES))
-    tables = [f"submodel{number}.{table}" for number in range(2) for table in ("inputs", "outputs", "trained")]
-    assert set(tables) <= set(Checkpoint(tmp_path).arrays)
-    resumed = TFWord2Vec.resume(tmp_path, SENTENCES)
-    assert topic_gap(resumed.wv) > 0.5
-    report = resumed.training_report["submodels"]
-    assert [submodel["lost"] for submodel in report] == [0, 0]
-    trained = sum(submodel["words"] for submodel in report)
-    assert trained == pytest.approx(4 * 12 * len(SENTENCES), rel=0.05)
-
-
-def test_a_checkpoint_of_sub_models_is_refused_by_another_design(tmp_path: Path) -> None:
-    model = TFWord2Vec(**SMALL | PARTITION, checkpoint_dir=tmp_path)
-    model.build_vocab(SENTENCES)
-    model.train(**CORPUS, epochs=1)
-    other = TFWord2Vec(**SMALL, seed=3, checkpoint_dir=tmp_path)
-    other.build_vocab(SENTENCES)
-    with pytest.raises(ValueError, match=r"distribution is 'downpour', and the training in .* began with 'partition'"):
-        other.train(**CORPUS, epochs=2, resume=True)
-
-
-# -- losses ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def mortal_cluster() -> Iterator[LocalCluster]:
-    """Return a cluster whose tasks tests may kill, and have to mend."""
-    with local_cluster(ps=1, workers=3) as cluster:
-        yield cluster
-
-
-def untrained(cluster: LocalCluster, **settings: Any) -> TFWord2Vec:
-    model = TFWord2Vec(**SMALL | PARTITION | {"sg": 1, "submodels": 3, "batch_words": 1000} | settings, cluster=cluster)
-    model.build_vocab(SENTENCES)
-    return model
-
-
-@pytest.mark.slow
-def test_a_killed_worker_costs_its_sub_model_and_the_report_says_so(mortal_cluster: LocalCluster) -> None:
-    def kill_one(epoch: int) -> None:
-        if epoch == 1:
-            kill(mortal_cluster.processes["worker", 1])
-
-    model = untrained(mortal_cluster, max_recoveries=0)
-    try:
-        _, raw_words = model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(kill_one)])
-    finally:
-        mortal_cluster.start("worker", 1)
-        mortal_cluster.wait()
-    assert raw_words == 3 * 12 * len(SENTENCES)
-    assert topic_gap(model.wv) > 0.5
-    assert model.training_report is not None
-    first, lost, last = model.training_report["submodels"]
-    assert first["lost"] == last["lost"] == 0
-    share = 12 * len(SENTENCES) / 3
-    assert lost["words"] == pytest.approx(share, rel=0.15)
-    assert lost["lost"] == pytest.approx(3 * share, rel=0.15)
-    model.train(**CORPUS, epochs=1)
-    assert [found["lost"] for found in model.training_report["submodels"]] == [0, 0, 0]
-
-
-@pytest.mark.slow
-def test_a_worker_killed_while_it_trains_does_not_hold_up_the_others(mortal_cluster: LocalCluster) -> None:
-    class KillInTheMidst(CallbackAny2Vec):
-        def on_epoch_begin(self, model: Any) -> None:
-            mortal_cluster.processes["worker", 2].kill()
-
-    model = untrained(mortal_cluster, max_recoveries=0)
-    try:
-        model.train(**CORPUS, epochs=2, callbacks=[KillInTheMidst()])
-    finally:
-        mortal_cluster.processes["worker", 2].wait()
-        mortal_cluster.start("worker", 2)
-        mortal_cluster.wait()
-    assert topic_gap(model.wv) > 0.5
-    assert model.training_report is not None
-    assert [found["lost"] > 0 for found in model.training_report["submodels"]].count(True) <= 1
-
-
-@pytest.mark.slow
-def test_the_loss_of_all_workers_is_an_error_that_says_so(mortal_cluster: LocalCluster) -> None:
-    def kill_all(epoch: int) -> None:
-        for worker in range(3):
-            kill(mortal_cluster.processes["worker", worker])
-
-    model = untrained(mortal_cluster, max_recoveries=0)
-    seen = EpochVectors(kill_all)
-    try:
-        with pytest.raises(ClusterError, match="all workers were lost"):
-            model.train(**CORPUS, epochs=3, callbacks=[seen])
-        np.testing.assert_array_equal(model.wv.vectors, seen.vectors[0])
-    finally:
-        for worker in range(3):
-            mortal_cluster.start("worker", worker)
-        mortal_cluster.wait()
-
-
-def restart_workers(cluster: LocalCluster) -> None:
-    """Kill all workers, and start them again."""
-    for worker in range(3):  # all at once, so that no checkpoint has some of them alone
-        cluster.processes["worker", worker].kill()
-    for worker in range(3):
-        cluster.processes["worker", worker].wait()
-        cluster.start("worker", worker)
-    cluster.wait()
-
-
-@pytest.mark.slow
-def test_when_all_workers_are_lost_sub_models_go_on_from_the_last_checkpoint(
-    mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train_chunk, chunks = PartitionPlacement.train_chunk, itertools.count(1)
-
-    def with_a_restart(*arguments: Any) -> Any:
-        if next(chunks) == 10:  # in the second epoch of six chunks
-            restart_workers(mortal_cluster)
-        return train_chunk(*arguments)
-
-    monkeypatch.setattr(PartitionPlacement, "train_chunk", with_a_restart)
-    words = 12 * len(SENTENCES)
-    model = untrained(mortal_cluster, checkpoint_dir=tmp_path, checkpoint_every="3000 words")
-    model.train(**CORPUS, total_words=words, epochs=3)
-    assert topic_gap(model.wv) > 0.5
-    report = model.training_report
-    assert report is not None
-    assert report["recoveries"]["count"] == 1
-    assert 0 <= report["recoveries"]["raw_words_again"] < words
-    assert [found["lost"] for found in report["submodels"]] == [0, 0, 0]
-    assert sum(found["words"] for found in report["submodels"]) == pytest.approx(3 * words, rel=0.1)
-
-
-@pytest.mark.slow
-def test_when_all_workers_are_lost_sub_models_begin_again_from_the_last_merge(mortal_cluster: LocalCluster) -> None:
-    def restart_all(epoch: int) -> None:
-        if epoch == 1:
-            restart_workers(mortal_cluster)
-
-    model = untrained(mortal_cluster)
-    model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(restart_all)])
-    assert len(model.epoch_losses) == 3
-    assert topic_gap(model.wv) > 0.5
-
-
-@pytest.mark.slow
-def test_a_hung_worker_costs_its_sub_model_and_not_the_others(mortal_cluster: LocalCluster) -> None:
-    process = mortal_cluster.processes["worker", 0]
-
-    def hang(epoch: int) -> None:
-        if epoch == 1:
-            freeze(process)
-
-    model = untrained(mortal_cluster, max_recoveries=0, cluster_timeout=5)
-    model.train(**CORPUS, epochs=1)  # so that all graphs are known
-    try:
-        model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(hang)])
-    finally:
-        process.send_signal(signal.SIGCONT)
-    assert topic_gap(model.wv) > 0.5
-    assert model.training_report is not None
-    assert [found["lost"] > 0 for found in model.training_report["submodels"]] == [True, False, False]
