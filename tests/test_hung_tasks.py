@@ -17,12 +17,12 @@ from example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from interrupts import freeze
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
-from gensim_tfw2v.cluster import connection, remote_functions
+from gensim_tfw2v.cluster import connection, health, remote_functions
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers import graphs, patience, server_matrix, worker_thread
+from gensim_tfw2v.placement.parameter_servers import graphs, patience, server_matrix
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
@@ -42,7 +42,7 @@ def running() -> Iterator[LocalCluster]:
 @pytest.fixture
 def cluster(running: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
     """Return a cluster whose tasks a test may stop, and which is patient for short times only."""
-    monkeypatch.setattr(worker_thread, "answers", functools.partial(answers, seconds=0.5))
+    monkeypatch.setattr(health, "answers", functools.partial(answers, seconds=0.5))
     monkeypatch.setattr(patience, "_FLOOR_SECONDS", 1.0)
     monkeypatch.setattr(patience, "_COLD_SECONDS", 2.0)
     monkeypatch.setattr(connection, "_ANSWER_SECONDS", 2.0)

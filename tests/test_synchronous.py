@@ -24,13 +24,14 @@ from resumed_training import Interrupted, train, untrained
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.cluster import health
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers import patience, worker_thread
+from gensim_tfw2v.placement.parameter_servers import patience
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport, _numbers_in, _shapes
 from gensim_tfw2v.placement.parameter_servers.graphs import Request
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
@@ -200,7 +201,7 @@ def test_a_worker_that_stops_changes_no_vector(
     hangs: bool, undisturbed: TFWord2Vec, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if hangs:
-        monkeypatch.setattr(worker_thread, "answers", functools.partial(answers, seconds=0.5))
+        monkeypatch.setattr(health, "answers", functools.partial(answers, seconds=0.5))
         monkeypatch.setattr(patience, "_FLOOR_SECONDS", 1.0)
         monkeypatch.setattr(patience, "_COLD_SECONDS", 2.0)
     stopping = Stopping(monkeypatch, cluster, 20, freeze)

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from gensim_tfw2v.cluster.health import hangs
+from gensim_tfw2v.cluster.health import answers, hangs
 
 _OWN_FILES = Path("/proc/self/fd")
 _SECONDS_BETWEEN_LOOKS = 0.5
@@ -50,6 +50,12 @@ def cut(address: str) -> None:
     for one in _connections_to(address):
         with one, contextlib.suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)
+
+
+def cut_if_silent(address: str) -> None:
+    """Free calls from a task that does not answer: a request that TensorFlow still sends cannot be cancelled."""
+    if not answers(address):
+        cut(address)
 
 
 def can_cut() -> bool:

@@ -22,6 +22,7 @@ _Result = TypeVar("_Result")
 _ANSWER_SECONDS = 2.0
 _CHECK_SECONDS = 1.0
 _SECONDS_BETWEEN_LOOKS = 0.2
+_SILENT_LOOKS = 2  # in a row, after which a task counts as silent
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
 _TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame of every HTTP/2 server
@@ -57,6 +58,23 @@ def _is_greeted(address: str, seconds: float) -> bool:
         while len(head) < _FRAME_HEAD_BYTES and (more := connection.recv(_FRAME_HEAD_BYTES - len(head))):
             head += more
     return len(head) == _FRAME_HEAD_BYTES and head[_TYPE_BYTE] == _SETTINGS
+
+
+class Silence:
+    """Whether a task is silent: one look in which it does not answer may be chance."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._looks = 0  # in a row
+
+    def look(self) -> bool:
+        """Ask the task once more, and return whether it has not answered for several looks."""
+        self._looks = 0 if answers(self._address) else self._looks + 1
+        return self._looks >= _SILENT_LOOKS
+
+    def forget(self) -> None:
+        """Count from the beginning."""
+        self._looks = 0
 
 
 def is_taken(port: int) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.cancellation import CancellableCalls
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.cluster.cutting import cut
+from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.health import Silence, answers
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.graphs import Request, Staged
 from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
 _LONGEST_REST_SECONDS = 5.0
-_SILENT_LOOKS = 2  # in a row, after which a worker counts as hung
 
 
 class WorkerThread:
@@ -46,7 +45,7 @@ class WorkerThread:
         self._calls: CancellableCalls | None = None  # while one runs
         self._seconds = 0.0  # for which it has run
         self._is_late = number in work.connection.worker_locks.abandoned
-        self._silent_looks = 0
+        self._silence = Silence(self._address)
         self._thread = threading.Thread(target=self._run, name=f"tfw2v-cluster-{number}", daemon=True)
 
     def start(self) -> None:
@@ -66,10 +65,9 @@ class WorkerThread:
             seconds = self._seconds
         patience = self._work.patience
         if calls is None or seconds <= patience.limit(self._number, is_answering=False):
-            self._silent_looks = 0
+            self._silence.forget()
             return
-        self._silent_looks = 0 if answers(self._address) else self._silent_looks + 1
-        is_silent = self._silent_looks >= _SILENT_LOOKS
+        is_silent = self._silence.look()
         limit = patience.limit(self._number, is_answering=True)
         if is_silent or seconds > limit:
             self._hand_over(calls, f"has not finished its block for {seconds:.0f} s" + " and is silent" * is_silent)
@@ -89,8 +87,7 @@ class WorkerThread:
     def _cancel(self, calls: CancellableCalls) -> None:
         """Free the thread from its call."""
         calls.cancel()
-        if not answers(self._address):  # TensorFlow may still be sending the request, which cannot be cancelled
-            cut(self._address)
+        cut_if_silent(self._address)
 
     def _hand_over(self, calls: CancellableCalls, reason: str) -> None:
         with self._lock:

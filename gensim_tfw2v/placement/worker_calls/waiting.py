@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.cluster.cutting import cut
+from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.health import Silence, answers
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
 from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.placement.parameter_servers.worker_return import can_be_called, is_lost
@@ -23,7 +23,6 @@ _Member = TypeVar("_Member", bound=Member)
 
 _POLL_SECONDS = 0.2
 _SECONDS_BETWEEN_LOOKS = 0.5
-_SILENT_LOOKS = 2  # in a row, after which a worker counts as hung
 _LAST_SECONDS = 5.0  # that a cancelled call may take to end
 
 
@@ -43,7 +42,7 @@ class _Call:
         self.finished = 0.0  # when it ended
         self.seconds = 0.0
         self.is_left = False  # it does not end, and nobody waits for it
-        self._silent_looks = dict.fromkeys(needed, 0)
+        self._silences = {member: Silence(member.address) for member in needed}
         self.future, self._calls = caller.submit(function, [member.number for member in needed])
         self.future.add_done_callback(self._finish)
 
@@ -52,16 +51,13 @@ class _Call:
 
     def silent(self) -> list[Member]:
         """Return the workers that have not answered for several looks."""
-        for member in self.needed:
-            self._silent_looks[member] = 0 if answers(member.address) else self._silent_looks[member] + 1
-        return [member for member, looks in self._silent_looks.items() if looks >= _SILENT_LOOKS]
+        return [member for member, silence in self._silences.items() if silence.look()]
 
     def cancel(self) -> None:
         """End the call; a thread that is not free soon is left to it."""
         self._calls.cancel()
         for member in self.needed:
-            if not answers(member.address):  # TensorFlow may still be sending the request, which cannot be cancelled
-                cut(member.address)
+            cut_if_silent(member.address)
         with contextlib.suppress(Exception):
             self.future.result(timeout=_LAST_SECONDS)
         if not self.future.done():
