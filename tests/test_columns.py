@@ -271,7 +271,7 @@ def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]]
 
 def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
     seen = EpochVectors()
-    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 1500, "alpha": 0.1, "batch_tokens": 128}
+    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 1500, "batch_tokens": 128}
     model = TFWord2Vec(SENTENCES, **settings, cluster=shared_cluster(), callbacks=[seen])
     assert_finite(model)
     assert topic_gap(model.wv) > 0.5

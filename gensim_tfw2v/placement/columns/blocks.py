@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
-from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare, sentences_of
+from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check, zeros_for
 from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.signature import SIGNATURE, Rates
@@ -105,7 +105,7 @@ def worker_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arr
         right=block.right,
         candidates=block.candidate_ids,
         window=np.int32(block.window),
-        rates=_rates(model, assignment, prepared),
+        rates=rates(model.settings, prepared, model.lock_factors, hot_nodes=0),
         input_rows=inputs.rows,
         input_ends=inputs.ends,
         moved=np.diff(inputs.ends) + np.diff(outputs.ends),
@@ -114,15 +114,6 @@ def worker_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arr
         metrics=metrics,
         lease_key=np.int32(assignment.lease_key),
     )
-
-
-def _rates(model: WorkerModel, assignment: Assignment, prepared: PreparedBlock) -> Rates:
-    """Return what scales the steps of a block.
-
-    Batches in flight see the same vectors: together they move a row as far as one batch may.
-    """
-    of_one = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
-    return of_one._replace(max_step=of_one.max_step / np.float32(assignment.concurrent_blocks))
 
 
 # -- what a server needs -----------------------------------------------------------------------------------------------

@@ -114,7 +114,6 @@ class ColumnPlacement(ClusterPlacement):
             self._free_slots.put(slot)
 
     def _request(self, task: ChunkTask, in_flight: int) -> Any:
-        batches_in_flight = in_flight * self._lanes
-        request = super()._request(task, batches_in_flight)
+        request = super()._request(task, in_flight)
         number = np.array([next(_job_numbers)], "<i4").view(np.uint8)
         return request._replace(assignment=np.concatenate([request.assignment, number]))

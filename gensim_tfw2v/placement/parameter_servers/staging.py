@@ -45,7 +45,7 @@ class Assignment:
 
     lease_key: int  # of the tables that the block is trained on
     shards: int
-    concurrent_blocks: int  # trained at a time; for columns, batches
+    concurrent_blocks: int
     sharing: RowSharing
     task: ChunkTask
 
