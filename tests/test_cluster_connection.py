@@ -63,6 +63,7 @@ def test_a_coordinator_trains_whatever_the_environment_says_of_it(
     np.testing.assert_allclose(model.wv.vectors, local.wv.vectors, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_port_of_the_coordinator_that_is_taken_is_named_and_harms_nothing() -> None:
     script = f"""
 import json, os, socket

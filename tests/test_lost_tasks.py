@@ -100,6 +100,7 @@ def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalClus
     np.testing.assert_array_equal(model.wv.vectors, freezing.vectors)
 
 
+@pytest.mark.slow
 def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
     killing = AtEpochEnd(kill, mortal_cluster, "ps", 2)

@@ -160,6 +160,7 @@ def test_the_coordinators_port_answers_this_machine_alone() -> None:
     assert set(interfaces) == {"lo"}
 
 
+@pytest.mark.slow
 def test_a_strategy_of_the_users_own_is_kept_to_this_machine() -> None:
     script = f"""
 import tensorflow as tf

@@ -108,14 +108,12 @@ def test_cbow_has_the_same_graph_whatever_the_number_format_of_products() -> Non
     assert objective_of(SETTINGS) != objective_of(replace(SETTINGS, compute_dtype="bfloat16"))
 
 
-# One of each model and training method; every choice that an objective has is among them.
+# One of each model and training method.
 SOME_OBJECTIVES = [
     Objective(True, 5, False, True, "bfloat16", Windows.MEAN),
     Objective(True, 0, True, True, "float32", Windows.DRAWN),
-    Objective(True, 3, True, True, "float32", Windows.DRAWN),
     Objective(False, 5, False, False, "float32", Windows.MEAN),
     Objective(False, 0, True, False, "float32", Windows.DRAWN),
-    Objective(False, 3, True, True, "float32", Windows.DRAWN),
 ]
 
 
@@ -150,7 +148,7 @@ def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objec
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", on_clusters(SOME_OBJECTIVES[1::4]), ids=str)
+@pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
 @settings(max_examples=3, deadline=None)
 def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(

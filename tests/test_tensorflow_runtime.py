@@ -182,6 +182,7 @@ def test_a_process_forked_from_one_in_which_the_package_has_started_tensorflow_i
     assert as_it_comes["exit code of a forked process"] == 7
 
 
+@pytest.mark.slow
 def test_a_forked_process_can_use_tensorflow_if_it_had_been_imported_alone_and_is_told_so_if_it_had_run() -> None:
     program = """
 import gensim_tfw2v, tensorflow
