@@ -84,10 +84,10 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     """Return the trained model, which also has its `placement`, `block_words` and `sharing`."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.placement.block_size import (
-        can_share_rows,
         choose_block_words,
         choose_negative_pool,
         choose_sharing,
+        in_flight_limits,
     )
     from gensim_tfw2v.placement.request import PlacementChoice
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -107,14 +107,14 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
     def placement_for(model: Stale, cluster: Any, total_words: int | None, choices: Any) -> PlacementChoice:
         words, in_flight = total_words or 0, pipeline.in_flight
-        share_rows = can_share_rows(len(model.wv), job.skip_gram, job.hierarchical_softmax)
-        model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, share_rows)
-        parts, rows = choose_sharing(model.block_words, words, in_flight, share_rows)
+        limits = in_flight_limits(len(model.wv), job.skip_gram, job.hierarchical_softmax)
+        model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, limits)
+        parts, rows = choose_sharing(model.block_words, words, in_flight, limits)
         shared_rows = rows if pipeline.shared_rows is None else pipeline.shared_rows
         model.sharing = RowSharing(pipeline.parts or parts, shared_rows)
 
         def make(*settings_and_maker: Any) -> Any:
-            start = _start(pipeline, job.epochs * words / model.block_words, model.sharing.parts > 1)
+            start = _start(pipeline, job.epochs * words, model.block_words, model.sharing.parts > 1)
             model.placement = StalePlacement(*settings_and_maker, start, pipeline.slopes or SLOPES, model.sharing)
             return model.placement
 
@@ -132,14 +132,14 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     return model
 
 
-def _start(pipeline: Pipeline, total_blocks: float, share_rows: bool) -> Any:
+def _start(pipeline: Pipeline, total_words: int, block_words: int, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
     from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 
-    joining = pipeline.in_flight - 1
+    joining, blocks = pipeline.in_flight - 1, total_words / block_words
     if pipeline.start_share is None or not joining:
-        return RampUp(pipeline.in_flight, total_blocks, share_rows=share_rows)
-    return RampUp(pipeline.in_flight, total_blocks, parts=joining / pipeline.start_share)
+        return RampUp(pipeline.in_flight, blocks, block_words, share_rows=share_rows)
+    return RampUp(pipeline.in_flight, blocks, block_words, parts=joining / pipeline.start_share)
 
 
 def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:

@@ -88,6 +88,7 @@ FIRST_ROUND_WORDS = 131_072  # of the first rounds, which all that random vector
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
+TREE_CBOW_IN_FLIGHT_SHARE, MOST_TREE_CBOW_IN_FLIGHT_WORDS = 1 / 8, 524_288
 # Synchronous rounds have so much less: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
 # Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in so many parts.
@@ -98,7 +99,7 @@ WORDS_PER_POOL_DRAW, LEAST_POOL_DRAWS = 5, 8192
 # One more block may be in flight after each such part of the training: sixteen after a fortieth of it. A longer ramp
 # scores a little better; one eight times as long leaves 11.2 times the speed of one worker instead of 15.
 RAMP_UP_PARTS = 600
-LEAST_BLOCKS_PER_RAMP_UP_PART = 8
+LEAST_BLOCKS_PER_RAMP_UP_PART, LEAST_WORDS_PER_RAMP_UP_PART = 8, 65_536  # whichever is less
 # Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of 16 workers. Nodes part words
 # in halves, so that the sigmoid is at its steepest there, also for the inputs that are trained against them.
 SLOPES, TREE_INPUT_SLOPE = (0.11, 0.08, 0.2), 0.25

@@ -18,6 +18,7 @@ from placements import leases_on, shared_cluster
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.parameter_servers import choice, worker_thread
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
@@ -74,7 +75,8 @@ def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
     workers: int, overlap: bool | None, words: int
 ) -> None:
     options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
-    assert choose_placement(shared_cluster(), workers, CorpusSize(10**6, 1), False, False, options).block_words == words
+    size = CorpusSize(10**6, 1)
+    assert choose_placement(shared_cluster(), workers, size, InFlightLimits(), False, options).block_words == words
 
 
 def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:

@@ -25,6 +25,12 @@ def test_sixteen_are_in_flight_after_a_fortieth_of_the_training() -> None:
     assert allowed[450] == 16
 
 
+@pytest.mark.parametrize(("block_words", "blocks"), [(1_000, 8), (8_192, 8), (32_768, 2), (131_072, 1)])
+def test_large_blocks_are_alone_for_fewer_of_them(block_words: int, blocks: int) -> None:
+    allowed = allowed_one_by_one(RampUp(2, 100, block_words), 10)
+    assert allowed == [1] * blocks + [2] * (10 - blocks)
+
+
 def test_the_start_may_have_other_parts() -> None:
     assert allowed_one_by_one(RampUp(3, 900, parts=45), 50) == [1] * 20 + [2] * 20 + [3] * 10
 

@@ -15,11 +15,12 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
-from gensim_tfw2v.placement.block_size import can_share_rows, choose_block_words, choose_sharing
+from gensim_tfw2v.placement.block_size import InFlightLimits, choose_block_words, choose_sharing, in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
 from gensim_tfw2v.steps.settings import choose_compute_dtype, choose_max_step_rates
 
+SHARING, TREE_CBOW = InFlightLimits(shares_rows=True), in_flight_limits(10_000, skip_gram=False, tree=True)
 COUNTS = {"the": 50_000, "of": 20_000, "cat": 500, "sat": 40, "mat": 7}
 
 
@@ -256,7 +257,7 @@ def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(
     options = ClusterOptions(timeout=60.0, overlap=None, dtype=None)
 
     def block_words(words: int, chosen: int | None = None) -> int:
-        return choose_placement(None, 1, CorpusSize(words, 1, chosen), False, tree, options).block_words
+        return choose_placement(None, 1, CorpusSize(words, 1, chosen), InFlightLimits(), tree, options).block_words
 
     assert block_words(10**9) == expected
     assert block_words(100_000) == 25_000
@@ -280,19 +281,19 @@ def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(
 def test_blocks_that_share_rows_are_larger_and_their_parts_as_large_as_blocks_that_do_not(
     words: int, in_flight: int, block_words: int, parts: int
 ) -> None:
-    assert choose_block_words(words, in_flight, None, in_flight, share_rows=True) == block_words
-    found, rows = choose_sharing(block_words, words, in_flight, share_rows=True)
+    assert choose_block_words(words, in_flight, None, in_flight, SHARING) == block_words
+    found, rows = choose_sharing(block_words, words, in_flight, SHARING)
     assert found == parts
     assert (rows > 0) == (parts > 1)
     assert block_words // parts <= choose_block_words(words, in_flight, None, in_flight)
     assert block_words * in_flight <= words / 4
 
 
-@pytest.mark.parametrize("share_rows", [True, False])
+@pytest.mark.parametrize("limits", [SHARING, InFlightLimits(), TREE_CBOW])
 @pytest.mark.parametrize("in_flight", [2, 3, 16])
 @pytest.mark.parametrize("words", [160_000, 4_000_000, 17_173_640])
-def test_all_workers_have_as_many_blocks_in_an_epoch(words: int, in_flight: int, share_rows: bool) -> None:
-    block_words = choose_block_words(words, in_flight, None, in_flight, share_rows)
+def test_all_workers_have_as_many_blocks_in_an_epoch(words: int, in_flight: int, limits: InFlightLimits) -> None:
+    block_words = choose_block_words(words, in_flight, None, in_flight, limits)
     assert -(-words // block_words) % in_flight == 0
 
 
@@ -302,39 +303,50 @@ def test_a_small_corpus_is_not_cut_into_less_than_usual_for_the_sake_of_all_work
 
 
 @pytest.mark.parametrize(
-    ("words", "skip_gram", "tree", "expected"),
+    ("words", "skip_gram", "tree", "shares_rows", "in_flight"),
     [
-        (10_000, True, True, True),
-        (10_000, False, False, True),
-        (10_000, False, True, False),
-        (9_999, True, False, False),
+        (10_000, True, True, True, 131_072),
+        (10_000, False, False, True, 131_072),
+        (10_000, False, True, False, 500_000),
+        (9_999, True, False, False, 131_072),
+        (9_999, False, True, False, 131_072),
     ],
 )
-def test_small_vocabularies_and_cbow_through_the_tree_share_no_rows(
-    words: int, skip_gram: bool, tree: bool, expected: bool
+def test_small_vocabularies_share_no_rows_nor_does_cbow_through_the_tree_which_bears_more_words_in_flight(
+    words: int, skip_gram: bool, tree: bool, shares_rows: bool, in_flight: int
 ) -> None:
-    assert can_share_rows(words, skip_gram, tree) is expected
+    limits = in_flight_limits(words, skip_gram, tree)
+    assert limits.shares_rows is shares_rows
+    assert limits.words(4_000_000) == in_flight
 
 
 @pytest.mark.parametrize(
-    ("words", "in_flight", "share_rows", "block_words"),
+    ("words", "in_flight"), [(0, 131_072), (10**6, 131_072), (2 * 10**6, 250_000), (10**9, 524_288)]
+)
+def test_words_in_flight_of_cbow_through_the_tree_are_a_share_of_an_epoch(words: int, in_flight: int) -> None:
+    assert TREE_CBOW.words(words) == in_flight
+
+
+@pytest.mark.parametrize(
+    ("words", "in_flight", "limits", "block_words"),
     [
-        (4_000_000, 1, True, 131_072),
-        (4_000_000, 16, False, 8_065),
-        (10**9, 1, True, 131_072),
-        (10**9, 16, False, 16_383),
+        (4_000_000, 1, SHARING, 131_072),
+        (4_000_000, 16, InFlightLimits(), 8_065),
+        (4_000_000, 16, TREE_CBOW, 31_250),
+        (10**9, 1, SHARING, 131_072),
+        (10**9, 16, InFlightLimits(), 16_383),
     ],
 )
 def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(
-    words: int, in_flight: int, share_rows: bool, block_words: int
+    words: int, in_flight: int, limits: InFlightLimits, block_words: int
 ) -> None:
-    assert choose_sharing(131_072, words, in_flight, share_rows) == (1, 0)
-    assert choose_block_words(words, in_flight, None, in_flight, share_rows) == block_words
+    assert choose_sharing(131_072, words, in_flight, limits) == (1, 0)
+    assert choose_block_words(words, in_flight, None, in_flight, limits) == block_words
 
 
 def test_small_blocks_have_few_parts() -> None:
-    assert choose_sharing(8_192, 10**6, 16, share_rows=True) == (1, 0)
-    assert choose_sharing(16_384, 10**6, 16, share_rows=True)[0] == 2
+    assert choose_sharing(8_192, 10**6, 16, SHARING) == (1, 0)
+    assert choose_sharing(16_384, 10**6, 16, SHARING)[0] == 2
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
-from gensim_tfw2v.placement.block_size import can_share_rows
+from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize, PlacementChoice
@@ -183,8 +183,8 @@ def placement_for(
         model.seed,
     )
     tree = bool(model.hs)
-    share_rows = can_share_rows(len(model.wv), bool(model.sg), tree)
-    return choose_placement(cluster, model.workers, size, share_rows, tree, options)
+    limits = in_flight_limits(len(model.wv), bool(model.sg), tree)
+    return choose_placement(cluster, model.workers, size, limits, tree, options)
 
 
 def _block_maker(model: Any, choices: TrainingChoices) -> BlockMaker:

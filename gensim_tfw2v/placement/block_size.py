@@ -3,8 +3,35 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from gensim_tfw2v import tuning
+
+
+@dataclass(frozen=True)
+class InFlightLimits:
+    """How much is trained at a time without the changes of other blocks in flight."""
+
+    share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, unless that is very few
+    most_words: int = tuning.MOST_IN_FLIGHT_WORDS
+    shares_rows: bool = False  # blocks may exchange their changes of shared rows, and be longer for that
+
+    def words(self, total_words: int) -> int:
+        """Return how many raw words at most are in flight, all blocks together."""
+        words = max(int(total_words * self.share), tuning.LEAST_IN_FLIGHT_WORDS)
+        return min(words, self.most_words)
+
+
+def in_flight_limits(words: int, skip_gram: bool, tree: bool) -> InFlightLimits:
+    """Return the limits for a vocabulary of so many words.
+
+    CBOW with hierarchical softmax scores lower with shared rows, and learns well from more words in flight.
+    """
+    if words < tuning.SMALL_VOCABULARY:
+        return InFlightLimits()
+    if tree and not skip_gram:
+        return InFlightLimits(tuning.TREE_CBOW_IN_FLIGHT_SHARE, tuning.MOST_TREE_CBOW_IN_FLIGHT_WORDS)
+    return InFlightLimits(shares_rows=True)
 
 
 def choose_block_words(
@@ -12,7 +39,7 @@ def choose_block_words(
     workers: int,
     batch_words: int | None,
     in_flight: int = 1,
-    share_rows: bool = False,
+    limits: InFlightLimits = InFlightLimits(),
     most_words: int = tuning.MOST_BLOCK_WORDS,
 ) -> int:
     """Return how many raw words a worker takes at a time.
@@ -25,16 +52,16 @@ def choose_block_words(
         The user's own choice.
     in_flight : int
         Blocks that are trained without each other's changes: the more, the smaller.
-    share_rows : bool
-        Whether blocks in flight exchange their changes of shared rows.
+    limits : InFlightLimits
+        Of all blocks in flight together.
     most_words : int
         Limit set by memory.
     """
     if batch_words is not None:
         return batch_words
-    unshared = _words_in_flight(total_words) // in_flight
+    unshared = limits.words(total_words) // in_flight
     most = min(unshared, most_words)
-    if share_rows and in_flight > 1:
+    if limits.shares_rows and in_flight > 1:
         of_epoch = int(total_words * tuning.SHARED_IN_FLIGHT_SHARE) // in_flight
         most = max(most, min(tuning.MOST_PARTS * unshared, of_epoch, most_words))
     words = max(1, min(max(total_words // (tuning.BLOCKS_PER_WORKER * workers), tuning.LEAST_BLOCK_WORDS), most))
@@ -50,24 +77,10 @@ def most_local_block_words(tree: bool) -> int:
     return tuning.MOST_LOCAL_TREE_BLOCK_WORDS if tree else tuning.MOST_LOCAL_BLOCK_WORDS
 
 
-def _words_in_flight(total_words: int) -> int:
-    """Return how many words at most are trained at a time without each other's changes."""
-    words = int(total_words * tuning.IN_FLIGHT_SHARE)
-    return min(max(words, tuning.LEAST_IN_FLIGHT_WORDS), tuning.MOST_IN_FLIGHT_WORDS)
-
-
-def can_share_rows(words: int, skip_gram: bool, tree: bool) -> bool:
-    """Return whether blocks in flight can share rows, in a vocabulary of so many words.
-
-    CBOW with hierarchical softmax scores lower with shared rows.
-    """
-    return words >= tuning.SMALL_VOCABULARY and (skip_gram or not tree)
-
-
-def choose_sharing(block_words: int, total_words: int, in_flight: int, share_rows: bool) -> tuple[int, int]:
+def choose_sharing(block_words: int, total_words: int, in_flight: int, limits: InFlightLimits) -> tuple[int, int]:
     """Return the parts of a block, after each of which shared rows are exchanged, and the number of shared rows."""
-    parts = min(round(block_words * in_flight / _words_in_flight(total_words)), tuning.MOST_PARTS)
-    return (parts, tuning.SHARED_ROWS) if share_rows and in_flight > 1 and parts > 1 else (1, 0)
+    parts = min(round(block_words * in_flight / limits.words(total_words)), tuning.MOST_PARTS)
+    return (parts, tuning.SHARED_ROWS) if limits.shares_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 
 def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:

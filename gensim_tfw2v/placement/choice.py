@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
 from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
 
 
 def choose_placement(
-    cluster: Any, workers: int, size: CorpusSize, can_share_rows: bool, tree: bool, options: ClusterOptions
+    cluster: Any, workers: int, size: CorpusSize, limits: InFlightLimits, tree: bool, options: ClusterOptions
 ) -> PlacementChoice:
     """Return this process if `cluster` is None, or else the cluster, to which it connects.
 
@@ -18,8 +19,8 @@ def choose_placement(
     workers : int
         The model's argument: threads of this process. On a cluster, 1 means that blocks are trained one after the
         other, even if `options` ask for overlap.
-    can_share_rows : bool
-        Whether blocks in flight on a cluster may share rows while they are trained.
+    limits : InFlightLimits
+        Of blocks in flight on a cluster.
     tree : bool
         Whether hierarchical softmax is trained.
     """
@@ -30,5 +31,5 @@ def choose_placement(
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster, allow_network=options.allow_network)
-    request = ClusterRequest(connection, size, workers == 1, can_share_rows, options)
+    request = ClusterRequest(connection, size, workers == 1, limits, options)
     return design.choose(request)

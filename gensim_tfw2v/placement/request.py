@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import Addresses
+from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -52,7 +53,7 @@ class ClusterRequest:
     connection: Connection
     size: CorpusSize
     one_by_one: bool  # one block in flight
-    can_share_rows: bool  # blocks in flight may share rows while they are trained
+    limits: InFlightLimits
     options: ClusterOptions
 
 

@@ -48,9 +48,10 @@ class ColumnPlacement(ClusterPlacement):
         timeout: float,
         number_type: str = "float32",
     ) -> None:
-        super().__init__(settings, maker, connection, min(concurrency, connection.workers), timeout, 0.0, number_type)
+        concurrency = min(concurrency, connection.workers)
         # Servers have every batch before the next one: blocks in flight need no slow start.
-        self._ramp_up = RampUp(self.concurrency, share_rows=True)
+        ramp_up = RampUp(concurrency, share_rows=True)
+        super().__init__(settings, maker, connection, concurrency, timeout, ramp_up, number_type)
         self._lanes = 1 if self.concurrency == 1 else _LANES
         self._counters: list[Any] = []  # of each slot: handles by lane and server
         self._free_slots: queue.SimpleQueue[int] = queue.SimpleQueue()

@@ -10,6 +10,7 @@ from gensim_tfw2v.placement.block_size import (
     choose_sharing,
 )
 from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
@@ -21,7 +22,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     chosen = size.chunk_words or size.batch_words
 
     def block_words_of(in_flight: int) -> int:
-        return choose_block_words(size.total_words, in_flight, chosen, in_flight, request.can_share_rows)
+        return choose_block_words(size.total_words, in_flight, chosen, in_flight, request.limits)
 
     concurrency = 1 if request.one_by_one else connection.workers
     overlap = options.overlap
@@ -30,17 +31,16 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     if overlap and not request.one_by_one:  # a block that is pulled while another is trained lacks that one's changes
         concurrency = 2 * connection.workers
     block_words = block_words_of(concurrency)
-    sharing = RowSharing(*choose_sharing(block_words, size.total_words, concurrency, request.can_share_rows))
+    sharing = RowSharing(*choose_sharing(block_words, size.total_words, concurrency, request.limits))
     # Blocks in flight lack each other's changes, which are far larger than rounding errors.
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 
-        total_blocks = size.epochs * size.total_words / block_words
-        return ClusterPlacement(
-            settings, maker, connection, concurrency, options.timeout, total_blocks, row_type, sharing
-        )
+        blocks = size.epochs * size.total_words / block_words
+        ramp_up = RampUp(concurrency, blocks, block_words, share_rows=sharing.parts > 1)
+        return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, ramp_up, row_type, sharing)
 
     pool = choose_negative_pool(block_words)
     return PlacementChoice(block_words, pool, make, connection.addresses)

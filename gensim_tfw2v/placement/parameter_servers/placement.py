@@ -43,8 +43,8 @@ class ClusterPlacement(Placement):
         rows while it trains. If it is 1, blocks are trained in their order as in one process.
     timeout : float
         Seconds after which a block that its worker has not finished goes to another worker.
-    total_blocks : float
-        Blocks of the whole training, about; 0 if not known.
+    ramp_up : RampUp, optional
+        How many blocks may be in flight at the start of the training. Default: as for a training of unknown length.
     row_type : str
         TensorFlow's name for the numbers that rows and their changes travel as.
     sharing : RowSharing
@@ -62,7 +62,7 @@ class ClusterPlacement(Placement):
         connection: Connection,
         concurrency: int,
         timeout: float,
-        total_blocks: float = 0.0,
+        ramp_up: RampUp | None = None,
         row_type: str = "float32",
         sharing: RowSharing = NOT_SHARED,
         slots: int = 0,
@@ -86,7 +86,7 @@ class ClusterPlacement(Placement):
         self._sharing = sharing
         self._slot_count = slots
         self._slots: Slots | None = None
-        self._ramp_up = RampUp(concurrency, total_blocks, share_rows=sharing.parts > 1)
+        self._ramp_up = ramp_up or RampUp(concurrency, share_rows=sharing.parts > 1)
         self._overlap = concurrency > connection.workers
         self._dispatcher = Dispatcher(connection, self._overlap, timeout)
         connection.trainings.add(self)

@@ -24,6 +24,8 @@ class RampUp:
         Blocks in flight in the end.
     total_blocks : float
         Blocks of the whole training, about; 0 if not known.
+    block_words : int
+        Raw words of a block; 0 if not known. A few large blocks teach as much as eight small ones.
     parts : float, optional
         One more block may be in flight after each such part of the training. Default: `tuning.RAMP_UP_PARTS`.
     share_rows : bool
@@ -31,11 +33,18 @@ class RampUp:
     """
 
     def __init__(
-        self, most: int, total_blocks: float = 0.0, parts: float | None = None, share_rows: bool = False
+        self,
+        most: int,
+        total_blocks: float = 0.0,
+        block_words: int = 0,
+        parts: float | None = None,
+        share_rows: bool = False,
     ) -> None:
         self._most = most
         self._first = most if share_rows else 1
         least_blocks = float(tuning.LEAST_BLOCKS_PER_RAMP_UP_PART)
+        if block_words:
+            least_blocks = min(least_blocks, tuning.LEAST_WORDS_PER_RAMP_UP_PART / block_words)
         self._blocks_for_one_more = max(least_blocks, total_blocks / (parts or tuning.RAMP_UP_PARTS))
         self.done = 0
         """Blocks that have been trained."""

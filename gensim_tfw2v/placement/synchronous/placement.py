@@ -58,9 +58,9 @@ class RoundPlacement(ClusterPlacement):
     ) -> None:
         # As many chunks as parts may wait for a late part; one more is the present round.
         concurrency = 1 + backup_workers
-        super().__init__(settings, maker, connection, concurrency, timeout, row_type=row_type, slots=workers)
+        ramp_up = RampUp(workers, workers * total_rounds)
+        super().__init__(settings, maker, connection, concurrency, timeout, ramp_up, row_type, slots=workers)
         self._workers, self._backup_workers = workers, backup_workers
-        self._ramp_up = RampUp(workers, workers * total_rounds)
         self._clock = RoundClock(connection.workers)
         self._turn = threading.Lock()  # held during a round; guards the next
         self._running: list[_Part] = []  # parts that are not in the tables yet
