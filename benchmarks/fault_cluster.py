@@ -63,11 +63,12 @@ class FaultCluster(NodeCluster):
         self._check_coordinator(deadline)
         result: dict[str, Any] = json.loads(self._result.read_text())
         lines = self._lines()
+        report = result["report"]  # none from a coordinator that finds a finished training
         return result | {
             "seconds": result["trained_at"] - lines[0]["at"],
             "words_again": _words_again(lines),
             "raw_words": lines[-1]["words"],
-            "recoveries": result["report"]["recoveries"]["count"],
+            "recoveries": report["recoveries"]["count"] if report else 0,
         }
 
     def victims(self, cell: Cell, choice: int) -> list[str]:
