@@ -22,7 +22,7 @@ from placements import leases_on, shared_cluster
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.local import _own_prefix, _remove_left_folders, free_addresses
+from gensim_tfw2v.cluster.local import LocalCluster, _own_prefix, _remove_left_folders, free_addresses
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.runtime import processes
 
@@ -64,6 +64,42 @@ os.kill(os.getpid(), 9)
     assert len(leases_on(shared_cluster()) - before) == 1
     TFWord2Vec(SENTENCES, **SMALL, cluster=shared_cluster())
     assert not leases_on(shared_cluster()) - before
+
+
+@pytest.mark.parametrize("distribution", ["downpour", pytest.param("averaging", marks=pytest.mark.slow)])
+def test_tables_of_a_coordinator_killed_after_its_last_checkpoint_are_freed_when_that_is_resumed(
+    distribution: str, tmp_path: Path
+) -> None:
+    cluster = shared_cluster()
+    before = all_leases_on(cluster)
+    script = f"""
+import os
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.model.table_sync import TableSync
+TableSync.pull = lambda _: os.kill(os.getpid(), 9)
+arguments = {SMALL | {"cluster": cluster.addresses, "distribution": distribution}!r}
+TFWord2Vec({SENTENCES!r}, **arguments, checkpoint_dir={str(tmp_path)!r})
+"""
+    assert run_script(script).returncode == -signal.SIGKILL
+    assert all_leases_on(cluster) - before
+    model = TFWord2Vec.resume(tmp_path, cluster=cluster)
+    assert not all_leases_on(cluster) - before
+    assert len(model.epoch_losses) == model.epochs
+
+
+def all_leases_on(cluster: LocalCluster) -> set[str]:
+    """Return the names of the leases on servers and workers."""
+    return {lease for task in connect(cluster).describe_all().values() for lease in task["runs"]}
+
+
+def test_a_finished_training_is_resumed_without_its_cluster(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL, checkpoint_dir=tmp_path)
+    gone = {job: free_addresses(1) for job in ("ps", "worker")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gensim_tfw2v.cluster.connection._START_SECONDS", 0.1)
+        found = TFWord2Vec.resume(tmp_path, cluster=gone)
+    np.testing.assert_array_equal(found.wv.vectors, model.wv.vectors)
+    assert "no tables that the finished training may have left on its cluster are freed" in caplog.text
 
 
 def test_tables_of_a_coordinator_that_lives_are_not_freed_though_its_lease_has_run_out(

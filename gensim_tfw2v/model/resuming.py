@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, plain_arguments, rule_of
 from gensim_tfw2v.model.checkpoint_content import (
     TrainingState,
@@ -19,6 +20,7 @@ from gensim_tfw2v.model.checkpoint_content import (
     state_in,
     with_noted_epochs,
 )
+from gensim_tfw2v.placement.choice import free_left_tables
 
 logger = logging.getLogger(__name__)
 
@@ -161,8 +163,18 @@ def resumed_model(
         model.epoch_losses = [position.counts.mean_loss for position in state.epochs]
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
         model.train_count += 1
+        if model.cluster is not None:
+            _free_left_tables(model, state)
         return model, None
     return model, checkpoint
+
+
+def _free_left_tables(model: Any, state: TrainingState) -> None:
+    """Free the tables of a finished training that was killed before it could; its cluster may be gone with them."""
+    try:
+        free_left_tables(model.cluster, bool(model.allow_network), state.placement)
+    except ClusterError as error:
+        logger.warning("no tables that the finished training may have left on its cluster are freed: %s", error)
 
 
 def check_may_change(changes: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.placement.block_size import InFlightLimits
@@ -33,3 +34,11 @@ def choose_placement(
     connection = connect(cluster, allow_network=options.allow_network)
     request = ClusterRequest(connection, size, workers == 1, limits, options)
     return design.choose(request)
+
+
+def free_left_tables(cluster: Any, allow_network: bool, state: Mapping[str, Any]) -> None:
+    """Free the tables on a cluster that a placement left when its process was killed, given the placement's state."""
+    from gensim_tfw2v.cluster.connection import connect
+    from gensim_tfw2v.placement.parameter_servers import tables
+
+    tables.free_left_tables(connect(cluster, allow_network=allow_network), state)

@@ -292,8 +292,7 @@ class AveragingPlacement(Placement):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._words = int(state.get("words", 0))
-        for lease in state.get("leases", ()):
-            take_over(lease)
+        take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self._metrics is None else self._metrics.tasks()

@@ -228,8 +228,7 @@ class ClusterPlacement(Placement):
         from gensim_tfw2v.placement.parameter_servers.tables import take_over
 
         self._ramp_up.done = int(state.get("blocks", 0))
-        if state.get("lease"):
-            take_over(state["lease"])
+        take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return {} if self._metrics is None else self._metrics.tasks()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -307,13 +307,22 @@ def free_when_next_are_made(lease: str) -> None:
     _to_be_freed.add(lease)
 
 
-def take_over(lease: str) -> None:
-    """Have the tables freed of a training that goes on in this process, if another machine had begun it.
+def take_over(state: Mapping[str, Any]) -> None:
+    """Have the tables freed that a placement's state names, when the next ones are made.
 
-    Whether a process of this machine has died is known. One that has not may use the name for other tables by now.
+    Tables of this machine are left out. Whether a process of this machine has died is known, and one that has not may
+    use the name for other tables by now.
     """
-    if machine_name() not in lease.split("/"):
-        free_when_next_are_made(lease)
+    for lease in [state["lease"]] if state.get("lease") else state.get("leases", ()):
+        if machine_name() not in lease.split("/"):
+            free_when_next_are_made(lease)
+
+
+def free_left_tables(connection: Connection, state: Mapping[str, Any]) -> None:
+    """Free the tables that a placement's state names, and those of coordinators that have died, on all tasks now."""
+    take_over(state)
+    workers = (("worker", worker) for worker in range(connection.workers))
+    free_stale_tables(connection, (*servers_of(connection), *workers))
 
 
 def servers_of(connection: Connection) -> tuple[TaskName, ...]:

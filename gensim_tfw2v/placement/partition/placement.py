@@ -225,8 +225,7 @@ class PartitionPlacement(SubModelPlacement):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
-        for lease in state.get("leases", ()):
-            take_over(lease)
+        take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
         return self._metrics.tasks()
