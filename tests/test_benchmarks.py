@@ -340,3 +340,14 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         round_words=1000,
     )
     assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
+
+
+@pytest.mark.slow
+def test_memory_of_workers_that_average_stands_beside_the_formula(tmp_path: Path) -> None:
+    small = ("--vocabulary", 2_000, "--words", 20_000, "--vector-sizes", 10, "--epochs", 1)
+    done = run_command("averaging_memory.py", *small, "--output", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads((tmp_path / "averaging_memory.json").read_text())["runs"]
+    assert run["peak_bytes"] > run["idle_bytes"] > 0
+    assert run["rows"] == 4_000
+    assert run["formula_bytes"] == 4_000 * (8 * 10 + 4) + 24 * 2_000 * 10
