@@ -28,7 +28,7 @@ from systems import count_words
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "checkpoint_every", "pause", "stop_seconds", "link_seconds",
              "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _MOMENTS = (0.25, 0.75)  # of the training, between which faults happen
-_MOST_DELAY = 2.0  # seconds after that
+_MOST_DELAY = 0.5  # seconds after that
 _NOTES = (
     "kill: SIGKILL, and the process is started again after `pause` seconds, the coordinator too, which then goes on "
     "from its newest checkpoint. stop: SIGSTOP for `stop_seconds`. link: the cable is pulled for `link_seconds`.",

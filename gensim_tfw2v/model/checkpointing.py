@@ -29,8 +29,9 @@ _FLOAT32 = np.dtype(np.float32)  # of tables
 class Cadence:
     """Says when a checkpoint is due, so that a crash costs at most so many seconds, or so many words.
 
-    What is trained while a checkpoint is being written is lost with it. So a checkpoint begins before the interval is
-    over, by as much as the last one took, but not before half of it is over.
+    What is trained while a checkpoint is being written is lost with it, and a checkpoint begins at the end of a chunk.
+    So one begins before the interval is over: by as much as the longest checkpoint and chunk took, but not before half
+    of it is over. The first one begins then, because nobody knows how long it takes.
 
     Parameters
     ----------
@@ -39,33 +40,38 @@ class Cadence:
     """
 
     def __init__(self, every: float | str) -> None:
-        self._words = words_in(every) if isinstance(every, str) else None
-        self._seconds = None if isinstance(every, str) else float(every)
-        self._words_since = self._words_of_writing = 0
-        self._seconds_of_writing = 0.0
-        self._began = time.monotonic()
+        self._counts_words = isinstance(every, str)
+        self._interval = words_in(every) if isinstance(every, str) else float(every)
+        self._words = 0
+        self._began = self._chunk_ended = self._now()
+        self._longest_chunk = 0.0
+        self._longest_writing: float | None = None
 
     def add(self, words: int) -> None:
-        """Count trained words."""
-        self._words_since += words
+        """Count the words of a trained chunk."""
+        self._words += words
+        now = self._now()
+        self._longest_chunk = max(self._longest_chunk, now - self._chunk_ended)
+        self._chunk_ended = now
 
     def is_due(self) -> bool:
         """Return whether it is time for a checkpoint."""
-        if self._seconds is not None:
-            return self._seconds_since() >= self._seconds - min(self._seconds_of_writing, self._seconds / 2)
-        words = self._words or 0.0
-        return self._words_since >= words - min(self._words_of_writing, words / 2)
+        early = self._interval / 2
+        if self._longest_writing is not None:
+            early = min(early, self._longest_writing + self._longest_chunk)
+        return self._now() - self._began >= self._interval - early
 
     def begin(self) -> None:
         """Count from now on."""
-        self._words_since, self._began = 0, time.monotonic()
+        self._began = self._now()
 
     def end_writing(self) -> None:
         """Take notice that the checkpoint is written with which counting began."""
-        self._words_of_writing, self._seconds_of_writing = self._words_since, self._seconds_since()
+        self._longest_writing = max(self._longest_writing or 0.0, self._now() - self._began)
 
-    def _seconds_since(self) -> float:
-        return time.monotonic() - self._began
+    def _now(self) -> float:
+        """Return words or seconds, whichever the interval has."""
+        return self._words if self._counts_words else time.monotonic()
 
 
 class Checkpointer:
