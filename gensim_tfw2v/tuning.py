@@ -88,7 +88,7 @@ FIRST_ROUND_WORDS = 131_072  # of the first rounds, which all that random vector
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
-TREE_CBOW_IN_FLIGHT_SHARE, MOST_TREE_CBOW_IN_FLIGHT_WORDS = 1 / 8, 524_288
+TREE_CBOW_IN_FLIGHT_SHARE = 1 / 16
 # Synchronous rounds have so much less: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
 # Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in so many parts.

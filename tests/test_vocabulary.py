@@ -307,7 +307,7 @@ def test_a_small_corpus_is_not_cut_into_less_than_usual_for_the_sake_of_all_work
     [
         (10_000, True, True, True, 131_072),
         (10_000, False, False, True, 131_072),
-        (10_000, False, True, False, 500_000),
+        (10_000, False, True, False, 250_000),
         (9_999, True, False, False, 131_072),
         (9_999, False, True, False, 131_072),
     ],
@@ -321,7 +321,7 @@ def test_small_vocabularies_share_no_rows_nor_does_cbow_through_the_tree_which_b
 
 
 @pytest.mark.parametrize(
-    ("words", "in_flight"), [(0, 131_072), (10**6, 131_072), (2 * 10**6, 250_000), (10**9, 524_288)]
+    ("words", "in_flight"), [(0, 131_072), (10**6, 131_072), (4 * 10**6, 250_000), (10**9, 262_144)]
 )
 def test_words_in_flight_of_cbow_through_the_tree_are_a_share_of_an_epoch(words: int, in_flight: int) -> None:
     assert TREE_CBOW.words(words) == in_flight
@@ -332,7 +332,7 @@ def test_words_in_flight_of_cbow_through_the_tree_are_a_share_of_an_epoch(words:
     [
         (4_000_000, 1, SHARING, 131_072),
         (4_000_000, 16, InFlightLimits(), 8_065),
-        (4_000_000, 16, TREE_CBOW, 31_250),
+        (4_000_000, 16, TREE_CBOW, 15_625),
         (10**9, 1, SHARING, 131_072),
         (10**9, 16, InFlightLimits(), 16_383),
     ],

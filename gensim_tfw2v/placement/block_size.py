@@ -12,25 +12,24 @@ from gensim_tfw2v import tuning
 class InFlightLimits:
     """How much is trained at a time without the changes of other blocks in flight."""
 
-    share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, unless that is very few
-    most_words: int = tuning.MOST_IN_FLIGHT_WORDS
+    share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, within the limits that all models have
     shares_rows: bool = False  # blocks may exchange their changes of shared rows, and be longer for that
 
     def words(self, total_words: int) -> int:
         """Return how many raw words at most are in flight, all blocks together."""
         words = max(int(total_words * self.share), tuning.LEAST_IN_FLIGHT_WORDS)
-        return min(words, self.most_words)
+        return min(words, tuning.MOST_IN_FLIGHT_WORDS)
 
 
 def in_flight_limits(words: int, skip_gram: bool, tree: bool) -> InFlightLimits:
     """Return the limits for a vocabulary of so many words.
 
-    CBOW with hierarchical softmax scores lower with shared rows, and learns well from more words in flight.
+    CBOW with hierarchical softmax scores lower with shared rows, and learns well from a larger share.
     """
     if words < tuning.SMALL_VOCABULARY:
         return InFlightLimits()
     if tree and not skip_gram:
-        return InFlightLimits(tuning.TREE_CBOW_IN_FLIGHT_SHARE, tuning.MOST_TREE_CBOW_IN_FLIGHT_WORDS)
+        return InFlightLimits(tuning.TREE_CBOW_IN_FLIGHT_SHARE)
     return InFlightLimits(shares_rows=True)
 
 
