@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from columns import write_zipf_corpus
+from corpora import write_zipf_corpus
 from jobs import number_from
+from memory import status_number
 from reports import MEGABYTE, Report, add_output_arguments, say, start_report
 
 _SETTINGS = ("vocabulary", "words", "vector_sizes", "workers", "epochs", "seed")
 _NOTES = (
     "idle: resident memory of a worker that has trained a vocabulary of a thousand words, the mean of the workers.",
     "peak: the most resident memory in the training of the large vocabulary, the mean of the workers.",
-    "formula: rows of both tables x (8 x vector size + 4) bytes, and 24 bytes for each number of a piece, of which a "
-    "table has at least one. From docs/distribution.md.",
+    "formula: rows of both tables x (8 x vector size + 4) bytes, and 24 bytes for each number that is averaged at a "
+    "time. From docs/distribution.md.",
     "The corpus has different words whose frequencies fall as 1 / rank, each of them at least once.",
 )
 _SMALL_VOCABULARY = 1_000
-_PIECE_NUMBERS = 2**24  # that are averaged at a time
+_BYTES_TO_AVERAGE_A_NUMBER = 24  # messages, changes and sums: six numbers of 4 bytes at most
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -40,17 +40,16 @@ def main(argv: list[str] | None = None) -> int:
 
 def mean_memory(cluster: Any, what: str) -> float:
     """Return the mean of the workers' memory in bytes: resident (VmRSS), or the most that was (VmHWM)."""
-    found = []
-    for (job, _), process in cluster.processes.items():
-        if job == "worker":
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            found.append(1024 * int(re.search(rf"^{what}:\s+(\d+)", status, re.MULTILINE)[1]))  # type: ignore[index]
+    found = [status_number(process.pid, what) for (job, _), process in cluster.processes.items() if job == "worker"]
     return sum(found) / len(found)
 
 
 def formula_bytes(rows: int, table_rows: int, vector_size: int) -> int:
     """Return what a worker has beyond an idle one, by the formula of docs/distribution.md."""
-    return rows * (8 * vector_size + 4) + 24 * min(_PIECE_NUMBERS, table_rows * vector_size)
+    from gensim_tfw2v.tuning import AVERAGED_NUMBERS_AT_ONCE
+
+    at_once = min(AVERAGED_NUMBERS_AT_ONCE, table_rows * vector_size)
+    return rows * (8 * vector_size + 4) + _BYTES_TO_AVERAGE_A_NUMBER * at_once
 
 
 def _measure(vector_size: int, small: Path, large: Path, arguments: argparse.Namespace) -> dict[str, Any]:

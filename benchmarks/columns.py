@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import node_network
-import numpy as np
-from corpora import cut_corpus
+from corpora import cut_corpus, write_zipf_corpus
 from jobs import DTYPES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
 from node_cluster import NodeCluster
 from node_network import Network, NetworkError
@@ -60,17 +59,6 @@ def _write_corpus(name: str, arguments: argparse.Namespace, path: Path) -> None:
         cut_corpus(Path(arguments.corpus), arguments.words, path)
     else:
         write_zipf_corpus(arguments.zipf_vocabulary, arguments.zipf_words, arguments.seed, path)
-
-
-def write_zipf_corpus(vocabulary: int, words: int, seed: int, path: Path, line_words: int = 20) -> None:
-    """Write about so many words, or a few more: each of a vocabulary at least once, and as often as Zipf's law says."""
-    shares = 1 / np.arange(1, vocabulary + 1)
-    counts = np.maximum(np.rint(words * shares / shares.sum()), 1).astype(np.int64)
-    ranks = np.repeat(np.arange(vocabulary), counts)
-    np.random.default_rng(seed).shuffle(ranks)
-    with path.open("w", encoding="ascii") as lines:
-        for first in range(0, len(ranks), line_words):
-            lines.write(" ".join(f"w{rank}" for rank in ranks[first : first + line_words]) + "\n")
 
 
 def _run(arguments: argparse.Namespace, corpus: str, design: str, path: Path, folder: Path) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""Cuts corpora for measurements."""
+"""Cuts and makes corpora for measurements."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import numpy as np
 
 
 def cut_corpus(corpus: Path, words: int, path: Path) -> None:
@@ -13,3 +15,14 @@ def cut_corpus(corpus: Path, words: int, path: Path) -> None:
             words -= len(line.split())
             if words <= 0:
                 return
+
+
+def write_zipf_corpus(vocabulary: int, words: int, seed: int, path: Path, line_words: int = 20) -> None:
+    """Write about so many words, or a few more: each of a vocabulary at least once, and as often as Zipf's law says."""
+    shares = 1 / np.arange(1, vocabulary + 1)
+    counts = np.maximum(np.rint(words * shares / shares.sum()), 1).astype(np.int64)
+    ranks = np.repeat(np.arange(vocabulary), counts)
+    np.random.default_rng(seed).shuffle(ranks)
+    with path.open("w", encoding="ascii") as lines:
+        for first in range(0, len(ranks), line_words):
+            lines.write(" ".join(f"w{rank}" for rank in ranks[first : first + line_words]) + "\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import re
 import sys
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 
 from corpora import cut_corpus
 from jobs import add_corpus_argument, number_from
+from memory import status_number
 from reports import MEGABYTE, Report, add_output_arguments, say, start_report
 from stopping import status_of
 
@@ -138,10 +138,8 @@ def _train(
 
 def kept_by(training: int, job: str, task: int, process: int) -> Kept:
     """Return what a process has, as Linux says."""
-    status = Path(f"/proc/{process}/status").read_text()
-    found = {name: int(re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[1]) for name in ("VmRSS", "Threads")}  # type: ignore[index]
-    descriptors = len(os.listdir(f"/proc/{process}/fd"))
-    return Kept(training, job, task, process, 1024 * found["VmRSS"], descriptors, found["Threads"])
+    memory, threads = (status_number(process, name) for name in ("VmRSS", "Threads"))
+    return Kept(training, job, task, process, memory, len(os.listdir(f"/proc/{process}/fd")), threads)
 
 
 def _table(kept: Sequence[Kept], early: int, late: int, recoveries: int) -> tuple[list[list[str]], bool]:

@@ -1,11 +1,13 @@
-"""Peak memory: of this process, from the kernel; and of a process with its children, read several times a second."""
+"""Memory of processes: of one, from the kernel; and of one with its children, read several times a second."""
 
 from __future__ import annotations
 
+import re
 import resource
 import sys
 import threading
 import time
+from pathlib import Path
 from types import TracebackType
 
 _SECONDS_BETWEEN_READINGS = 0.2
@@ -14,6 +16,15 @@ _SECONDS_BETWEEN_READINGS = 0.2
 def peak_rss_bytes(who: int = resource.RUSAGE_SELF) -> int:
     """Return the peak resident size of this process, or of its largest finished child."""
     return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def status_number(process: int, name: str) -> int:
+    """Return what Linux says of a process: its `Threads`, or bytes of resident memory now (VmRSS) or at most (VmHWM)."""
+    text = Path(f"/proc/{process}/status").read_text()
+    found = re.search(rf"^{name}:\s+(\d+)( kB)?$", text, re.MULTILINE)
+    if found is None:
+        raise ProcessLookupError(f"process {process} has ended, and has no {name}")
+    return int(found[1]) * (1024 if found[2] else 1)
 
 
 class FamilyMemory:

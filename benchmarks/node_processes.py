@@ -13,6 +13,7 @@ from typing import Any
 
 from checkout import ROOT
 from jobs import Job
+from memory import status_number
 from node_network import Loopback, Network
 from node_quotas import Quotas
 
@@ -172,10 +173,9 @@ def cpu_ticks(process: int) -> int:
 def peak_bytes(process: int) -> int:
     """Return the largest resident size that a process has had, 0 if it has ended."""
     try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        return status_number(process, "VmHWM")
     except OSError:
         return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 def _stat(process: int) -> list[str]:

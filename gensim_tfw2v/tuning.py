@@ -81,6 +81,7 @@ SKIP_GRAM_ROUND_SHARE, CBOW_ROUND_SHARE = 1 / 4, 1 / 8  # CBOW scores lower with
 LEAST_ROUND_PART_WORDS, MOST_ROUND_PART_WORDS = 8_192, 262_144
 # Words that all workers train between two averages of shared rows: this share of an epoch, within these limits.
 STEP_SHARE, LEAST_STEP_WORDS, MOST_STEP_WORDS = 1 / 16, 131_072, 524_288
+AVERAGED_NUMBERS_AT_ONCE = 2**24  # of a table
 AVERAGED_SHARED_ROWS = 2048  # of each table; 512 score lower, unless all rows are averaged twice as often
 FIRST_ROUND_WORDS = 131_072  # of the first rounds, which all that random vectors teach is learnt in
 

@@ -28,10 +28,9 @@ def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
     return _running.enter_context(local_cluster(ps, workers))
 
 
-def leases_on(cluster: LocalCluster) -> set[str]:
-    """Return the names of the leases on the servers."""
-    connection = connect(cluster)
-    return {lease for server in range(connection.servers) for lease in connection.describe("ps", server)["runs"]}
+def leases_on(cluster: LocalCluster, *jobs: str) -> set[str]:
+    """Return the names of the leases on the tasks of some jobs, by default on the servers."""
+    return {lease for task in connect(cluster).describe_all(*jobs or ("ps",)).values() for lease in task["runs"]}
 
 
 def on_cluster(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import columns
+import corpora
 import machine
 import numpy as np
 import profile_step
@@ -150,7 +151,7 @@ def test_a_markdown_table_has_columns_of_equal_width() -> None:
 
 
 def test_a_zipf_corpus_has_every_word_and_frequent_ones_as_often_as_the_law_says(tmp_path: Path) -> None:
-    columns.write_zipf_corpus(1000, 20_000, 1, tmp_path / "zipf.txt")
+    corpora.write_zipf_corpus(1000, 20_000, 1, tmp_path / "zipf.txt")
     words, counts = np.unique((tmp_path / "zipf.txt").read_text().split(), return_counts=True)
     found = dict(zip(words.tolist(), counts.tolist(), strict=True))
     assert len(found) == 1000

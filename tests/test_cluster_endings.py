@@ -22,7 +22,7 @@ from placements import leases_on, shared_cluster
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.local import LocalCluster, _own_prefix, _remove_left_folders, free_addresses
+from gensim_tfw2v.cluster.local import _own_prefix, _remove_left_folders, free_addresses
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.runtime import processes
 
@@ -71,7 +71,7 @@ def test_tables_of_a_coordinator_killed_after_its_last_checkpoint_are_freed_when
     distribution: str, tmp_path: Path
 ) -> None:
     cluster = shared_cluster()
-    before = all_leases_on(cluster)
+    before = leases_on(cluster, "ps", "worker")
     script = f"""
 import os
 from gensim_tfw2v import TFWord2Vec
@@ -81,15 +81,10 @@ arguments = {SMALL | {"cluster": cluster.addresses, "distribution": distribution
 TFWord2Vec({SENTENCES!r}, **arguments, checkpoint_dir={str(tmp_path)!r})
 """
     assert run_script(script).returncode == -signal.SIGKILL
-    assert all_leases_on(cluster) - before
+    assert leases_on(cluster, "ps", "worker") - before
     model = TFWord2Vec.resume(tmp_path, cluster=cluster)
-    assert not all_leases_on(cluster) - before
+    assert not leases_on(cluster, "ps", "worker") - before
     assert len(model.epoch_losses) == model.epochs
-
-
-def all_leases_on(cluster: LocalCluster) -> set[str]:
-    """Return the names of the leases on servers and workers."""
-    return {lease for task in connect(cluster).describe_all().values() for lease in task["runs"]}
 
 
 def test_a_finished_training_is_resumed_without_its_cluster(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

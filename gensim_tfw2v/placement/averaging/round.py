@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array, UInt8Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
@@ -34,7 +35,6 @@ from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
-_PIECE_NUMBERS = 2**24  # of a table, that are averaged at a time
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class Rounds:
         self, model: Model, members: Sequence[AveragingMember]
     ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
-        step = max(1, _PIECE_NUMBERS // model.vector_size)
+        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // model.vector_size)
         of_members = list(map(self._handles, members))
         tables = members[0].tables
         assert tables is not None
