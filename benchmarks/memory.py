@@ -19,7 +19,7 @@ def peak_rss_bytes(who: int = resource.RUSAGE_SELF) -> int:
 
 
 def status_number(process: int, name: str) -> int:
-    """Return what Linux says of a process: its `Threads`, or bytes of resident memory now (VmRSS) or at most (VmHWM)."""
+    """Return what Linux says of a process: `Threads`, or bytes of resident memory now (VmRSS) or at most (VmHWM)."""
     text = Path(f"/proc/{process}/status").read_text()
     found = re.search(rf"^{name}:\s+(\d+)( kB)?$", text, re.MULTILINE)
     if found is None:
