@@ -78,7 +78,7 @@ class Report:
         yield "Versions: " + ", ".join(f"{name} {version}" for name, version in self.head["versions"].items())
         if corpus:
             yield f"Corpus: {corpus['name']}, {corpus['bytes']:,} bytes, SHA-256 `{corpus['sha256']}`"
-        yield "Settings: " + ", ".join(f"{name} {_shown(value)}" for name, value in self.settings.items())
+        yield "\n".join(["Settings:", *(f"  - {name}: {_shown(value)}" for name, value in self.settings.items())])
 
 
 def start_report(title: str, arguments: argparse.Namespace, names: Iterable[str], notes: Sequence[str]) -> Report:
