@@ -58,9 +58,10 @@ def _cells_of(servers: int, workers: int, seeds: int) -> Iterator[Cell]:
                     yield Cell(fault, victim, servers, workers, on_servers, seed)
 
 
-def undisturbed_score(runs: Sequence[Run], run: Run) -> float | None:
-    """Return the mean score of the undisturbed runs on the same cluster, None if there is none."""
+def undisturbed_score(runs: Sequence[Run], run: Run, of_seed: bool = False) -> float | None:
+    """Return the mean score of the undisturbed runs on the same cluster, of all seeds or the same; None if none is."""
     same = [one for one in runs if _is_good(one) and one["fault"] == NONE and _cluster(one) == _cluster(run)]
+    same = [one for one in same if not of_seed or one["seed"] == run["seed"]]
     scores = mean_and_sd(one["scores"]["mean"] for one in same)
     return scores and scores.mean
 
@@ -68,7 +69,7 @@ def undisturbed_score(runs: Sequence[Run], run: Run) -> float | None:
 def table_of(runs: Sequence[Run], interval: float) -> list[list[str]]:
     """Return the table of all runs, a row for each kind of cell; `interval` is the words between checkpoints."""
     heading = ["fault", "of", "tasks", "vectors", "runs", "without an error", "train s", "recoveries"]
-    heading += ["words again", "in intervals", "score", "of undisturbed", "tables left"]
+    heading += ["words again", "in intervals", "score", "of undisturbed", "of its seed", "tables left"]
     kinds: dict[str, list[Run]] = {}
     for run in runs:
         kinds.setdefault(run["kind"], []).append(run)
@@ -81,6 +82,7 @@ def _row(group: Sequence[Run], runs: Sequence[Run], interval: float) -> list[str
     again = spread(run["words_again"] for run in good)
     ratio = score.mean / base if score and base else None
     shown_ratio = MISSING if ratio is None else f"{ratio:.1%}"
+    of_seed = mean_and_sd(_score_of_seed(run, runs) for run in good)
     left = sum(run["tables_left"] for run in good)
     return [
         first["fault"],
@@ -95,8 +97,15 @@ def _row(group: Sequence[Run], runs: Sequence[Run], interval: float) -> list[str
         MISSING if again is None else f"{again.high / interval:.2f}",
         MISSING if score is None else f"{score.mean:.2f}",
         shown_ratio if ratio is None or ratio >= LEAST_SCORE else f"**{shown_ratio}**",
+        MISSING if of_seed is None else f"{of_seed.mean:.1%}",
         MISSING if not good else str(left),
     ]
+
+
+def _score_of_seed(run: Run, runs: Sequence[Run]) -> float | None:
+    """Return a run's score beside that of an undisturbed run with its seed."""
+    base = undisturbed_score(runs, run, of_seed=True)
+    return run["scores"]["mean"] / base if base else None
 
 
 def errors_of(runs: Sequence[Run]) -> list[list[str]]:

@@ -36,7 +36,8 @@ _NOTES = (
     "train s: from the beginning of training to its end, with all pauses; median (lowest to highest) of several runs.",
     "words again: those that were trained and lost, and trained again; in intervals between checkpoints, the most of "
     "the runs. A checkpoint takes some time to write, in which further words are trained.",
-    "score: percent. Of undisturbed: the mean of the undisturbed runs with as many tasks.",
+    "score: percent. Of undisturbed: of the mean of the undisturbed runs with as many tasks. Of its seed: of the "
+    "undisturbed run with as many tasks and the same seed, mean of several runs.",
     "tables left: models that have tables on the servers after training; 0 if nothing is left.",
 )
 

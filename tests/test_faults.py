@@ -47,6 +47,13 @@ def test_scores_are_compared_with_the_mean_of_undisturbed_runs() -> None:
     assert column(table_of(runs, 100.0), "of undisturbed") == ["100.0%", "100.0%", "**95.0%**"]
 
 
+def test_scores_are_compared_with_the_undisturbed_run_of_the_same_seed() -> None:
+    runs = [a_run("none", mean=16.0, seed=1), a_run("none", mean=24.0, seed=2)]
+    runs += [a_run("kill", "all", seed=1), a_run("kill", "all", mean=18.0, seed=2), a_run("stop", "all", seed=3)]
+    assert column(table_of(runs, 100.0), "of its seed") == ["100.0%", "100.0%", "-"]
+    assert column(table_of(runs, 100.0), "of undisturbed") == ["100.0%", "**95.0%**", "100.0%"]
+
+
 def test_a_corpus_without_scores_has_a_table_too() -> None:
     assert column(table_of([a_run("none", mean=None), a_run("kill", "all", mean=None)], 100.0), "score") == ["-", "-"]
 
