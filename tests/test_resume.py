@@ -17,6 +17,7 @@ from resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, ki
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
+from gensim_tfw2v.model import checkpointing
 from gensim_tfw2v.model.checkpointing import Cadence
 
 RANDOM = np.random.default_rng(45)
@@ -364,6 +365,22 @@ def test_checkpoints_begin_early_so_that_an_interval_is_the_most_that_is_lost() 
     assert _words_until_due(cadence) == 0
     cadence.begin()
     assert _words_until_due(cadence) == 500
+
+
+def test_what_comes_before_the_first_chunk_is_no_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(checkpointing.time, "monotonic", lambda: now)
+    cadence = Cadence(60.0)
+    for moment in (25.0, 26.0, 27.0, 30.0):  # making graphs and connecting takes 25 seconds
+        now = moment
+        cadence.add(1000)
+    cadence.begin()
+    now = 32.0
+    cadence.end_writing()
+    now = 84.0
+    assert not cadence.is_due()
+    now = 85.0  # 60 seconds, less 2 for writing and 3 for the longest chunk
+    assert cadence.is_due()
 
 
 def _words_until_due(cadence: Cadence) -> int:

@@ -43,7 +43,8 @@ class Cadence:
         self._counts_words = isinstance(every, str)
         self._interval = words_in(every) if isinstance(every, str) else float(every)
         self._words = 0
-        self._began = self._chunk_ended = self._now()
+        self._began = self._now()
+        self._chunk_ended: float | None = None  # what comes before the first one is not a chunk's time
         self._longest_chunk = 0.0
         self._longest_writing: float | None = None
 
@@ -51,7 +52,8 @@ class Cadence:
         """Count the words of a trained chunk."""
         self._words += words
         now = self._now()
-        self._longest_chunk = max(self._longest_chunk, now - self._chunk_ended)
+        if self._chunk_ended is not None:
+            self._longest_chunk = max(self._longest_chunk, now - self._chunk_ended)
         self._chunk_ended = now
 
     def is_due(self) -> bool:
