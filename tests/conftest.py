@@ -16,6 +16,8 @@ from gensim.test.utils import datapath
 if TYPE_CHECKING:
     from clustered import Clustered
 
+    from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 # These files take longest, in this order. They begin first, so that no process is left with a long file at the end.
@@ -150,3 +152,21 @@ def clustered(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) ->
     from clustered import train_on_cluster  # which loads TensorFlow, as most tests need not
 
     return train_on_cluster(tmp_path_factory.mktemp("clustered") / "logs" / "cluster", lee)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> CheckpointFolder:
+    """Return an empty folder of checkpoints."""
+    from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+
+    made = CheckpointFolder(tmp_path / "checkpoints")
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make pieces of 32 bytes, so that small arrays of checkpoints have several."""
+    from gensim_tfw2v.checkpoints import arrays
+
+    monkeypatch.setattr(arrays, "PIECE_BYTES", 32)

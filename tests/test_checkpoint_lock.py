@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,14 +28,6 @@ with CheckpointFolder(sys.argv[1]).held():
         print("held", flush=True)
     signal.pause()
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> CheckpointFolder:
-    """Return an empty folder of checkpoints."""
-    made = CheckpointFolder(tmp_path / "checkpoints")
-    made.prepare()
-    return made
 
 
 def assert_is_free(folder: CheckpointFolder) -> None:
