@@ -170,3 +170,20 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     from gensim_tfw2v.checkpoints import arrays
 
     monkeypatch.setattr(arrays, "PIECE_BYTES", 32)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return the folder of a file system of a megabyte."""
+    from small_disks import mounted
+
+    with mounted(tmp_path / "small disk") as place:
+        yield place
+
+
+@pytest.fixture
+def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut synchronous rounds into all parts from the beginning."""
+    from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+
+    monkeypatch.setattr(RampUp, "limit", lambda ramp_up: ramp_up._most)

@@ -6,12 +6,10 @@ import json
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,13 @@ import numpy as np
 import pytest
 from checkpoint_folders import NUMBERS, names_in, write
 from child_process import environment
+from small_disks import DISK_BYTES
 
 from gensim_tfw2v.checkpoints import unfinished
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.runtime import processes
 
 PROGRAM = Path(__file__).with_name("stopped_checkpoints.py")
-DISK_BYTES = 2**20
 
 
 def leftover(folder: CheckpointFolder, machine: str, process: int, start: int) -> Path:
@@ -162,21 +160,6 @@ def test_however_and_whenever_writing_is_stopped_checkpoints_are_whole(tmp_path:
         for message in result["raised"] if result["how"] == "error" else ():
             assert result["note"] == 2
             assert re.search(r"cannot write checkpoints.*: No space left.*: '/.*/checkpoints'|cannot be read", message)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Make a file system of a megabyte."""
-    place = tmp_path / "small disk"
-    place.mkdir()
-    mount = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(place)]
-    if mount is None or os.geteuid() != 0 or subprocess.run([mount, *options], capture_output=True).returncode != 0:
-        pytest.skip("only root, and not in every container, can mount a small file system")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def test_a_full_disk_leaves_former_checkpoints(small_disk: Path) -> None:

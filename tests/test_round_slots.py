@@ -21,7 +21,6 @@ from gensim_tfw2v.placement.interface import ModelTables
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport, _numbers_in, _shapes
 from gensim_tfw2v.placement.parameter_servers.graphs import Request
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.slots import Slots
 from gensim_tfw2v.placement.parameter_servers.work import Attempt, Job
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
@@ -33,12 +32,6 @@ WORKERS = 3
 def cluster() -> LocalCluster:
     """Return a cluster of two servers and three workers."""
     return shared_cluster(ps=2, workers=WORKERS)
-
-
-@pytest.fixture
-def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut rounds into all parts from the beginning."""
-    monkeypatch.setattr(RampUp, "limit", lambda ramp_up: ramp_up._most)
 
 
 def placement_of(

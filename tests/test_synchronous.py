@@ -26,7 +26,6 @@ from gensim_tfw2v.cluster import health
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.placement.parameter_servers import patience
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.slots import Slots
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
 from gensim_tfw2v.placement.parameter_servers.work import Finished
@@ -48,12 +47,6 @@ def cluster() -> Iterator[LocalCluster]:
     """Return a cluster of two servers and three workers, which tests that stop or kill tasks have to mend."""
     with local_cluster(ps=2, workers=WORKERS) as running:
         yield running
-
-
-@pytest.fixture
-def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut rounds into all parts from the beginning."""
-    monkeypatch.setattr(RampUp, "limit", lambda ramp_up: ramp_up._most)
 
 
 @pytest.fixture(scope="module")

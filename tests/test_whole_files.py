@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from gensim_tfw2v.files.formats import written_whole
 from gensim_tfw2v.files.models import read_vectors, write_model
 from gensim_tfw2v.files.whole_files import written_file
 
-FULL_DISK = 2**20  # bytes
 PROGRAM = Path(__file__).with_name("stopped_saves.py")
 OLD, NEW = [1.0], [2.0]  # numbers in the models of that program
 
@@ -126,21 +124,6 @@ def test_a_disk_that_fails_for_good_while_files_are_moved_is_explained(
     for file in (kept / "old").iterdir():
         file.rename(tmp_path / file.name)
     assert_whole(path, 1.0)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Make a file system of a megabyte."""
-    folder = tmp_path / "small disk"
-    folder.mkdir()
-    options = ["-t", "tmpfs", "-o", f"size={FULL_DISK}", "tmpfs", str(folder)]
-    mount = shutil.which("mount")
-    if mount is None or os.geteuid() != 0 or subprocess.run([mount, *options], capture_output=True).returncode != 0:
-        pytest.skip("only root, and not in every container, can mount a small file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("sep_limit", [0, 10**9])
