@@ -12,7 +12,7 @@ from typing import Any
 from checkout import find_in_package
 
 _CLASSES = {
-    "LocalPlacement": ("placement.local",),
+    "LocalPlacement": ("placement.local.placement", "placement.local"),
     "ClusterPlacement": ("placement.parameter_servers.placement", "placement.parameter_servers"),
 }
 

@@ -29,8 +29,8 @@ from gensim_tfw2v.placement.columns import placement as placement_module
 from gensim_tfw2v.placement.columns.blocks import moved_rows
 from gensim_tfw2v.placement.columns.maths import around_tokens, in_widened_run
 from gensim_tfw2v.placement.columns.placement import ColumnPlacement
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
 
 COLUMNS: dict[str, Any] = {"distribution": "columns", "sg": 1, "seed": 3}

@@ -22,14 +22,14 @@ LAYERS = [
     ["operations"],
     ["steps"],
     ["cluster"],
-    ["placement.interface", "placement.block_size", "placement.request"],
-    ["placement.local", "placement.local_choice", "placement.parameter_servers"],
+    ["placement.contract", "placement.block_size", "placement.request"],
+    ["placement.local", "placement.parameter_servers"],
     ["placement.worker_calls"],
     [
         *("placement.synchronous", "placement.averaging", "placement.partition"),
         *("placement.columns", "placement.lbfgs"),
     ],
-    ["placement.designs", "placement.task_functions"],
+    ["placement.designs"],
     ["placement.choice", "placement.server"],
     ["training"],
     ["evaluation"],
@@ -83,8 +83,7 @@ def test_nothing_looks_our_own_modules_up_by_name(name: str) -> None:
     source = MODULES[name].read_text(encoding="utf8")
     assert 'sys.modules.get("gensim_tfw2v' not in source
     assert 'sys.modules["gensim_tfw2v' not in source
-    if name != "cluster.task_functions":  # the former place of a public function
-        assert "import_module" not in source
+    assert "import_module" not in source
 
 
 def test_the_root_holds_few_modules() -> None:

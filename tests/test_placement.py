@@ -19,8 +19,8 @@ from placements import PLACEMENTS, ROUNDING_PLACEMENTS, SHARING_PLACEMENTS, leas
 
 from gensim_tfw2v.blocks.batches import Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 
 PEAK_RESET = Path("/proc/self/clear_refs")

@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport, _numbers_in, _shapes
 from gensim_tfw2v.placement.parameter_servers.graphs import Request
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement

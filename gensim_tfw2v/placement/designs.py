@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _local(request: LocalRequest) -> PlacementChoice:
-    from gensim_tfw2v.placement.local_choice import choose_local
+    from gensim_tfw2v.placement.local.choice import choose_local
 
     return choose_local(request)
 

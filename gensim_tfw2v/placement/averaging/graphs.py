@@ -28,7 +28,7 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     strengths_of,
     write_shared_rows,
 )
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
     ConcurrentUpdates,
     Directions,

@@ -24,7 +24,7 @@ from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings, is_finite, words_of
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
-from gensim_tfw2v.placement.interface import ModelTables, Placement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.codec import encode
 from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
 from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made, take_over

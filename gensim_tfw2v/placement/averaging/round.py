@@ -25,7 +25,7 @@ from gensim_tfw2v.placement.averaging.graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import encode
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Partners, no_partners

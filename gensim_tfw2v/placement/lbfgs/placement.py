@@ -12,7 +12,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.interface import TABLES, ModelTables
+from gensim_tfw2v.placement.contract import TABLES, ModelTables
 from gensim_tfw2v.placement.lbfgs.descent import COORDINATOR, Descent, fingerprint, is_whole_after, trained
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
 from gensim_tfw2v.placement.lbfgs.settings import Settings

@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 STAGES = ("make", "pull", "compute", "push")

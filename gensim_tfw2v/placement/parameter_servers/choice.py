@@ -9,7 +9,7 @@ from gensim_tfw2v.placement.block_size import (
     choose_negative_pool,
     choose_sharing,
 )
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice

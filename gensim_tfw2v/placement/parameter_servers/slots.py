@@ -8,7 +8,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray
 from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.placement.parameter_servers.refused_steps import is_finite, most_moved
 from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, exchange_shared_rows

@@ -14,7 +14,7 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.parameter_servers.graphs import concrete
 from gensim_tfw2v.placement.parameter_servers.refused_steps import nothing_moved
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareBlock

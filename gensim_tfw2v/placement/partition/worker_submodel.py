@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
-from gensim_tfw2v.placement.interface import TABLES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_when_next_are_made
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.sampling import Draw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_block_words, most_local_block_words
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import LocalRequest, PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
@@ -14,7 +14,7 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
     """Return this process, with as many threads as workers and cores allow."""
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.local import LocalPlacement
+        from gensim_tfw2v.placement.local.placement import LocalPlacement
 
         return LocalPlacement(settings, maker, request.workers)
 

@@ -20,7 +20,7 @@ from gensim_tfw2v.blocks.chunk_task import (
     TrainedChunk,
     prepare,
 )
-from gensim_tfw2v.placement.interface import TABLES, ModelTables, Placement
+from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
