@@ -95,7 +95,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     load_tensorflow()  # with its threads set, before others import it
     from stale_placement import StalePlacement
 
-    from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+    from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
     from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):

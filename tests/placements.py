@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 _running = ExitStack()

@@ -19,9 +19,9 @@ from gensim_tfw2v.cluster.task import Task
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel
 from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 MODEL = WorkerModel(SETTINGS, maker_from(0), WORDS, WORDS - 1, np.ones(1, np.float32))
 TASK = work_on(0)

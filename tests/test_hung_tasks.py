@@ -24,10 +24,10 @@ from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.placement.parameter_servers import graphs, patience, server_matrix
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
 from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 SHARED = RowSharing(parts=3, rows=4)
 

@@ -125,7 +125,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.lbfgs.graphs",
         "placement.lbfgs.portion",
         "placement.lbfgs.vector_graphs",
-        "placement.parameter_servers.concurrent_updates",
+        "steps.concurrent_updates",
         "placement.parameter_servers.graphs",
         "placement.parameter_servers.refused_steps",
         "placement.parameter_servers.server_rows",

@@ -27,13 +27,13 @@ from gensim_tfw2v.placement.averaging.task_functions import make_own_block
 from gensim_tfw2v.placement.lbfgs.request import pack, unpack
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, Assignment, WorkerModel
 from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.task_functions import make_share_block
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.row_sharing import RowSharing
 
 _MODEL = WorkerModel(
     replace(SETTINGS, hierarchical_softmax=True),

@@ -10,13 +10,6 @@ import tensorflow as tf
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
-    HOT_ROWS,
-    HotRows,
-    moment_weights,
-    most_trained,
-    strengths_by_row,
-)
 from gensim_tfw2v.placement.parameter_servers.staging import (
     Assignment,
     WorkerModel,
@@ -25,6 +18,7 @@ from gensim_tfw2v.placement.parameter_servers.staging import (
     without_batches,
 )
 from gensim_tfw2v.steps.arguments import block_tensors, rates
+from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 

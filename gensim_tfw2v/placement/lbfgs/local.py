@@ -89,8 +89,8 @@ class LocalDescent(Placement):
     def _evaluate(self, task: ChunkTask, number: int) -> TrainedChunk:
         from gensim_tfw2v.placement.lbfgs.portion import portion_on
         from gensim_tfw2v.placement.lbfgs.request import fixed
-        from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
         from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+        from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 
         began = time.perf_counter()
         portion = portion_on(self._model, Assignment(0, 1, 1, NOT_SHARED, fixed(task)), np.zeros(0))

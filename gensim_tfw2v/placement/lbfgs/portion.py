@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
 from gensim_tfw2v.placement.parameter_servers.staging import (
     Assignment,
     BlockRows,
@@ -24,6 +23,7 @@ from gensim_tfw2v.placement.parameter_servers.staging import (
     without_batches,
 )
 from gensim_tfw2v.steps.arguments import block_tensors
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 

@@ -11,8 +11,8 @@ from gensim_tfw2v.placement.block_size import (
 )
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 

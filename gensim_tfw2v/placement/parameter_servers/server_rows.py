@@ -26,8 +26,8 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing, first_shared_row
 from gensim_tfw2v.placement.parameter_servers.staging import BlockRows
+from gensim_tfw2v.steps.row_sharing import RowSharing, first_shared_row
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows
 from gensim_tfw2v.steps.signature import Objective
 

@@ -19,9 +19,9 @@ from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
+from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
+from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 

@@ -27,7 +27,7 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
+from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Objective
 
