@@ -22,7 +22,7 @@ from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.parameter_servers import choice, worker_thread
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
 from gensim_tfw2v.training.display import TrainingLog
 
@@ -198,7 +198,7 @@ def test_a_model_that_a_worker_has_dropped_is_registered_again() -> None:
 
 def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end() -> None:
     connection = connect(shared_cluster())
-    tables = ServerTables(connection, shards=4)
+    tables = RemoteTables(connection, shards=4)
     values = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float32)
     tables.load("inputs", values)
     assert tables.name in leases_on(shared_cluster())
@@ -213,7 +213,7 @@ def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end(
 
 
 def test_zeros_are_loaded_into_new_tables_and_over_what_a_table_has() -> None:
-    tables = ServerTables(connect(shared_cluster()), shards=2)
+    tables = RemoteTables(connect(shared_cluster()), shards=2)
     zeros, back = np.zeros((11, 3), np.float32), np.ones((11, 3), np.float32)
     for values in (zeros, np.ones_like(zeros), zeros):
         tables.load("outputs", values)
@@ -222,7 +222,7 @@ def test_zeros_are_loaded_into_new_tables_and_over_what_a_table_has() -> None:
     tables.free()
 
 
-def _reading_freed(tables: ServerTables, values: np.ndarray) -> Iterator[Any]:
+def _reading_freed(tables: RemoteTables, values: np.ndarray) -> Iterator[Any]:
     """Read a table after it was freed, by a handle of the same name."""
     import tensorflow as tf
 

@@ -22,11 +22,12 @@ from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers import graphs, patience, server_matrix
+from gensim_tfw2v.placement.parameter_servers import graphs, patience
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
 from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
+from gensim_tfw2v.placement.remote import server_matrix
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 SHARED = RowSharing(parts=3, rows=4)
@@ -230,8 +231,8 @@ MOMENTS: dict[str, tuple[str, Any, str, bool]] = {
     "reviving": ("worker", connection, "connect_to", False),
     "sending a graph": ("worker", graphs, "_traced", True),
     "registering a model": ("worker", WorkerThread, "_register_model", True),
-    "loading vectors": ("ps", ServerTables, "load", False),
-    "reading vectors": ("ps", ServerTables, "read_into", False),
+    "loading vectors": ("ps", RemoteTables, "load", False),
+    "reading vectors": ("ps", RemoteTables, "read_into", False),
 }
 
 

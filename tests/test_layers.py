@@ -23,7 +23,8 @@ LAYERS = [
     ["steps"],
     ["cluster"],
     ["placement.contract", "placement.block_size", "placement.request"],
-    ["placement.local", "placement.parameter_servers"],
+    ["placement.local", "placement.remote"],
+    ["placement.parameter_servers"],
     ["placement.worker_calls"],
     [
         *("placement.synchronous", "placement.averaging", "placement.partition"),

@@ -27,7 +27,7 @@ from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.codec import encode
 from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
-from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made, take_over
+from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made, take_over
 from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, ModelForgotten, Waiting
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of

@@ -21,7 +21,7 @@ from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+    from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 _LANES = 2  # of a block's batches, trained side by side: one computes while messages of the other are under way
 # Servers know blocks by them: those of another process, which may have had tables of the same name, begin elsewhere.
@@ -66,7 +66,7 @@ class ColumnPlacement(ClusterPlacement):
             )
         super().load(tables)
 
-    def _tables_for(self, tables: ModelTables) -> ServerTables:
+    def _tables_for(self, tables: ModelTables) -> RemoteTables:
         from gensim_tfw2v.placement.columns.tables import ColumnTables
 
         return self._kept_alive(ColumnTables(self._connection))

@@ -61,7 +61,7 @@ class LocalDescent(Placement):
         self._descent.minimizer.restart()
 
     def _begin_at_random(self, outputs: Float32Array) -> None:
-        from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
+        from gensim_tfw2v.placement.remote.initial_rows import initial_rows
 
         for first in range(0, len(outputs), _ROWS_AT_ONCE):
             part = outputs[first : first + _ROWS_AT_ONCE]

@@ -19,16 +19,16 @@ from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement.parameter_servers.slots import Slots
+from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
-    from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
     from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
+    from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 logger = logging.getLogger(__name__)
 
@@ -129,21 +129,22 @@ class ClusterPlacement(Placement):
         """Return the handle of the model's bytes on the first server."""
         return self._tables.keep("model", model)
 
-    def _tables_for(self, tables: ModelTables) -> ServerTables:
+    def _tables_for(self, tables: ModelTables) -> RemoteTables:
         """Return the model's tables on the servers, made if there are none."""
-        from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
+        from gensim_tfw2v.placement.remote.table_shape import shards_for
+        from gensim_tfw2v.placement.remote.tables import RemoteTables
 
         if isinstance(tables.inputs, ServerMatrix):
             self._store = tables.inputs.store
             self._dispatcher.servers.has_backup = False
-            kept: ServerTables = self._store.tables_on(self._connection)
+            kept: RemoteTables = self._store.tables_on(self._connection)
             return kept
         rows = max(len(values) for values in _local(tables).values())
         return self._kept_alive(
-            ServerTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
+            RemoteTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
         )
 
-    def _kept_alive(self, made: ServerTables) -> ServerTables:
+    def _kept_alive(self, made: RemoteTables) -> RemoteTables:
         """Return tables that training alone needs, with a lease that is renewed as long as they are there."""
         if self._is_closed:  # an interrupt has closed the placement while this thread was making them
             made.free_later()
@@ -225,7 +226,7 @@ class ClusterPlacement(Placement):
         return {"blocks": self._ramp_up.done, "lease": self._tables.name}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        from gensim_tfw2v.placement.parameter_servers.tables import take_over
+        from gensim_tfw2v.placement.remote.left_tables import take_over
 
         self._ramp_up.done = int(state.get("blocks", 0))
         take_over(state)

@@ -13,7 +13,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles, Slot
-    from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+    from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 
 class Slots:
@@ -29,7 +29,7 @@ class Slots:
         TensorFlow's name for the numbers of the changes.
     """
 
-    def __init__(self, tables: ServerTables, count: int, vector_size: int, row_type: str) -> None:
+    def __init__(self, tables: RemoteTables, count: int, vector_size: int, row_type: str) -> None:
         self._tables, self._count, self._vector_size, self._row_type = tables, count, vector_size, row_type
         self._add: Any = None
         self._devices: list[str] = []  # of the servers

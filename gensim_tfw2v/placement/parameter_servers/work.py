@@ -17,8 +17,8 @@ from gensim_tfw2v.placement.parameter_servers.graphs import Request, WorkerGraph
 from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
 from gensim_tfw2v.placement.parameter_servers.server_rows import Handles, Slot
-from gensim_tfw2v.placement.parameter_servers.servers import Servers
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
+from gensim_tfw2v.placement.remote.servers import Servers
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,59 +12,19 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, device
-from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
-from gensim_tfw2v.cluster.task import END_LEASE, OPEN_LEASE, RENEW_LEASE, key_of
-from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
-from gensim_tfw2v.runtime.processes import machine_name
+from gensim_tfw2v.cluster.leases import lease_name
+from gensim_tfw2v.cluster.task import OPEN_LEASE, RENEW_LEASE, key_of
+from gensim_tfw2v.placement.remote.initial_rows import initial_rows
+from gensim_tfw2v.placement.remote.left_tables import free_stale_tables, free_when_next_are_made
+from gensim_tfw2v.placement.remote.table_shape import TableShape
+from gensim_tfw2v.placement.remote.variables import TaskName, call_task, destroy, free_lease, servers_of
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
-logger = logging.getLogger(__name__)
-
-_SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
-_PIECE_BYTES = 2**24  # that travel at a time
-_LEASE_SECONDS = 900.0  # after its last renewal, when others may free the tables of a lease
 _lease_numbers = itertools.count()
 _free_numbers: list[int] = []  # used again, because a server keeps some memory for every name that it has had
-_to_be_freed: set[str] = set()  # leases of this process that have ended, and whose tables tasks may still have
-
-TaskName = tuple[str, int]
-"""A task's job and number."""
 
 
-@dataclass(frozen=True)
-class TableShape:
-    """Rows and columns of a table, and the number of shards over which its rows are spread."""
-
-    rows: int
-    columns: int
-    shards: int
-
-    def rows_of(self, shard: int) -> int:
-        """Return the number of rows in one shard."""
-        return max(0, -(-(self.rows - shard) // self.shards))
-
-    def columns_of(self, shard: int) -> int:
-        """Return the number of columns of one shard."""
-        return self.columns
-
-    def part(self, values: Float32Array, shard: int) -> Float32Array:
-        """Return a view of the numbers of a table that are in one shard."""
-        return values[shard :: self.shards]
-
-    def pieces(self, shard: int) -> Iterator[tuple[int, int]]:
-        """Yield (first, end) of pieces of a shard that are small enough to send."""
-        step = max(1, _PIECE_BYTES // (4 * self.columns))
-        for first in range(0, self.rows_of(shard), step):
-            yield first, min(first + step, self.rows_of(shard))
-
-
-def shards_for(rows: int, columns: int, servers: int) -> int:
-    """Return the number of shards, equally many on each server, with which each shard is small enough to send."""
-    on_server = -(-rows // servers) * columns * 4
-    return servers * max(1, -(-on_server // _SHARD_BYTES))
-
-
-class ServerTables:
+class RemoteTables:
     """Tables whose row r is row r // S of shard r % S; shard s is on task s % tasks.
 
     Parameters
@@ -177,7 +135,7 @@ class ServerTables:
             for shard, handle in enumerate(self._handles[of])
         ]
 
-    def copy_from(self, other: ServerTables, name: str) -> None:
+    def copy_from(self, other: RemoteTables, name: str) -> None:
         """Fill a table, which is made if it is not there, with that of the same name and shards on other tasks."""
         shape = other.shape(name)
         if name not in self._handles:
@@ -193,7 +151,7 @@ class ServerTables:
     def drop(self, name: str) -> None:
         """Free a table, and record that it is gone."""
         for shard in range(len(self._handles.pop(name))):
-            _destroy(self._tasks[shard % len(self._tasks)], f"{self.name}/{name}/{shard}")
+            destroy(self._tasks[shard % len(self._tasks)], f"{self.name}/{name}/{shard}")
             self._names.remove(f"{name}/{shard}")
         del self._shapes[name]
         self._record([])
@@ -241,7 +199,7 @@ class ServerTables:
     def renew_lease(self) -> None:
         """Renew the lease on the tables on every task."""
         for task in self._tasks:
-            _call(task, RENEW_LEASE, np.int32(key_of(self.name)), output=self._tf.float64)
+            call_task(task, RENEW_LEASE, np.int32(key_of(self.name)), output=self._tf.float64)
 
     def probe(self) -> None:
         """Raise an error of TensorFlow's if a task is gone or has lost its part of a table."""
@@ -258,7 +216,7 @@ class ServerTables:
         may_be_used : bool
             Whether a worker that does not answer may still use these tables by their names.
         """
-        _free(self._tasks, self.name, self._names)
+        free_lease(self._tasks, self.name, self._names)
         if not may_be_used:
             _free_numbers.append(self._number)
         self._handles.clear()
@@ -273,7 +231,7 @@ class ServerTables:
         """Record the tables on every task before they are made, so that they can be freed if this process dies."""
         self._names += names
         for task in self._tasks:
-            _call(task, OPEN_LEASE, self.name, json.dumps(self._names))
+            call_task(task, OPEN_LEASE, self.name, json.dumps(self._names))
 
     def _shape_of(self, rows: int, columns: int) -> TableShape:
         return TableShape(rows, columns, self.shards)
@@ -300,72 +258,3 @@ class ServerTables:
             )
             self._tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
         return handle
-
-
-def free_when_next_are_made(lease: str) -> None:
-    """Free the tables of a lease, this process's or one of a process that has ended, when the next tables are made."""
-    _to_be_freed.add(lease)
-
-
-def take_over(state: Mapping[str, Any]) -> None:
-    """Have the tables freed that a placement's state names, when the next ones are made.
-
-    Tables of this machine are left out. Whether a process of this machine has died is known, and one that has not may
-    use the name for other tables by now.
-    """
-    for lease in [state["lease"]] if state.get("lease") else state.get("leases", ()):
-        if machine_name() not in lease.split("/"):
-            free_when_next_are_made(lease)
-
-
-def free_left_tables(connection: Connection, state: Mapping[str, Any]) -> None:
-    """Free the tables that a placement's state names, and those of coordinators that have died, on all tasks now."""
-    take_over(state)
-    workers = (("worker", worker) for worker in range(connection.workers))
-    free_stale_tables(connection, (*servers_of(connection), *workers))
-
-
-def servers_of(connection: Connection) -> tuple[TaskName, ...]:
-    """Return all parameter servers."""
-    return tuple(("ps", server) for server in range(connection.servers))
-
-
-def free_stale_tables(connection: Connection, tasks: Sequence[TaskName]) -> None:
-    """Free tables that this process no longer needs, and those of coordinators that have died.
-
-    Processes of this machine are known to have died. Others have not renewed their lease for `_LEASE_SECONDS`.
-    """
-    for task in tasks:
-        for lease, found in connection.describe(*task)["runs"].items():
-            has_expired = found["idle"] > _LEASE_SECONDS and not is_ours(lease)
-            if lease in _to_be_freed or owner_has_died(lease) or has_expired:
-                logger.info("freeing the tables of %s, which is no longer there, on %s %i", lease, *task)
-                _free([task], lease, found["tables"])
-
-
-def free_tables(connection: Connection, lease: str, names: list[str]) -> None:
-    """Free the tables of a lease on all servers, and end the lease."""
-    _free(servers_of(connection), lease, names)
-
-
-def _free(tasks: Sequence[TaskName], lease: str, names: list[str]) -> None:
-    """Free the tables of a lease by the names that its coordinator recorded, and end the lease."""
-    for task in tasks:
-        for name in names:  # a task without a part of a table ignores it
-            _destroy(task, f"{lease}/{name}")
-        _call(task, END_LEASE, lease)
-
-
-def _destroy(task: TaskName, name: str) -> None:
-    """Free a variable, if the task has one of this name."""
-    tf = load_tensorflow()
-    with tf.device(device(*task)):
-        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=name)
-        tf.raw_ops.DestroyResourceOp(resource=handle, ignore_lookup_error=True)
-
-
-def _call(task: TaskName, function: str, *arguments: Any, output: Any = None) -> None:
-    tf = load_tensorflow()
-    sent = [remote_functions.local(argument) for argument in arguments]
-    with tf.device(device(*task)):
-        remote_functions.call(function, sent, [output or tf.bool])

@@ -69,9 +69,10 @@ class ServerStore:
         return self._kept.tables
 
     def _make(self, connection: Any) -> _KeptTables:
-        from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, shards_for
+        from gensim_tfw2v.placement.remote.table_shape import shards_for
+        from gensim_tfw2v.placement.remote.tables import RemoteTables
 
-        tables = ServerTables(connection, shards_for(*self.shape, connection.servers))
+        tables = RemoteTables(connection, shards_for(*self.shape, connection.servers))
         try:
             self._fill(tables)
         except BaseException:
