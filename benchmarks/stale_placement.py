@@ -21,7 +21,9 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, StagedBlock, WorkerModel, stage
+from gensim_tfw2v.placement.parameter_servers.staging import StagedBlock, stage
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.graph import block_function

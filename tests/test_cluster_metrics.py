@@ -10,8 +10,8 @@ import pytest
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, TABLES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+from gensim_tfw2v.placement.tasks.block_report import STAGES, TABLES, BlockReport
+from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 
 
 def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:

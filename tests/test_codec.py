@@ -23,9 +23,12 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import TrainingChoices, TrainingPlan, placement_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.parameter_servers.staging import stage
+from gensim_tfw2v.placement.parameter_servers.task_functions import make_block
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.codec import decode, encode, message
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -133,7 +136,7 @@ def test_a_worker_says_in_one_line_why_it_cannot_make_a_block() -> None:
     factory.register_model(b"model", encode(WorkerModel(SETTINGS, maker_from(0), WORDS, 0, np.ones(1, np.float32))))
     task = replace(work_on(0), entropy=(-1,))
     with pytest.raises(TaskError, match=r"^cannot make a block: ValueError: [^\n]*$"):
-        factory.make_block(b"model", encode(Assignment(0, 1, 1, NOT_SHARED, task)))
+        make_block(factory, b"model", encode(Assignment(0, 1, 1, NOT_SHARED, task)))
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,16 @@ from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
 from gensim_tfw2v.placement.averaging.task_functions import make_own_block
 from gensim_tfw2v.placement.lbfgs.request import pack, unpack
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, Assignment, WorkerModel
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.parameter_servers.task_functions import make_block
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.task_functions import make_share_block
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import decode, encode, message
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import RowSharing
 
@@ -95,7 +98,7 @@ def check_assignment(example: Assignment) -> None:
     factory = BlockFactory()
     factory.register_model(b"model", encode(_MODEL))
     try:
-        arrays = factory.make_block(b"model", encode(example))
+        arrays = make_block(factory, b"model", encode(example))
     except TaskError as error:
         assert "\n" not in str(error)
         return

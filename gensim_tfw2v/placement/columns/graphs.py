@@ -27,9 +27,11 @@ from gensim_tfw2v.placement.columns.task_functions import (
     MAKE_COLUMN_BLOCK,
     READ_WORDS,
 )
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import REQUEST, Request, WorkerGraphs, concrete
-from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
+from gensim_tfw2v.placement.parameter_servers.graphs import WorkerGraphs
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
+from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
 
 SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the job, and the worker's ticket
 

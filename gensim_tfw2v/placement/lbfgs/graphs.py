@@ -13,12 +13,8 @@ from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.lbfgs.gradient import portion_gradient
 from gensim_tfw2v.placement.lbfgs.portion import PORTION, Portion
 from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.graphs import (
-    REQUEST,
-    Request,
     WorkerGraphs,
-    concrete,
     handles_spec,
     register_model_graph,
     split_ticket,
@@ -30,6 +26,9 @@ from gensim_tfw2v.placement.parameter_servers.server_rows import (
     put_changes,
     shard_messages,
 )
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
 from gensim_tfw2v.steps.signature import Objective
 
 

@@ -42,7 +42,7 @@ class LocalDescent(Placement):
         self._is_next_whole = True
 
     def load(self, tables: ModelTables) -> None:
-        from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
+        from gensim_tfw2v.placement.tasks.model import WorkerModel
 
         if self._vectors is not None and fingerprint(tables) == self._known:
             return
@@ -89,7 +89,7 @@ class LocalDescent(Placement):
     def _evaluate(self, task: ChunkTask, number: int) -> TrainedChunk:
         from gensim_tfw2v.placement.lbfgs.portion import portion_on
         from gensim_tfw2v.placement.lbfgs.request import fixed
-        from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+        from gensim_tfw2v.placement.tasks.assignment import Assignment
         from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 
         began = time.perf_counter()

@@ -22,9 +22,9 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
-    from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
     from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
     from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
+    from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 
 _NAME_LENGTH = 16  # of a model, in the request of every portion
 
@@ -110,7 +110,7 @@ class ClusterDescent(ClusterPlacement):
 
     def _evaluate(self, task: ChunkTask, number: int, is_last: bool) -> TrainedChunk:
         from gensim_tfw2v.placement.lbfgs.request import fixed, pack
-        from gensim_tfw2v.placement.parameter_servers.graphs import Request
+        from gensim_tfw2v.placement.tasks.assignment import Request
 
         descent = self._progress()
         request = Request(self._model_name, pack(self._lease_key, self._tables.shards, fixed(task)))

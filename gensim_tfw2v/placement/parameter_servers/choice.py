@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.placement.block_size import (
-    blocks_overlap,
-    choose_block_words,
-    choose_negative_pool,
-    choose_sharing,
-)
+from gensim_tfw2v.placement.block_size import blocks_overlap, choose_block_words, choose_negative_pool, choose_sharing
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice

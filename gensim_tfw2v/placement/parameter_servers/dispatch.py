@@ -11,11 +11,12 @@ from typing import Any, Protocol
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import silent_of
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import Request, WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.graphs import WorkerGraphs
 from gensim_tfw2v.placement.parameter_servers.work import Job, RemoteTraining, Work
 from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 
 _POLL_SECONDS = 0.2
 _SECONDS_BETWEEN_LOOKS = 0.5

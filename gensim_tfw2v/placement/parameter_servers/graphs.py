@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
 from gensim_tfw2v.placement.parameter_servers.server_rows import (
     NO_SLOT,
     GraphShape,
@@ -27,17 +26,14 @@ from gensim_tfw2v.placement.parameter_servers.server_rows import (
     shard_messages,
 )
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, StagedBlock
-from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, REGISTER_MODEL
+from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK
 from gensim_tfw2v.placement.parameter_servers.tickets import TICKET_BYTES, TICKET_NUMBERS
 from gensim_tfw2v.placement.parameter_servers.worker_training import WorkerTraining
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
 from gensim_tfw2v.steps.graph import block_function
-
-
-class Request(NamedTuple):
-    """A chunk on its way to a worker."""
-
-    model: Any  # its name
-    assignment: Any  # a `staging.Assignment` as bytes; on its way to a worker, the worker's ticket follows
 
 
 class Staged(NamedTuple):
@@ -60,7 +56,6 @@ class WorkerGraphs(NamedTuple):
     finish_and_stage: Any = None  # (handles, staged, request) → report, staged
 
 
-REQUEST = Request(tf.TensorSpec([], tf.string), tf.TensorSpec([None], tf.uint8))
 _HANDLE = tf.TensorSpec([], tf.resource)
 
 
@@ -125,11 +120,6 @@ def handles_spec(shape: GraphShape) -> Handles:
     tables = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
     slot = Slot((_HANDLE,) * shape.shards, (_HANDLE,) * shape.shards) if shape.has_slots else NO_SLOT
     return Handles(tables, _HANDLE, (_HANDLE,) * shape.servers, slot)
-
-
-def concrete(function: Any, *signature: Any) -> Any:
-    """Return the graph of a function that takes arguments with these specs."""
-    return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
 
 def _staged_spec(shape: GraphShape) -> Staged:

@@ -16,11 +16,11 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
 from gensim_tfw2v.placement.parameter_servers.slots import Slots
 from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
@@ -106,9 +106,9 @@ class ClusterPlacement(Placement):
 
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
-        from gensim_tfw2v.placement.parameter_servers.codec import encode
-        from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
         from gensim_tfw2v.placement.parameter_servers.tickets import Tickets, first_generations
+        from gensim_tfw2v.placement.tasks.codec import encode
+        from gensim_tfw2v.placement.tasks.model import WorkerModel
 
         if self._tables is None:
             self._tables = self._tables_for(tables)
@@ -196,9 +196,8 @@ class ClusterPlacement(Placement):
         return report.trained()
 
     def _request(self, task: ChunkTask, in_flight: int) -> Any:
-        from gensim_tfw2v.placement.parameter_servers.codec import encode
-        from gensim_tfw2v.placement.parameter_servers.graphs import Request
-        from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+        from gensim_tfw2v.placement.tasks.assignment import Assignment, Request
+        from gensim_tfw2v.placement.tasks.codec import encode
 
         assignment = Assignment(self._lease_key, self._tables.shards, in_flight, self._sharing, task)
         return Request(self._model_name, encode(assignment))

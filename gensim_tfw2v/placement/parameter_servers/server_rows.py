@@ -26,7 +26,7 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.parameter_servers.staging import BlockRows
+from gensim_tfw2v.placement.parameter_servers.numbering import BlockRows
 from gensim_tfw2v.steps.row_sharing import RowSharing, first_shared_row
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows
 from gensim_tfw2v.steps.signature import Objective

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import Request, WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+from gensim_tfw2v.placement.parameter_servers.graphs import WorkerGraphs
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
 from gensim_tfw2v.placement.parameter_servers.server_rows import Handles, Slot
 from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
 from gensim_tfw2v.placement.remote.servers import Servers
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import Request, Staged
-from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
+from gensim_tfw2v.placement.parameter_servers.graphs import Staged
 from gensim_tfw2v.placement.parameter_servers.work import Attempt, Work
 from gensim_tfw2v.placement.parameter_servers.worker_return import await_return, is_lost, is_of_earlier_training
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ import threading
 import time
 from typing import Any
 
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import TaskMetrics
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import TaskMetrics
 from gensim_tfw2v.placement.worker_calls.member import Member
 
 

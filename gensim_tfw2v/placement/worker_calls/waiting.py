@@ -14,8 +14,8 @@ from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
 from gensim_tfw2v.placement.parameter_servers.patience import Patience
-from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
 from gensim_tfw2v.placement.parameter_servers.worker_return import can_be_called, is_lost
+from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 

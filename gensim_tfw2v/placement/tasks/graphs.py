@@ -1,4 +1,4 @@
-"""What graphs have in common that run on one worker with tables of its own."""
+"""What the graphs that run on workers have in common."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import concrete
-from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
 
 BYTES = tf.TensorSpec([None], tf.uint8)
 NAME = tf.TensorSpec([], tf.string)
+REQUEST = Request(NAME, BYTES)
+
+
+def concrete(function: Any, *signature: Any) -> Any:
+    """Return the graph of a function that takes arguments with these specs."""
+    return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
 
 
 def register_model_graph() -> Any:
@@ -37,7 +43,8 @@ def report_of(
 
     Parameters
     ----------
-    block : OwnBlock or ShareBlock
+    block : NamedTuple
+        With rates, tokens, pairs and metrics.
     rows, most_moved : tensor
         As `BlockReport` has them.
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
+from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
 
 _INDEX_BYTES = 4
 _MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about shared rows come on top
