@@ -22,10 +22,11 @@ from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers import graphs, patience
+from gensim_tfw2v.placement.calls import patience
+from gensim_tfw2v.placement.calls.tickets import Tickets
+from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
+from gensim_tfw2v.placement.parameter_servers import graphs
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
-from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
 from gensim_tfw2v.placement.remote import server_matrix
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing

@@ -25,8 +25,8 @@ LAYERS = [
     ["placement.contract", "placement.block_size", "placement.request"],
     ["placement.local", "placement.remote"],
     ["placement.tasks"],
+    ["placement.calls"],
     ["placement.parameter_servers"],
-    ["placement.worker_calls"],
     [
         *("placement.synchronous", "placement.averaging", "placement.partition"),
         *("placement.columns", "placement.lbfgs"),

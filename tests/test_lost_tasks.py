@@ -155,7 +155,7 @@ def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
     model.cluster_overlap = True
     model.train(**corpus, epochs=1)
     complaints = []
-    silent_of = "gensim_tfw2v.placement.parameter_servers.dispatch.silent_of"
+    silent_of = "gensim_tfw2v.placement.calls.dispatch.silent_of"
     monkeypatch.setattr(silent_of, lambda tasks: complaints.append(1) or list(tasks))
     frozen = [mortal_cluster.processes["worker", task] for task in (0, 1)]
     for process in frozen:

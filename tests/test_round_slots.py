@@ -17,10 +17,10 @@ from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
+from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.placement.parameter_servers.slots import Slots
-from gensim_tfw2v.placement.parameter_servers.work import Attempt, Job
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, _numbers_in, _shapes

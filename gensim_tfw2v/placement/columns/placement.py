@@ -84,8 +84,8 @@ class ColumnPlacement(ClusterPlacement):
 
     def _prepare(self, model_name: str, model: Any) -> None:
         from gensim_tfw2v.cluster.task import key_of
+        from gensim_tfw2v.placement.calls.work import RemoteTraining
         from gensim_tfw2v.placement.columns.graphs import ColumnGraphShape, ColumnHandles, column_graphs
-        from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
 
         tables, servers, hits = self._tables, self._connection.servers, self._settings.mask_accidental_hits
         shape = ColumnGraphShape(servers, self._connection.number, self._row_type, self._lanes, hits)

@@ -10,22 +10,13 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.lbfgs.gradient import portion_gradient
 from gensim_tfw2v.placement.lbfgs.portion import PORTION, Portion
 from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION
-from gensim_tfw2v.placement.parameter_servers.graphs import (
-    WorkerGraphs,
-    handles_spec,
-    register_model_graph,
-    split_ticket,
-)
-from gensim_tfw2v.placement.parameter_servers.server_rows import (
-    GraphShape,
-    Handles,
-    pull_rows,
-    put_changes,
-    shard_messages,
-)
+from gensim_tfw2v.placement.parameter_servers.graphs import handles_spec, register_model_graph, split_ticket
+from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, pull_rows, put_changes, shard_messages
+from gensim_tfw2v.placement.remote.handles import Handles
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete

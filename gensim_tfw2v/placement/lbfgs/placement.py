@@ -21,9 +21,9 @@ from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.placement.calls.work import RemoteTraining
     from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
     from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
-    from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
     from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 
 _NAME_LENGTH = 16  # of a model, in the request of every portion

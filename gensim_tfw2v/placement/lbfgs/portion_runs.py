@@ -14,8 +14,8 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
-    from gensim_tfw2v.placement.parameter_servers.work import Finished, Job
+    from gensim_tfw2v.placement.calls.dispatch import Dispatcher
+    from gensim_tfw2v.placement.calls.work import Finished, Job
     from gensim_tfw2v.placement.tasks.assignment import Request
 
 

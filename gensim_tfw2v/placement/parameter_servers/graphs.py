@@ -14,11 +14,10 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
+from gensim_tfw2v.placement.calls.tickets import TICKET_BYTES, TICKET_NUMBERS
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.parameter_servers.server_rows import (
-    NO_SLOT,
     GraphShape,
-    Handles,
-    Slot,
     add_slots,
     pull_rows,
     push_changes,
@@ -27,8 +26,8 @@ from gensim_tfw2v.placement.parameter_servers.server_rows import (
 )
 from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, StagedBlock
 from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK
-from gensim_tfw2v.placement.parameter_servers.tickets import TICKET_BYTES, TICKET_NUMBERS
 from gensim_tfw2v.placement.parameter_servers.worker_training import WorkerTraining
+from gensim_tfw2v.placement.remote.handles import NO_SLOT, Handles, Slot
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
@@ -44,16 +43,6 @@ class Staged(NamedTuple):
     start: Any  # its rows [U, D]
     version: Any  # when the rows were pulled
     seconds: Any  # [2], of making the block and of pulling
-
-
-class WorkerGraphs(NamedTuple):
-    """Concrete functions: the second without overlap, the others with it."""
-
-    register_model: Any  # (name, handle of a `WorkerModel`'s bytes on the first server) → True
-    train: Any = None  # (handles, request) → report
-    stage: Any = None  # (handles, request) → staged
-    finish: Any = None  # (handles, staged) → report
-    finish_and_stage: Any = None  # (handles, staged, request) → report, staged
 
 
 _HANDLE = tf.TensorSpec([], tf.resource)

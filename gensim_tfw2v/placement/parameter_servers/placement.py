@@ -26,8 +26,8 @@ from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.placement.calls.work import RemoteTraining
     from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
-    from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
     from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class ClusterPlacement(Placement):
         slots: int = 0,
     ) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
+        from gensim_tfw2v.placement.calls.dispatch import Dispatcher
 
         self.concurrency = concurrency
         self._metrics: ClusterMetrics | None = None
@@ -106,7 +106,7 @@ class ClusterPlacement(Placement):
 
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
-        from gensim_tfw2v.placement.parameter_servers.tickets import Tickets, first_generations
+        from gensim_tfw2v.placement.calls.tickets import Tickets, first_generations
         from gensim_tfw2v.placement.tasks.codec import encode
         from gensim_tfw2v.placement.tasks.model import WorkerModel
 
@@ -155,8 +155,9 @@ class ClusterPlacement(Placement):
     def _prepare(self, model_name: str, model: Any) -> None:
         """Prepare the graphs, and what is sent with every chunk."""
         from gensim_tfw2v.cluster.task import key_of
-        from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, Handles
-        from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
+        from gensim_tfw2v.placement.calls.work import RemoteTraining
+        from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
+        from gensim_tfw2v.placement.remote.handles import Handles
         from gensim_tfw2v.steps.arguments import objective_of
 
         servers, shards = self._connection.servers, self._tables.shards

@@ -27,6 +27,7 @@ from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.parameter_servers.numbering import BlockRows
+from gensim_tfw2v.placement.remote.handles import Handles, Slot
 from gensim_tfw2v.steps.row_sharing import RowSharing, first_shared_row
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows
 from gensim_tfw2v.steps.signature import Objective
@@ -54,25 +55,6 @@ class GraphShape:
     def device_of(self, shard: int) -> str:
         """Return the device that has a shard of every table."""
         return device("ps", shard % self.servers)
-
-
-class Slot(NamedTuple):
-    """Handles of what a server keeps of a block until it adds the block's changes: two variables for each shard."""
-
-    rows: tuple[Any, ...]  # int32 [3 + n]: how many rows of each of `TABLES`, and which
-    changes: tuple[Any, ...]  # [n, D] of the type that rows travel as
-
-
-NO_SLOT = Slot((), ())
-
-
-class Handles(NamedTuple):
-    """Resource handles on the servers."""
-
-    tables: tuple[tuple[Any, ...], ...]  # shards of each table in use
-    version: Any  # blocks pushed so far, on the first server
-    generations: tuple[Any, ...]  # each server's int32 variable [workers]
-    slot: Slot = NO_SLOT  # of the block that is trained, if servers add its changes later
 
 
 # Where the parts of a message to a shard begin. The rows' numbers follow the counts.

@@ -14,6 +14,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.blocks import ShareAssignment
 from gensim_tfw2v.placement.partition.graphs import share_graphs
@@ -24,7 +25,6 @@ from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED

@@ -17,7 +17,7 @@ from gensim_tfw2v.placement.synchronous.waiting import RoundClock
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.work import Job
+    from gensim_tfw2v.placement.calls.work import Job
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import silent_of
-from gensim_tfw2v.placement.parameter_servers.graphs import WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.work import Job, RemoteTraining, Work
-from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
+from gensim_tfw2v.placement.calls.work import Job, RemoteTraining, Work
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.parameter_servers.graphs import WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.patience import Patience
-from gensim_tfw2v.placement.parameter_servers.server_rows import Handles, Slot
-from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
+from gensim_tfw2v.placement.calls.patience import Patience
+from gensim_tfw2v.placement.calls.tickets import Tickets
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.remote.handles import Handles, Slot
 from gensim_tfw2v.placement.remote.servers import Servers
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport

@@ -60,7 +60,7 @@ class Tickets:
     def end_former(self, worker: int) -> None:
         """Have every server drop what the worker pushes with its former tickets.
 
-        The changes that it pushed before are on the servers when this returns, or are dropped (`server_rows`).
+        The changes that it pushed before are on the servers when this returns, or are dropped (`server_rows.push`).
         """
         tf = load_tensorflow()
         with self._lock:  # the variables have the numbers of all workers

@@ -9,7 +9,7 @@ import time
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.placement.parameter_servers.work import Work
+from gensim_tfw2v.placement.calls.work import Work
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)

@@ -15,9 +15,8 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
-from gensim_tfw2v.placement.parameter_servers.graphs import Staged
-from gensim_tfw2v.placement.parameter_servers.work import Attempt, Work
-from gensim_tfw2v.placement.parameter_servers.worker_return import await_return, is_lost, is_of_earlier_training
+from gensim_tfw2v.placement.calls.work import Attempt, Work
+from gensim_tfw2v.placement.calls.worker_return import await_return, is_lost, is_of_earlier_training
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
@@ -118,7 +117,7 @@ class WorkerThread:
         own.clear_error()
 
     def _serve(self) -> None:
-        staged: tuple[Attempt, Staged] | None = None
+        staged: tuple[Attempt, Any] | None = None  # with the block that waits on the worker
         known_model: str | None = None
         waited = 0.0
         if self._is_late or not answers(self._address):
@@ -185,10 +184,10 @@ class WorkerThread:
     def _advance(
         self,
         calls: CancellableCalls,
-        staged: tuple[Attempt, Staged] | None,
+        staged: tuple[Attempt, Any] | None,
         following: Attempt | None,
         waited: float,
-    ) -> tuple[Attempt, Staged] | None:
+    ) -> tuple[Attempt, Any] | None:
         """Finish the staged block and stage the following one; return the latter."""
         graphs, training = self._work.graphs, self._work.training
         finished = following if staged is None else staged[0]

@@ -13,10 +13,10 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
-from gensim_tfw2v.placement.parameter_servers.patience import Patience
-from gensim_tfw2v.placement.parameter_servers.worker_return import can_be_called, is_lost
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.patience import Patience
+from gensim_tfw2v.placement.calls.worker_return import can_be_called, is_lost
 from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
-from gensim_tfw2v.placement.worker_calls.member import Member
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _Member = TypeVar("_Member", bound=Member)
