@@ -23,8 +23,8 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import TrainingChoices, TrainingPlan, placement_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.parameter_servers.staging import stage
-from gensim_tfw2v.placement.parameter_servers.task_functions import make_block
+from gensim_tfw2v.placement.server_rows.staging import stage
+from gensim_tfw2v.placement.server_rows.task_functions import make_block
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.codec import decode, encode, message

@@ -15,7 +15,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.placement.parameter_servers.staging import stage
+from gensim_tfw2v.placement.server_rows.staging import stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of, moment_weights

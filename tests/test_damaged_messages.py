@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster.connection import description_in
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.task import Task
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.parameter_servers import task_functions
+from gensim_tfw2v.placement.server_rows import task_functions
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.block_report import BlockReport

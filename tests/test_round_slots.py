@@ -20,7 +20,7 @@ from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.slots import Slots
+from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, _numbers_in, _shapes

@@ -29,7 +29,7 @@ from gensim_tfw2v.placement.calls import patience
 from gensim_tfw2v.placement.calls.tickets import Tickets
 from gensim_tfw2v.placement.calls.work import Finished
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
-from gensim_tfw2v.placement.parameter_servers.slots import Slots
+from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.synchronous.waiting import RoundClock
 
 WORKERS = 3

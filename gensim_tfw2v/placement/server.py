@@ -19,8 +19,8 @@ from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK, make_own_block
 from gensim_tfw2v.placement.columns import task_functions as columns
 from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION, make_portion
-from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK, make_block
 from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK, make_share_block
+from gensim_tfw2v.placement.server_rows.task_functions import MAKE_BLOCK, make_block
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 

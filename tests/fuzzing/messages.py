@@ -25,11 +25,11 @@ from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
 from gensim_tfw2v.placement.averaging.task_functions import make_own_block
 from gensim_tfw2v.placement.lbfgs.request import pack, unpack
-from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK
-from gensim_tfw2v.placement.parameter_servers.task_functions import make_block
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.task_functions import make_share_block
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.server_rows.task_functions import make_block
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.block_report import BlockReport

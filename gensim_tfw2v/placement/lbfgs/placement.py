@@ -23,7 +23,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.calls.work import RemoteTraining
     from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
-    from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
+    from gensim_tfw2v.placement.server_rows.shape import GraphShape
     from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 
 _NAME_LENGTH = 16  # of a model, in the request of every portion
@@ -69,7 +69,7 @@ class ClusterDescent(ClusterPlacement):
         from gensim_tfw2v.placement.lbfgs.graphs import gradient_graphs
         from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
         from gensim_tfw2v.placement.lbfgs.vector_graphs import vector_graphs
-        from gensim_tfw2v.placement.parameter_servers.graphs import slot_graph
+        from gensim_tfw2v.placement.server_rows.sums import slot_graph
 
         self._training = training
         if self._descent is None:

@@ -17,8 +17,8 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.parameter_servers.slots import Slots
 from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore
+from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -27,8 +27,8 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.calls.work import RemoteTraining
-    from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
     from gensim_tfw2v.placement.remote.tables import RemoteTables
+    from gensim_tfw2v.placement.server_rows.shape import GraphShape
 
 logger = logging.getLogger(__name__)
 
@@ -156,8 +156,8 @@ class ClusterPlacement(Placement):
         """Prepare the graphs, and what is sent with every chunk."""
         from gensim_tfw2v.cluster.task import key_of
         from gensim_tfw2v.placement.calls.work import RemoteTraining
-        from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
         from gensim_tfw2v.placement.remote.handles import Handles
+        from gensim_tfw2v.placement.server_rows.shape import GraphShape
         from gensim_tfw2v.steps.arguments import objective_of
 
         servers, shards = self._connection.servers, self._tables.shards
@@ -185,7 +185,7 @@ class ClusterPlacement(Placement):
 
     def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
         """Have workers use these graphs and tables from now on."""
-        from gensim_tfw2v.placement.parameter_servers.graphs import worker_graphs
+        from gensim_tfw2v.placement.server_rows.graphs import worker_graphs
 
         if self._slots is not None:
             self._slots.prepare(shape, training.handles)

@@ -14,6 +14,7 @@ from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
 
 BYTES = tf.TensorSpec([None], tf.uint8)
 NAME = tf.TensorSpec([], tf.string)
+HANDLE = tf.TensorSpec([], tf.resource)
 REQUEST = Request(NAME, BYTES)
 
 

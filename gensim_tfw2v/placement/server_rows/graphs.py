@@ -14,24 +14,20 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
-from gensim_tfw2v.placement.calls.tickets import TICKET_BYTES, TICKET_NUMBERS
 from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
-from gensim_tfw2v.placement.parameter_servers.server_rows import (
-    GraphShape,
-    add_slots,
-    pull_rows,
-    push_changes,
-    put_changes,
-    shard_messages,
-)
-from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, StagedBlock
-from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK
-from gensim_tfw2v.placement.parameter_servers.worker_training import WorkerTraining
-from gensim_tfw2v.placement.remote.handles import NO_SLOT, Handles, Slot
+from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
+from gensim_tfw2v.placement.server_rows.pull import pull_rows
+from gensim_tfw2v.placement.server_rows.push import push_changes
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedBlock
+from gensim_tfw2v.placement.server_rows.sums import put_changes
+from gensim_tfw2v.placement.server_rows.task_functions import MAKE_BLOCK
+from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
+from gensim_tfw2v.placement.tasks.graphs import HANDLE, NAME, REQUEST, concrete
 from gensim_tfw2v.steps.graph import block_function
 
 
@@ -43,9 +39,6 @@ class Staged(NamedTuple):
     start: Any  # its rows [U, D]
     version: Any  # when the rows were pulled
     seconds: Any  # [2], of making the block and of pulling
-
-
-_HANDLE = tf.TensorSpec([], tf.resource)
 
 
 @functools.lru_cache(maxsize=32)
@@ -73,7 +66,7 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
         return finish(handles, staged), following
 
     handles = handles_spec(shape)
-    register_model = register_model_graph()
+    register_model = fetch_model_graph()
     if not shape.overlap:
         return WorkerGraphs(register_model, train=concrete(train, handles, REQUEST))
     staged = _staged_spec(shape)
@@ -85,30 +78,7 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
     )
 
 
-@functools.lru_cache(maxsize=32)
-def slot_graph(shape: GraphShape, slots: int) -> Any:
-    """Return the function that adds what is in the wanted of so many slots: (handles, slots, wanted) → their number.
-
-    Each server has the wanted slots on its device.
-    """
-
-    def add(handles: Handles, of_blocks: tuple[Slot, ...], wanted: tuple[tf.Tensor, ...]) -> tf.Tensor:
-        return add_slots(shape, handles, of_blocks, wanted)
-
-    with sending_graphs():
-        handles, wanted = handles_spec(shape), tf.TensorSpec([slots], tf.bool)
-        return concrete(add, handles, (handles.slot,) * slots, (wanted,) * shape.servers)
-
-
 call_on_disconnect(worker_graphs.cache_clear)
-call_on_disconnect(slot_graph.cache_clear)
-
-
-def handles_spec(shape: GraphShape) -> Handles:
-    """Return what graphs on workers take as handles."""
-    tables = tuple((_HANDLE,) * shape.shards for _ in shape.tables())
-    slot = Slot((_HANDLE,) * shape.shards, (_HANDLE,) * shape.shards) if shape.has_slots else NO_SLOT
-    return Handles(tables, _HANDLE, (_HANDLE,) * shape.servers, slot)
 
 
 def _staged_spec(shape: GraphShape) -> Staged:
@@ -121,9 +91,9 @@ def _staged_spec(shape: GraphShape) -> Staged:
     )
 
 
-def register_model_graph() -> Any:
+def fetch_model_graph() -> Any:
     """Return the function that has a worker fetch a model: (name, handle of its bytes) → True."""
-    return concrete(_register_model, REQUEST.model, _HANDLE)
+    return concrete(_register_model, NAME, HANDLE)
 
 
 def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
@@ -144,12 +114,6 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
-
-
-def split_ticket(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return an assignment's bytes and the ticket [2] that `Tickets.sealed` put together."""
-    ticket = tf.reshape(sealed[-TICKET_BYTES:], [TICKET_NUMBERS, -1])
-    return sealed[:-TICKET_BYTES], tf.bitcast(ticket, tf.int32)
 
 
 def _make_block(request: Request) -> StagedBlock:

@@ -9,10 +9,11 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.parameter_servers.numbering import BlockRows
-from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape, exchange_shared_rows
-from gensim_tfw2v.placement.parameter_servers.staging import StagedBlock
 from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows
+from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
+from gensim_tfw2v.placement.server_rows.staging import StagedBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.placement.parameter_servers.numbering import BlockRows, needed_rows, no_rows, numbered, renumbered
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows, needed_rows, no_rows, numbered, renumbered
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import own_lookups, rates_on, without_batches
 from gensim_tfw2v.placement.tasks.model import WorkerModel

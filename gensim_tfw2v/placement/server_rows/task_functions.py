@@ -11,6 +11,6 @@ MAKE_BLOCK = "gensim_tfw2v.make_block"
 
 def make_block(factory: BlockFactory, name: bytes, assignment: Any) -> Any:
     """Return the arrays of the block that an assignment describes, with rows numbered for a copy of them."""
-    from gensim_tfw2v.placement.parameter_servers.staging import stage
+    from gensim_tfw2v.placement.server_rows.staging import stage
 
     return factory.made(name, assignment, stage)

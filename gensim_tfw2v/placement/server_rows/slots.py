@@ -12,9 +12,9 @@ from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
     from gensim_tfw2v.placement.remote.handles import Handles, Slot
     from gensim_tfw2v.placement.remote.tables import RemoteTables
+    from gensim_tfw2v.placement.server_rows.shape import GraphShape
 
 
 class Slots:
@@ -49,7 +49,7 @@ class Slots:
 
     def prepare(self, shape: GraphShape, handles: Handles) -> None:
         """Send the servers the graph of `add`, for these tables."""
-        from gensim_tfw2v.placement.parameter_servers.graphs import slot_graph
+        from gensim_tfw2v.placement.server_rows.sums import slot_graph
 
         graph = slot_graph(shape, self._count)
         self._devices = [shape.device_of(server) for server in range(shape.servers)]
