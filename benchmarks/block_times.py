@@ -13,7 +13,10 @@ from checkout import find_in_package
 
 _CLASSES = {
     "LocalPlacement": ("placement.local.placement", "placement.local"),
-    "ClusterPlacement": ("placement.parameter_servers.placement", "placement.parameter_servers"),
+    "ClusterPlacement": (
+        *("placement.downpour.placement", "placement.parameter_servers.placement"),
+        "placement.parameter_servers",
+    ),
 }
 
 

@@ -11,8 +11,8 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 

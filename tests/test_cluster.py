@@ -21,7 +21,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.calls import worker_thread
 from gensim_tfw2v.placement.choice import choose_placement
-from gensim_tfw2v.placement.parameter_servers import choice
+from gensim_tfw2v.placement.downpour import choice
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
 from gensim_tfw2v.placement.tasks.block_report import BlockReport

@@ -25,7 +25,7 @@ from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.placement.calls import patience
 from gensim_tfw2v.placement.calls.tickets import Tickets
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.remote import server_matrix
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.server_rows import graphs

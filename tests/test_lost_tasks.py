@@ -21,7 +21,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 
 
 class AtEpochEnd(CallbackAny2Vec):

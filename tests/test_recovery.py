@@ -21,7 +21,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.model import recovery
 from gensim_tfw2v.model.training_loop import TrainingLoop
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 

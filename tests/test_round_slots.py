@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 from gensim_tfw2v.placement.tasks.assignment import Request

@@ -19,7 +19,7 @@ from placements import on_cluster
 from stale_blocks import Pipeline, train
 from stale_placement import StalePlacement
 
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.tuning import SLOPES
 

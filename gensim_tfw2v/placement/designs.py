@@ -17,7 +17,7 @@ def _local(request: LocalRequest) -> PlacementChoice:
 
 
 def _downpour(request: ClusterRequest) -> PlacementChoice:
-    from gensim_tfw2v.placement.parameter_servers.choice import choose
+    from gensim_tfw2v.placement.downpour.choice import choose
 
     return choose(request)
 

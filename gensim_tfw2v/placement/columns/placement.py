@@ -16,8 +16,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.columns.metrics import ColumnMetrics
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.contract import TABLES, ModelTables
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.lbfgs.descent import COORDINATOR, Descent, fingerprint, is_whole_after, trained
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
 from gensim_tfw2v.placement.lbfgs.settings import Settings
 from gensim_tfw2v.placement.lbfgs.vector_space import vector_names
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:

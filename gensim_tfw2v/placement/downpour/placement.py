@@ -16,7 +16,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
