@@ -7,8 +7,6 @@ import graphlib
 import re
 from pathlib import Path
 
-import pytest
-
 import gensim_tfw2v
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
@@ -48,12 +46,15 @@ MODULES = {
 }
 
 
+def has_layer(name: str) -> bool:
+    """Return whether a module, or a package above it, has a layer."""
+    return name in LAYER_OF or ("." in name and has_layer(name.rpartition(".")[0]))
+
+
 def layer_of(name: str) -> int:
     """Return the layer of a module, or of the nearest package above it that has one."""
-    while name not in LAYER_OF:
-        assert "." in name, f"{name} has no place in LAYERS"
-        name = name.rpartition(".")[0]
-    return LAYER_OF[name]
+    assert has_layer(name), f"{name} has no place in LAYERS"
+    return LAYER_OF[name] if name in LAYER_OF else layer_of(name.rpartition(".")[0])
 
 
 def imported_by(path: Path) -> set[str]:
@@ -68,23 +69,31 @@ def imported_by(path: Path) -> set[str]:
     return own & MODULES.keys()
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_imports_only_from_its_own_and_earlier_packages(name: str) -> None:
-    assert not {found for found in imported_by(MODULES[name]) if layer_of(found) > layer_of(name)}
+def test_every_module_has_a_layer() -> None:
+    without = [name for name in MODULES if not has_layer(name)]
+    assert not without, ", ".join(without)
+
+
+def test_modules_import_only_from_their_own_and_earlier_packages() -> None:
+    imports = [(name, found) for name, path in MODULES.items() for found in sorted(imported_by(path))]
+    backwards = [f"{name} imports {found}" for name, found in imports if layer_of(found) > layer_of(name)]
+    assert not backwards, "\n".join(backwards)
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graphlib.TopologicalSorter({name: imported_by(path) for name, path in MODULES.items()}).prepare()
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_nothing_looks_our_own_modules_up_by_name(name: str) -> None:
+def test_nothing_looks_our_own_modules_up_by_name() -> None:
     """A look-up in `sys.modules`, or an import by a name in a string, would be an import that the other tests miss."""
-    source = MODULES[name].read_text(encoding="utf8")
-    assert 'sys.modules.get("gensim_tfw2v' not in source
-    assert 'sys.modules["gensim_tfw2v' not in source
-    if name != "cluster.task_functions":  # the former place of a public function
-        assert "import_module" not in source
+    found = [
+        f"{name}: {look_up}"
+        for name, path in MODULES.items()
+        for look_up in ('sys.modules.get("gensim_tfw2v', 'sys.modules["gensim_tfw2v', "import_module")
+        if look_up in path.read_text(encoding="utf8")
+        and name != "cluster.task_functions"  # the former place of a public function
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_the_root_holds_few_modules() -> None:
