@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import columns
-import corpora
-import machine
 import numpy as np
 import profile_step
 import pytest
-import runner
-import summaries
-from agreement import Likeness, agreement, likeness_of
-from block_times import BlockTimes, timed_blocks
-from checkout import find_in_package
 from gensim.models import KeyedVectors
-from jobs import DTYPES, SCHEDULES, Job
-from reports import markdown_table
+from measuring import corpora, runner
+from measuring.agreement import Likeness, agreement, likeness_of
+from measuring.block_times import BlockTimes, timed_blocks
+from measuring.checkout import find_in_package
+from measuring.jobs import DTYPES, SCHEDULES, Job
+from report import machine, summaries
+from report.reports import markdown_table
 
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED
 from gensim_tfw2v.model import arguments

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import allocators
-import checkout
 import compare
 import psutil
 import pytest
 import sweep
-import systems
-from jobs import MODES, Job, usable_cores
+from measuring import checkout, systems
+from measuring.jobs import MODES, Job, usable_cores
 from support.benchmark_commands import BENCHMARKS, corpus_in, run_command
 
 PROGRAM = """#!{python}
@@ -313,7 +312,7 @@ def test_a_program_is_run_with_the_jobs_settings_and_its_vectors_are_read(
 @pytest.mark.parametrize("mode", MODES)
 def test_a_job_survives_the_command_line(mode: str) -> None:
     import one_run
-    from jobs import job_from
+    from measuring.jobs import job_from
 
     tuning = (128, 24, None, 2.5)
     job = Job(

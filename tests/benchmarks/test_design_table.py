@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import designs
-import pictures
 import pytest
-import spark_cluster
-from design_cells import BOTH_MODES, ENTRANTS, SYSTEMS, Cell, cells_of, names_of
-from design_table import cost_table, design_rows, promise_table, result_table
+from machines import spark_cluster
+from measuring.design_cells import BOTH_MODES, ENTRANTS, SYSTEMS, Cell, cells_of, names_of
+from report import pictures
+from report.design_table import cost_table, design_rows, promise_table, result_table
 from support.benchmark_commands import corpus_in
 
 from gensim_tfw2v.placement.designs import DESIGNS
@@ -123,7 +123,7 @@ def test_a_training_with_a_result_is_not_run_again_and_one_that_failed_is(
         ran.append((job.system, job.workers))
         return a_run("gensim", job.workers, 1.0) if job.workers == 1 else {"error": "no\nluck", "seconds_in_all": 1.0}
 
-    monkeypatch.setattr("node_machines.Machines.run", run)
+    monkeypatch.setattr("machines.emulated.Machines.run", run)
     command = small(tmp_path, "--systems", "gensim", "--modes", "sg-neg", "--workers", "1", "4")
     assert [designs.main(command), designs.main(command)] == [1, 1]
     assert ran == [("gensim", 1), ("gensim", 4), ("gensim", 4)]

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import fault_cluster
 import faults
 import many_trainings
 import pytest
-from fault_cells import Cell, all_cells, errors_of, table_of
+from fault_injection.cells import Cell, all_cells, errors_of, table_of
+from fault_injection.cluster import _words_again
 from support.benchmark_commands import corpus_in, run_command
 
 
@@ -68,7 +68,7 @@ def test_an_error_is_counted_and_quoted() -> None:
 def test_lost_words_are_counted_over_all_processes_of_a_training() -> None:
     words = [("start", 0), ("", 40), ("start", 30), ("", 90), ("start", 90), ("", 100)]
     lines = [{"is_start": kind == "start", "words": count} for kind, count in words]
-    assert fault_cluster._words_again(lines) == 10
+    assert _words_again(lines) == 10
 
 
 def test_what_has_a_result_is_not_run_again_and_other_settings_are_refused(tmp_path: Path) -> None:

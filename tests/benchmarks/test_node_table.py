@@ -10,15 +10,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import corpora
-import node_cluster
-import node_network
-import node_processes
 import nodes
 import pytest
-from node_network import Loopback
-from node_quotas import Quotas, hierarchy_in
-from node_table import cost_table, main_table, rows_of
+from machines import networks, processes
+from machines.cluster import NodeCluster
+from machines.networks import Loopback
+from machines.quotas import Quotas, hierarchy_in
+from measuring import corpora
+from report.node_table import cost_table, main_table, rows_of
 
 
 def a_run(workers: int, seconds: float, mean: float = 20.0, **others: Any) -> dict[str, Any]:
@@ -144,7 +143,7 @@ def test_a_second_table_on_one_machine_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with open(tmp_path / "tfw2v-nodes.lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(SystemExit, match="another"), node_network.alone():
+        with pytest.raises(SystemExit, match="another"), networks.alone():
             pass
 
 
@@ -183,15 +182,15 @@ def test_machines_without_a_quota_go_first(tmp_path: Path, version: int, written
 
 def test_processor_time_of_a_process_is_what_the_system_says(tmp_path: Path) -> None:
     before = os.times()
-    ticks = node_processes.cpu_ticks(os.getpid()) / os.sysconf("SC_CLK_TCK")
+    ticks = processes.cpu_ticks(os.getpid()) / os.sysconf("SC_CLK_TCK")
     after = os.times()
     assert sum(before[:4]) - 0.05 <= ticks <= sum(after[:4]) + 0.05
 
 
 def test_peak_memory_of_a_process_is_not_below_what_it_has_now() -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    assert node_processes.peak_bytes(os.getpid()) >= pages * os.sysconf("SC_PAGE_SIZE") / 2
-    assert node_processes.peak_bytes(2**30) == 0
+    assert processes.peak_bytes(os.getpid()) >= pages * os.sysconf("SC_PAGE_SIZE") / 2
+    assert processes.peak_bytes(2**30) == 0
 
 
 def test_the_family_of_a_process_has_what_its_children_started() -> None:
@@ -199,7 +198,7 @@ def test_the_family_of_a_process_has_what_its_children_started() -> None:
     with subprocess.Popen(["sh", "-c", f"sh -c '{shell}'; true"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        family = node_processes.family_of(process.pid)
+        family = processes.family_of(process.pid)
         for member in family:
             os.kill(member, signal.SIGKILL)
     assert family[0] == process.pid
@@ -211,9 +210,9 @@ def test_a_task_that_does_not_start_is_named_with_what_it_said(tmp_path: Path, m
     python.write_text("#!/bin/sh\necho no TensorFlow here\n")
     python.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(python))
-    names = ["ps0", "worker0", node_processes.COORDINATOR]
-    cluster = node_cluster.NodeCluster(Loopback(names), None, dict.fromkeys(names), tmp_path)
-    with pytest.raises(node_processes.NodeError, match="ps0 failed: no TensorFlow here"):
+    names = ["ps0", "worker0", processes.COORDINATOR]
+    cluster = NodeCluster(Loopback(names), None, dict.fromkeys(names), tmp_path)
+    with pytest.raises(processes.NodeError, match="ps0 failed: no TensorFlow here"):
         cluster.start()
     cluster.stop()
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from measuring.partition_models import SampledSentences, Trained, agreement_when_missing, merge
 from partition import cells
-from partition_models import SampledSentences, Trained, agreement_when_missing, merge
 from support.benchmark_commands import corpus_in, run_command
 
 WORDS, SIZE = 400, 6

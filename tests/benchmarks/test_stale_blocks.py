@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import Job
+from measuring.jobs import Job
+from measuring.stale_placement import StalePlacement
 from stale_blocks import Pipeline, train
-from stale_placement import StalePlacement
 from support.benchmark_commands import corpus_in, run_command
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.placements import on_cluster

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from agreement import NEIGHBOURS, Agreement, Likeness, likeness_of
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 from gensim.utils import simple_preprocess
+from measuring.agreement import NEIGHBOURS, Agreement, Likeness, likeness_of
 
 from support.contract import PURE_MODES
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agreement import Agreement, Likeness, agreement, likeness_of
+from measuring.agreement import Agreement, Likeness, agreement, likeness_of
 from support.contract import PURE_MODES, assert_finite, topic_gap, two_topics
 from support.gensims_likeness import GENSIMS_AGREEMENT, LEE_ARGUMENTS, SEEDS, gensims_likeness, saved_likenesses
 

@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from checkout import ROOT
-from jobs import Job
-from node_network import Loopback, Network
-from node_processes import COORDINATOR, NodeProcesses
-from node_quotas import Quotas
+from measuring.jobs import Job
+
+from machines.networks import Loopback, Network
+from machines.processes import COORDINATOR, NodeProcesses
+from machines.quotas import Quotas
 
 
 class NodeCluster(NodeProcesses):
@@ -51,7 +51,7 @@ class NodeCluster(NodeProcesses):
         # The model's `workers` only decides between one block at a time and one for each worker of the cluster.
         ours = replace(job, workers=max(2, job.workers))
         request = {"cluster": self._cluster, "job": asdict(ours), "batch_words": batch_words}
-        return self.measure([sys.executable, str(ROOT / "benchmarks" / "node_run.py")], request)
+        return self.measure([sys.executable, "-m", "machines.coordinator"], request)
 
 
 def _job_of(name: str) -> str:

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from checkout import use_checkout
+from measuring.checkout import use_checkout
 
 _PREFIX = "tfw2v-node-"
 _SWITCH = f"{_PREFIX}switch"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from design_table import DesignRow
-from node_table import PUBLISHED_ACCURACIES, PUBLISHED_SPEED_UPS, NodeRow
-from summaries import Row, Spread
+from report.design_table import DesignRow
+from report.node_table import PUBLISHED_ACCURACIES, PUBLISHED_SPEED_UPS, NodeRow
+from report.summaries import Row, Spread
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; hatches and markers serve print without colour.
 _STYLES = {

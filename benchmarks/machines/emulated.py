@@ -10,13 +10,14 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import node_network
-from jobs import Job, number_from
-from node_cluster import NodeCluster
-from node_network import Loopback, Network, NetworkError
-from node_processes import COORDINATOR, NodeError, NodeProcesses
-from node_quotas import Quotas, find_quotas
-from reports import Report, say
+from measuring.jobs import Job, number_from
+from report.reports import Report, say
+
+from machines import networks
+from machines.cluster import NodeCluster
+from machines.networks import Loopback, Network, NetworkError
+from machines.processes import COORDINATOR, NodeError, NodeProcesses
+from machines.quotas import Quotas, find_quotas
 
 MACHINE_SETTINGS = ("ps", "cpu", "ps_cpu", "coordinator_cpu", "rate")
 Cores = dict[str, float | None]  # of each machine by name; None: unlimited
@@ -29,8 +30,8 @@ class Machines:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
         plain = "--plain was given" if arguments.plain else None
-        no_network = plain or node_network.why_not(None)
-        no_rate = no_network or (arguments.rate and node_network.why_not(arguments.rate))
+        no_network = plain or networks.why_not(None)
+        no_rate = no_network or (arguments.rate and networks.why_not(arguments.rate))
         quotas = plain or find_quotas()
         self._has_network = no_network is None
         self._rate = arguments.rate if no_rate is None else None
@@ -81,7 +82,7 @@ class Machines:
     def close(self) -> None:
         """Remove network namespaces and quotas that are left."""
         if self._has_network:
-            node_network.clear()
+            networks.clear()
         if self._quotas is not None:
             self._quotas.clear()
 

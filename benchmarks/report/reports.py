@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import machine
-from checkout import RESULTS
-from summaries import MeanSd, Row, Spread
+from measuring.checkout import RESULTS
+
+from report import machine
+from report.summaries import MeanSd, Row, Spread
 
 MEGABYTE = 1e6
 MISSING = "-"

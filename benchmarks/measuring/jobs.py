@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkout import HERE, revision_from
+from measuring.checkout import HERE, revision_from
 
 # Mode → gensim's `sg` and `hs`; `negative` is 0 where hs is 1.
 MODES: dict[str, tuple[int, int]] = {"sg-neg": (1, 0), "cbow-neg": (0, 0), "sg-hs": (1, 1), "cbow-hs": (0, 1)}

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from checkout import ROOT
-from jobs import Job
-from memory import status_number
-from node_network import Loopback, Network
-from node_quotas import Quotas
+from measuring.checkout import BENCHMARKS, ROOT
+from measuring.jobs import Job
+from measuring.memory import status_number
+
+from machines.networks import Loopback, Network
+from machines.quotas import Quotas
 
 COORDINATOR = "coordinator"
 START_SECONDS = 300.0  # that all machines may take until they are ready
@@ -116,7 +117,7 @@ class NodeProcesses(ABC):
                 stdout=subprocess.PIPE if has_pipes else log,
                 stderr=log,
                 text=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(BENCHMARKS)]), **(environment or {})},
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the others
             )
         self._processes[name] = process

@@ -8,8 +8,9 @@ import sys
 import time
 from typing import Any
 
-from jobs import Job
-from node_trainer import request_of_parent, tell_parent, wait_at
+from measuring.jobs import Job
+
+from machines.trainer import request_of_parent, tell_parent, wait_at
 
 _WARM_UP_WORDS = 20_000  # for each worker
 _WARM_UP_EPOCHS = 2

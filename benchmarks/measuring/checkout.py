@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+RESULTS = BENCHMARKS / "results"
 HERE = "here"  # stands for the files of this checkout, in place of a commit
 _PACKAGE = "gensim_tfw2v"
 _BUILD_FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE")

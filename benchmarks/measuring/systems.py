@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import gensim_systems
-from jobs import Job, Outcome
-from memory import peak_rss_bytes
+from measuring import gensim_systems
+from measuring.jobs import Job, Outcome
+from measuring.memory import peak_rss_bytes
 
 
 class System(Protocol):

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from checkout import ROOT
-from fault_cells import KILL, LINK, STOP, Cell
-from node_cluster import NodeCluster
-from node_network import Loopback, Network
-from node_processes import COORDINATOR, NodeError
+from machines.cluster import NodeCluster
+from machines.networks import Loopback, Network
+from machines.processes import COORDINATOR, NodeError
+
+from fault_injection.cells import KILL, LINK, STOP, Cell
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 _DUMP_SECONDS = 2.0  # that a hung process has to print its stacks
@@ -44,7 +44,7 @@ class FaultCluster(NodeCluster):
         self._begin_coordinator()
 
     def _begin_coordinator(self, is_again: bool = False) -> None:
-        command = [sys.executable, str(ROOT / "benchmarks" / "fault_run.py"), str(self._request)]
+        command = [sys.executable, "-m", "fault_injection.training", str(self._request)]
         self._begin(COORDINATOR, command, is_again=is_again)
 
     def wait_for_words(self, words: float, deadline: float) -> None:

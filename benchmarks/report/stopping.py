@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 
-from reports import say
+from report.reports import say
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

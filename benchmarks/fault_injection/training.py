@@ -1,4 +1,4 @@
-"""The coordinator of one training of `faults.py`: `python fault_run.py REQUEST.json`.
+"""The coordinator of one training of `faults.py`: `python -m fault_injection.training REQUEST.json`.
 
 It goes on from the newest checkpoint if there is one, so it can be killed and started again.
 """
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from checkout import use_checkout
-from jobs import Job
-from node_trainer import end_with
-from one_run import is_finite, scores_of
+from machines.trainer import end_with
+from measuring.checkout import use_checkout
+from measuring.jobs import Job
+from measuring.scores import is_finite, scores_of
 
 
 def main() -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jobs import Job
-from one_run import scores_of
+
+from measuring.jobs import Job
+from measuring.scores import scores_of
 
 METHODS = ("alir", "average", "pca", "concatenate")
 _NEIGHBOURS = 10

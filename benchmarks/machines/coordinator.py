@@ -7,10 +7,11 @@ import itertools
 import time
 from typing import Any
 
-from checkout import use_checkout
-from jobs import Job
-from node_trainer import request_of_parent, tell_parent, wait_at
-from one_run import is_finite, scores_of
+from measuring.checkout import use_checkout
+from measuring.jobs import Job
+from measuring.scores import is_finite, scores_of
+
+from machines.trainer import request_of_parent, tell_parent, wait_at
 
 _WARM_UP_BLOCKS = 4  # for each worker
 _WARM_UP_ROUNDS = 2

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from block_times import BlockTimes, timed_blocks
-from checkout import import_tensorflow, use_checkout
-from jobs import Job, Outcome
-from memory import peak_rss_bytes
+from measuring.block_times import BlockTimes, timed_blocks
+from measuring.checkout import import_tensorflow, use_checkout
+from measuring.jobs import Job, Outcome
+from measuring.memory import peak_rss_bytes
 
 _SERVERS = 2
 

@@ -6,9 +6,9 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from checkout import ROOT
-from jobs import Job
-from node_processes import COORDINATOR, NodeProcesses
+from measuring.jobs import Job
+
+from machines.processes import COORDINATOR, NodeProcesses
 
 
 class GensimMachine(NodeProcesses):
@@ -17,6 +17,6 @@ class GensimMachine(NodeProcesses):
     def train(self, job: Job, batch_words: int | None) -> dict[str, Any]:
         """Return the results of a training; the machine counts as a worker, and sends nothing."""
         request = {"cluster": None, "job": asdict(job), "batch_words": None}
-        result = self.measure([sys.executable, str(ROOT / "benchmarks" / "node_run.py")], request)
+        result = self.measure([sys.executable, "-m", "machines.coordinator"], request)
         used = {name: {"worker0": result[name][COORDINATOR]} for name in ("cpu_seconds", "peak_bytes")}
         return result | used | {"sent_bytes": {}}

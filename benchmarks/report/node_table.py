@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports import MEGABYTE, MISSING, show_score, show_spread
-from summaries import MeanSd, Run, Spread, mean_and_sd, spread
+from report.reports import MEGABYTE, MISSING, show_score, show_spread
+from report.summaries import MeanSd, Run, Spread, mean_and_sd, spread
 
 # A published attempt with MPI: speed-up by nodes, and accuracy on one and on sixteen of them.
 PUBLISHED_SPEED_UPS = {1: 1.0, 2: 1.28, 4: 1.50, 6: 1.55, 8: 1.62, 10: 1.60, 16: 1.54}

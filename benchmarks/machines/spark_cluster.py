@@ -9,13 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from checkout import ROOT
-from jobs import Job
-from node_network import Loopback, Network
-from node_processes import COORDINATOR, NodeProcesses
-from node_quotas import Quotas
-from one_run import is_finite, scores_of
-from systems import count_words
+from measuring.checkout import BENCHMARKS
+from measuring.jobs import Job
+from measuring.scores import is_finite, scores_of
+from measuring.systems import count_words
+
+from machines.networks import Loopback, Network
+from machines.processes import COORDINATOR, NodeProcesses
+from machines.quotas import Quotas
 
 MASTER = "spark-master"
 # A machine with a fraction of a core has one processor for Java, which then collects garbage like this.
@@ -72,7 +73,7 @@ class SparkCluster(NodeProcesses):
             "patience": _PATIENCE,
             "vectors": str(vectors),
         }
-        command = [self._python, str(ROOT / "benchmarks" / "spark_run.py")]
+        command = [self._python, "-m", "machines.spark_training"]
         result = self.measure(command, request, self._environment(COORDINATOR))
         trained = KeyedVectors.load_word2vec_format(str(vectors), unicode_errors="replace")
         return result | {
@@ -110,7 +111,7 @@ class SparkCluster(NodeProcesses):
             "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
             "SPARK_DAEMON_JAVA_OPTS": f"{JAVA_OPTIONS} -Dspark.worker.timeout={_PATIENCE}",
             "PYSPARK_PYTHON": self._python,
-            "PYTHONPATH": "",
+            "PYTHONPATH": str(BENCHMARKS),
         }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs import MODES
+from measuring.jobs import MODES
 
 OURS, GENSIM, SPARK = "tfw2v", "gensim", "spark"
 SYSTEMS = (OURS, GENSIM, SPARK)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from checkout import HERE
-from jobs import Job
-from memory import FamilyMemory
+from measuring.checkout import BENCHMARKS, HERE
+from measuring.jobs import Job
+from measuring.memory import FamilyMemory
 
 _LAST_LINES = 5  # of a failed run's messages
 
@@ -34,7 +34,7 @@ def in_turns(jobs: Sequence[Job], repeats: int) -> Iterator[tuple[int, Job]]:
 
 def run(job: Job) -> dict[str, Any]:
     """Return the results of a job in a new process; raise RunFailedError with its last messages if it failed."""
-    command = [sys.executable, str(Path(__file__).with_name("one_run.py")), *job.to_arguments()]
+    command = [sys.executable, str(BENCHMARKS / "one_run.py"), *job.to_arguments()]
     with (
         tempfile.TemporaryFile("w+") as messages,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True) as process,

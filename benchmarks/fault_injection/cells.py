@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports import MISSING, show_middle, show_spread
-from summaries import Run, mean_and_sd, spread
+from report.reports import MISSING, show_middle, show_spread
+from report.summaries import Run, mean_and_sd, spread
 
 NONE, KILL, STOP, LINK = "none", "kill", "stop", "link"
 VICTIMS = ("worker", "server", "coordinator", "all")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from checkout import find_in_package
+from measuring.checkout import find_in_package
 
 _CLASSES = {
     "LocalPlacement": ("placement.local",),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from design_cells import ENTRANTS, GENSIM
-from jobs import MODES
-from node_table import NodeRow, rows_of, show_loss, show_number, show_peak, show_quota_used
-from reports import MISSING, show_score, show_spread
-from summaries import Run
+from measuring.design_cells import ENTRANTS, GENSIM
+from measuring.jobs import MODES
+
+from report.node_table import NodeRow, rows_of, show_loss, show_number, show_peak, show_quota_used
+from report.reports import MISSING, show_score, show_spread
+from report.summaries import Run
 
 
 @dataclass(frozen=True)

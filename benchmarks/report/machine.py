@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from checkout import as_typed, commit, use_checkout
-from jobs import usable_cores
+from measuring.checkout import as_typed, commit, use_checkout
+from measuring.jobs import usable_cores
 
 BUSY_LOAD = 0.5
 _PACKAGES = ("tensorflow", "gensim", "numpy", "scipy")
