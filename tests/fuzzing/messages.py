@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from example_blocks import SETTINGS, WORDS, maker_from, work_on
-from example_trees import model_of
 from hypothesis import strategies as st
+from support.example_blocks import SETTINGS, WORDS, maker_from, work_on
+from support.example_trees import model_of
 
 from fuzzing.target import Target, damaged, edits
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
