@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int64Array, UInt8Array
+from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -30,6 +30,7 @@ from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import EncodedModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.concurrent_updates import Partners, no_partners
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
@@ -58,15 +59,6 @@ class RoundSettings:
     row_type: str
 
 
-@dataclass(frozen=True)
-class Model:
-    """What workers have to know of a model."""
-
-    name: str
-    data: UInt8Array  # of a `WorkerModel`
-    vector_size: int
-
-
 class Rounds:
     """Runs rounds on the workers that take part."""
 
@@ -78,13 +70,14 @@ class Rounds:
         objective: Any,
         connection_number: int,
         metrics: RoundMetrics,
+        vector_size: int,
     ) -> None:
         self._tf = load_tensorflow()
         self._waiting, self._settings, self._maker, self._metrics = waiting, settings, maker, metrics
-        self._objective, self._number = objective, connection_number
+        self._objective, self._number, self._vector_size = objective, connection_number, vector_size
 
     def train(
-        self, task: ChunkTask, model: Model, members: Sequence[AveragingMember]
+        self, task: ChunkTask, model: EncodedModel, members: Sequence[AveragingMember]
     ) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
 
@@ -114,7 +107,7 @@ class Rounds:
         else:
             trained = time.monotonic()
             if len(members) > 1:
-                self._average_rows(shape, model, members)
+                self._average_rows(shape, members)
             lost = self._keep(shape, members)
             averaging += time.monotonic() - trained
             self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
@@ -133,7 +126,7 @@ class Rounds:
         assert member.tables is not None
         return member.tables.handles(self._names())
 
-    def _register(self, shape: RoundShape, model: Model, members: Sequence[AveragingMember]) -> None:
+    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[AveragingMember]) -> None:
         """Send the model to workers that do not know it."""
         unknowing = [member for member in members if member.model != model.name]
         graphs = worker_graphs(shape)
@@ -159,7 +152,7 @@ class Rounds:
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _train_parts(
-        self, shape: RoundShape, model: Model, tasks: dict[AveragingMember, ChunkTask]
+        self, shape: RoundShape, model: EncodedModel, tasks: dict[AveragingMember, ChunkTask]
     ) -> dict[AveragingMember, BlockReport]:
         """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
@@ -198,7 +191,7 @@ class Rounds:
         self._waiting.together("average shared rows", members, average)
         self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
 
-    def _average_rows(self, shape: RoundShape, model: Model, members: Sequence[AveragingMember]) -> None:
+    def _average_rows(self, shape: RoundShape, members: Sequence[AveragingMember]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
         graphs, graph = worker_graphs(shape), rows_graph(shape, tuple(map(_device, members)))
 
@@ -208,7 +201,7 @@ class Rounds:
                 calls.run(graphs.scale, self._handles(member), _partners_of(member, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
-        for handles, first, end in self._pieces(model, members):
+        for handles, first, end in self._pieces(members):
 
             def average(calls: Any, handles: Any = handles, first: int = first, end: int = end) -> Int64Array:
                 bounds = np.array([first, end], np.int32)
@@ -222,11 +215,9 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(
-        self, model: Model, members: Sequence[AveragingMember]
-    ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+    def _pieces(self, members: Sequence[AveragingMember]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
-        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // model.vector_size)
+        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // self._vector_size)
         of_members = list(map(self._handles, members))
         tables = members[0].tables
         assert tables is not None
