@@ -21,7 +21,7 @@ from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite, words_of
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
-from gensim_tfw2v.placement.calls.waiting import MembersLost, ModelForgotten, Waiting
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made, take_over
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
@@ -115,7 +115,8 @@ class AveragingPlacement(Placement):
             if self._is_closed:  # an interrupt has closed the placement while this thread was making them
                 made.free_later()
             member.tables = made
-            member.partners = member.model = None
+            member.partners = None
+            member.registration.forget()
         return member.tables
 
     def read_into(self, tables: ModelTables) -> None:
@@ -184,8 +185,6 @@ class AveragingPlacement(Placement):
                 trained, lost = self._rounds.train(task, self._model, members)
             except MembersLost as too_few:
                 self._leave_out(too_few)
-            except ModelForgotten:
-                pass
             except self._tf.errors.OpError as error:
                 trials += 1
                 if trials >= _TRIALS:

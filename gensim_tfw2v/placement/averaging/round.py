@@ -128,18 +128,19 @@ class Rounds:
 
     def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[AveragingMember]) -> None:
         """Send the model to workers that do not know it."""
-        unknowing = [member for member in members if member.model != model.name]
-        graphs = worker_graphs(shape)
+        unknowing = [member for member in members if not member.registration.knows(model.name)]
 
         def register(member: AveragingMember, calls: Any) -> None:
-            sent = remote_functions.local(model.name), remote_functions.local(model.data)
-            with self._tf.device(_device(member)):
-                calls.run(graphs.register_model, *sent).numpy()
+            member.registration.ensure(model.name, lambda: self._send(shape, model, member, calls))
 
         if unknowing:
             self._waiting.each("register", unknowing, register)
-            for member in unknowing:
-                member.model = model.name
+
+    def _send(self, shape: RoundShape, model: EncodedModel, member: AveragingMember, calls: Any) -> None:
+        """Send the model to a worker."""
+        sent = remote_functions.local(model.name), remote_functions.local(model.data)
+        with self._tf.device(_device(member)):
+            calls.run(worker_graphs(shape).register_model, *sent).numpy()
 
     def _parts(self, task: ChunkTask, workers: int) -> list[list[ChunkTask]]:
         """Return the parts of each worker, in the order in which it trains them."""
@@ -164,11 +165,19 @@ class Rounds:
             data = encode(Assignment(key, 1, len(tasks), shape.sharing, tasks[member]))
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
-            with self._tf.device(_device(member)):
-                report, member.partners = calls.run(
-                    graphs.train, self._handles(member), *sent, _partners_of(member, self._tf)
-                )
-            return report.numpy()
+
+            def train_part() -> Any:
+                with self._tf.device(_device(member)):
+                    report, partners = calls.run(
+                        graphs.train, self._handles(member), *sent, _partners_of(member, self._tf)
+                    )
+                numbers = report.numpy()
+                member.partners = partners  # not before it is known that there are some
+                return numbers
+
+            return member.registration.call(
+                model.name, lambda: self._send(shape, model, member, calls), train_part
+            )
 
         found = self._waiting.each("train", list(tasks), train)
         reports = {}

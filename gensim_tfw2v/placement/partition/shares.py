@@ -11,14 +11,12 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.blocks import ShareAssignment
 from gensim_tfw2v.placement.partition.graphs import share_graphs
 from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
-from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
@@ -73,22 +71,12 @@ class Shares:
         return report
 
     def _call(self, submodel: WorkerSubModel, data: Any, calls: Any) -> Any:
-        member = submodel.member
-        self._register(member, calls)
         name = remote_functions.local(self._model.name)
-        try:
-            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
-        except self._tf.errors.OpError as error:
-            if remote_functions.task_error_message(error) != UNKNOWN_MODEL:
-                raise
-        # Other trainings' models took its place. Nothing has been trained yet.
-        member.model = None
-        self._register(member, calls)
-        return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
 
-    def _register(self, member: Member, calls: Any) -> None:
-        """Send the model to a worker that does not know it."""
-        if member.model != self._model.name:
-            sent = remote_functions.local(self._model.name), remote_functions.local(self._model.data)
-            calls.run(self._graphs.register_model, *sent).numpy()
-            member.model = self._model.name
+        def send() -> None:
+            calls.run(self._graphs.register_model, name, remote_functions.local(self._model.data)).numpy()
+
+        def train() -> Any:
+            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
+
+        return submodel.member.registration.call(self._model.name, send, train)
