@@ -18,8 +18,8 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.averaging.member import AveragingMember
-from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite, words_of
+from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.contract import ModelTables, Placement

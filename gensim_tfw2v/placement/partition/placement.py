@@ -20,8 +20,8 @@ from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
-from gensim_tfw2v.placement.partition.sampling import Partition
+from gensim_tfw2v.placement.partition.draws import Partition
+from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import SubModelLost, WorkerSubModel

@@ -15,8 +15,8 @@ from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
-from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow

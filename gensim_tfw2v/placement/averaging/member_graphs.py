@@ -18,7 +18,7 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK, RoundRows, TrainedRows
+from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK, RoundRows, TrainedRows
 from gensim_tfw2v.placement.averaging.worker_rows import (
     RoundShape,
     WorkerHandles,
@@ -30,7 +30,7 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph, report_of
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
 from gensim_tfw2v.steps.graph import block_function

@@ -14,10 +14,10 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareWords
+from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareWords
 from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph, report_of
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
