@@ -20,7 +20,7 @@ LAYERS = [
     ["operations"],
     ["steps"],
     ["cluster"],
-    ["placement.contract", "placement.block_size", "placement.request"],
+    ["placement.contract", "placement.state", "placement.block_size", "placement.request"],
     ["placement.local", "placement.remote"],
     ["placement.tasks"],
     ["placement.calls"],

@@ -15,9 +15,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.keepalive import Keepalive
-from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
+from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement, RemoteStore
 from gensim_tfw2v.placement.downpour.ramp_up import RampUp
-from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
@@ -76,7 +75,7 @@ class ClusterPlacement(Placement):
         self._settings = settings
         self._maker = maker
         self._tables: Any = None
-        self._store: ServerStore | None = None  # of tables that are on the servers before and after training
+        self._store: RemoteStore | None = None  # of tables that are on the servers before and after training
         self._keepalive: Keepalive | None = None  # of other tables
         self._is_loading = self._is_closed = False
         self._lease_key: Any = None
@@ -118,7 +117,7 @@ class ClusterPlacement(Placement):
             if self._slot_count:
                 self._slots = Slots(self._tables, self._slot_count, self._vector_size, self._row_type)
         on_servers = self._tables
-        for name, values in _local(tables).items():
+        for name, values in tables.in_process().items():
             on_servers.load(name, values)
         nodes = 0 if tables.nodes is None else len(tables.nodes)
         locks = np.array(tables.lock_factors, dtype=np.float32)
@@ -134,12 +133,12 @@ class ClusterPlacement(Placement):
         from gensim_tfw2v.placement.remote.table_shape import shards_for
         from gensim_tfw2v.placement.remote.tables import RemoteTables
 
-        if isinstance(tables.inputs, ServerMatrix):
-            self._store = tables.inputs.store
+        if (store := tables.store) is not None:
+            self._store = store
             self._dispatcher.servers.has_backup = False
-            kept: RemoteTables = self._store.tables_on(self._connection)
+            kept: RemoteTables = store.tables_on(self._connection)
             return kept
-        rows = max(len(values) for values in _local(tables).values())
+        rows = max(len(values) for values in tables.in_process().values())
         return self._kept_alive(
             RemoteTables(self._connection, shards_for(rows, self._vector_size, self._connection.servers))
         )
@@ -213,7 +212,7 @@ class ClusterPlacement(Placement):
 
     def read_into(self, tables: ModelTables) -> None:
         def read() -> None:
-            for name, values in _local(tables).items():
+            for name, values in tables.in_process().items():
                 self._tables.read_into(name, values)
 
         self._dispatcher.servers.call(read)
@@ -268,8 +267,3 @@ class ClusterPlacement(Placement):
             cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
             logger.warning("tables on the servers are freed when the next training begins: %s", brief(cause))
             self._tables.free_later()
-
-
-def _local(tables: ModelTables) -> dict[str, Float32Array]:
-    """Return the tables that the model has in this process."""
-    return {name: values for name, values in tables.present().items() if not isinstance(values, ServerMatrix)}
