@@ -20,8 +20,8 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.contract import ModelTables, Placement
-from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.placement.server_rows.staging import StagedBlock, stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel

@@ -10,7 +10,7 @@ import pytest
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.columns.placement import ColumnPlacement
 from gensim_tfw2v.placement.contract import ModelTables, Placement
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.lbfgs.local import LocalDescent
 from gensim_tfw2v.placement.lbfgs.placement import ClusterDescent
 from gensim_tfw2v.placement.local.placement import LocalPlacement
@@ -22,7 +22,7 @@ from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 
 PLACEMENTS: list[type[Placement]] = [
     *(LocalPlacement, LocalPartitionPlacement, LocalDescent),
-    *(ClusterPlacement, RoundPlacement, AveragingPlacement, ColumnPlacement, PartitionPlacement, ClusterDescent),
+    *(DownpourPlacement, RoundPlacement, AveragingPlacement, ColumnPlacement, PartitionPlacement, ClusterDescent),
 ]
 
 
@@ -35,7 +35,7 @@ def test_a_placement_that_lacks_a_method_cannot_be_made() -> None:
     class WithoutRows(LocalPlacement):
         rows = Placement.rows
 
-    with pytest.raises(TypeError, match="abstract method '?rows"):
+    with pytest.raises(TypeError, match=r"abstract method '?rows"):
         WithoutRows(*[None] * 3)  # type: ignore[abstract, arg-type]
 
 
