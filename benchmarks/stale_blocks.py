@@ -134,7 +134,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
 def _start(pipeline: Pipeline, total_words: int, block_words: int, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
-    from gensim_tfw2v.placement.downpour.ramp_up import RampUp
+    from gensim_tfw2v.placement.calls.ramp_up import RampUp
 
     joining, blocks = pipeline.in_flight - 1, total_words / block_words
     if pipeline.start_share is None or not joining:

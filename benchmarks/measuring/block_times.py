@@ -11,11 +11,13 @@ from typing import Any
 
 from measuring.checkout import find_in_package
 
+# By their present names: what a class is called, and where it is. Older commits have others.
 _CLASSES = {
-    "LocalPlacement": ("placement.local.placement", "placement.local"),
-    "ClusterPlacement": (
-        *("placement.downpour.placement", "placement.parameter_servers.placement"),
-        "placement.parameter_servers",
+    "LocalPlacement": (("LocalPlacement", ("placement.local.placement", "placement.local")),),
+    "DownpourPlacement": (
+        ("DownpourPlacement", ("placement.downpour.placement",)),
+        ("ClusterPlacement", ("placement.downpour.placement", "placement.parameter_servers.placement")),
+        ("ClusterPlacement", ("placement.parameter_servers",)),
     ),
 }
 
@@ -41,13 +43,22 @@ class BlockTimes:
         return max(0.0, self.seconds[0] - statistics.median(self.seconds[1:]))
 
 
+def _class_of(name: str) -> Any:
+    """Return the class that has this name at present."""
+    *former, (last, modules) = _CLASSES[name]
+    for name_then, modules_then in former:
+        with contextlib.suppress(ModuleNotFoundError, AttributeError):
+            return find_in_package(name_then, modules_then)
+    return find_in_package(last, modules)
+
+
 @contextlib.contextmanager
 def timed_blocks(class_name: str, times: BlockTimes) -> Iterator[None]:
-    """Add every block that a `LocalPlacement` or `ClusterPlacement` trains meanwhile to `times`.
+    """Add every block that a `LocalPlacement` or `DownpourPlacement` trains meanwhile to `times`.
 
     The module of the second imports TensorFlow.
     """
-    placement = find_in_package(class_name, _CLASSES[class_name])
+    placement = _class_of(class_name)
     train_chunk = placement.train_chunk
 
     def timed(self: Any, task: Any) -> Any:

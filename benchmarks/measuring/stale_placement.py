@@ -8,7 +8,7 @@ place: each block is as stale as on workers that are all equally fast.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.contract import ModelTables, Placement
-from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.placement.server_rows.staging import stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
@@ -193,11 +194,10 @@ class StalePlacement(Placement):
         for table, variable in self._tables.items():
             np.copyto(getattr(tables, _TABLES[table]), variable.numpy())
 
-    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        return {}
-
-    def report(self, raw_words: int) -> dict[str, Any] | None:
-        return None
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        """Return rows without the changes of blocks in flight."""
+        found: Float32Array = self._tables[_TABLES.index(table)][first:end].numpy()
+        return found
 
     def close(self) -> None:
         self._tables.clear()

@@ -20,8 +20,7 @@ from gensim_tfw2v.model.arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.training_plan import TrainingChoices
-from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix
+from gensim_tfw2v.placement.contract import TABLES, RemoteMatrix
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -152,10 +151,8 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
 
 def read_tables(model: Any, checkpoint: Checkpoint) -> None:
     """Copy a checkpoint's tables into a model's matrices."""
-    if isinstance(model.wv.vectors, ServerMatrix):
-        store = model.wv.vectors.store
-        store.forget()
-        store.contents = checkpoint.pieces
+    if isinstance(model.wv.vectors, RemoteMatrix):
+        model.wv.vectors.store.begin_with(checkpoint.pieces)
     else:
         for name in _tables_in(checkpoint):
             checkpoint.read_into(name, _matrix(model, name))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix
+from gensim_tfw2v.placement.contract import RemoteMatrix
 
 _BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
 _RESTORE = "load the model anew from a whole file, or build the vocabulary anew (build_vocab)"
@@ -136,7 +136,7 @@ def _check_lock_factors(factors: Any) -> None:
 
 def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
     """Raise RuntimeError if a matrix in this process holds NaN, or what float32 cannot hold."""
-    if isinstance(matrix, ServerMatrix):
+    if isinstance(matrix, RemoteMatrix):
         return
     for first in range(0, len(matrix), _ROWS_AT_ONCE):
         rows = matrix[first : first + _ROWS_AT_ONCE]

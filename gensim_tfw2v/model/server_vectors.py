@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore, check_is_here
+from gensim_tfw2v.placement.contract import RemoteMatrix, check_is_here
+from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 
 
 class ServerKeyedVectors(KeyedVectors):
@@ -30,24 +31,24 @@ def make_server_matrices(model: Any) -> None:
         seeds["outputs"] = None
     if model.hs:
         seeds["nodes"] = None
-    store = ServerStore(len(model.wv), model.vector_size, seeds)
+    matrices = server_matrices(len(model.wv), model.vector_size, seeds)
     model.wv.__class__ = ServerKeyedVectors  # the object stays the one that callers may hold
-    model.wv.vectors = ServerMatrix(store, "inputs")
+    model.wv.vectors = matrices["inputs"]
     if model.negative:
-        model.syn1neg = ServerMatrix(store, "outputs")
+        model.syn1neg = matrices["outputs"]
     if model.hs:
-        model.syn1 = ServerMatrix(store, "nodes")
+        model.syn1 = matrices["nodes"]
 
 
 def free_server_matrices(model: Any) -> None:
     """Give the servers the memory of a model's matrices back."""
-    if isinstance(model.wv.vectors, ServerMatrix):
+    if isinstance(model.wv.vectors, RemoteMatrix):
         model.wv.vectors.store.free()
 
 
 def check_vocabulary_can_change(model: Any) -> None:
     """Raise RuntimeError if rows on the servers belong to the words of the present vocabulary."""
-    if isinstance(model.wv.vectors, ServerMatrix):
+    if isinstance(model.wv.vectors, RemoteMatrix):
         raise RuntimeError(
             "the vocabulary of a model with vectors_on_servers=True is built once: its vectors cannot be moved to "
             "other rows; make a new model"
@@ -75,4 +76,4 @@ def check_server_vectors(vectors_on_servers: bool, cluster: Any, logdir: Any) ->
 
 def writable_floats(matrix: Any) -> Any:
     """Return a matrix as a writable float32 array, the same one if it is; one on the servers is returned as it is."""
-    return matrix if isinstance(matrix, ServerMatrix) else np.require(matrix, np.float32, ["C", "W"])
+    return matrix if isinstance(matrix, RemoteMatrix) else np.require(matrix, np.float32, ["C", "W"])

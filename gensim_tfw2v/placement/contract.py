@@ -1,20 +1,84 @@
-"""Where tables live and steps run, behind one interface."""
+"""What a model and a training rely on, wherever tables live: matrices, and the placement that trains them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 
 TABLES = ("inputs", "outputs", "nodes")
 
+Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
+"""Returns pieces of the table of a name: the number of the first row, and rows."""
+
+
+class RemoteStore(ABC):
+    """Keeps a model's matrices on tasks of a cluster, also between trainings."""
+
+    @property
+    @abstractmethod
+    def is_untrained(self) -> bool:
+        """Whether the next tables that are made have initial rows."""
+
+    @abstractmethod
+    def begin_with(self, contents: Contents) -> None:
+        """Drop the present tables; the next training makes tables that hold these contents."""
+
+    @abstractmethod
+    def tables_on(self, connection: Any) -> Any:
+        """Return the `RemoteTables` on the tasks of this connection, which are made if there are none."""
+
+    @abstractmethod
+    def rows(self, name: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of the table of this name."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drop tables that are lost; the next training makes new ones."""
+
+    @abstractmethod
+    def free(self) -> None:
+        """Free the tasks' memory; the next training makes new tables."""
+
+
+class RemoteMatrix(ABC):
+    """A matrix that is not in this process. It returns single rows and slices of rows, and refuses to become an array.
+
+    Attributes
+    ----------
+    store : RemoteStore
+        Has all matrices of the model.
+    """
+
+    store: RemoteStore
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
+    def __getitem__(self, rows: Any) -> Float32Array:
+        """Return a row, or the rows of a slice without step."""
+
+    @abstractmethod
+    def refuse(self) -> NoReturn:
+        """Raise the RuntimeError that says how else to read the vectors."""
+
+
+def check_is_here(matrix: Any) -> None:
+    """Raise RuntimeError, as pickling would, if a matrix that is needed as a whole is not in this process."""
+    if isinstance(matrix, RemoteMatrix):
+        matrix.refuse()
+
 
 @dataclass
 class ModelTables:
-    """The model's matrices on the host, float32 [rows, vector size]; absent ones are None."""
+    """The model's matrices, float32 [rows, vector size]: arrays, or a `RemoteMatrix` each; absent ones are None."""
 
     inputs: Float32Array
     outputs: Float32Array | None  # one row a word, for negative sampling
@@ -25,8 +89,17 @@ class ModelTables:
         """Return the tables that the model has, by name."""
         return {name: values for name in TABLES if (values := getattr(self, name)) is not None}
 
+    def in_process(self) -> dict[str, Float32Array]:
+        """Return the tables that the model has in this process, by name."""
+        return {name: values for name, values in self.present().items() if not isinstance(values, RemoteMatrix)}
 
-class Placement(Protocol):
+    @property
+    def store(self) -> RemoteStore | None:
+        """What has the tables if they are not in this process."""
+        return self.inputs.store if isinstance(self.inputs, RemoteMatrix) else None
+
+
+class Placement(ABC):
     """Tables in one place, steps in the same or another.
 
     `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report`, `state`, `rows` and
@@ -40,58 +113,73 @@ class Placement(Protocol):
     epochs_may_overlap: bool = True
     """Workers without a chunk of an epoch may begin the next one while others finish it."""
 
+    # -- what every placement does -------------------------------------------------------------------------------------
+
     @property
+    @abstractmethod
     def has_failed(self) -> bool:
         """Whether the tables have been lost."""
-        ...
 
+    @abstractmethod
     def load(self, tables: ModelTables) -> None:
         """Set the tables to these values."""
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Prepare for the chunks of an epoch, which are trained after this call."""
-        return
-
-    def end_epoch(self, epoch: int) -> None:
-        """Finish an epoch whose chunks are all trained; the tables are read after this call."""
-        return
-
+    @abstractmethod
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         """Make the chunk's block and train its batches."""
-        ...
 
+    @abstractmethod
     def read_into(self, tables: ModelTables) -> None:
         """Write the current values into these arrays."""
 
+    @abstractmethod
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of the table of this name, as `TABLES` has them."""
-        ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the memory."""
+
+    # -- what a placement may do besides -------------------------------------------------------------------------------
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Prepare for the chunks of an epoch, which are trained after this call. By default nothing is prepared."""
+        return
+
+    def end_epoch(self, epoch: int) -> None:
+        """Finish an epoch whose chunks are all trained; the tables are read after this call. Nothing by default."""
+        return
 
     def own_tables(self) -> Mapping[str, tuple[int, ...]]:
         """Return the shapes of tables, by name, without which training cannot go on; `rows` reads them as well.
 
-        They hold what was learnt since the model's tables were loaded. Other placements learn in the model's tables.
+        They hold what was learnt since the model's tables were loaded. By default there are none: the placement learns
+        in the model's tables.
         """
         return {}
 
     def state(self) -> dict[str, Any]:
-        """Return, as JSON has it, what decides how further chunks are trained, besides the tables."""
+        """Return, as JSON has it, what decides how further chunks are trained, besides the tables; by default nothing.
+
+        `PlacementState` has the names that several placements use.
+        """
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from the state of a placement that is no longer there, and free what it left."""
+        """Resume from the state of a placement that is no longer there, and free what it left. Nothing by default."""
         return
 
     def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
-        """Have `read` return the own tables of a placement that is no longer there, once the model's are loaded."""
+        """Have `read` return the own tables of a placement that is no longer there, once the model's are loaded.
+
+        By default nothing is read, as there are no own tables.
+        """
         return
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        """Return the metrics of each task of a cluster so far; none without tasks."""
-        ...
+        """Return the metrics of each task of a cluster so far; by default none, as without tasks."""
+        return {}
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
-        """Return the report of a training of `raw_words` words, None if this placement measures nothing."""
-
-    def close(self) -> None:
-        """Free the memory."""
+        """Return the report of a training of `raw_words` words; by default None, as nothing is measured."""
+        return None

@@ -21,7 +21,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.model import recovery
 from gensim_tfw2v.model.training_loop import TrainingLoop
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 
@@ -88,7 +88,7 @@ def test_a_killed_server_costs_what_was_trained_since_the_last_copy(
     checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restored: list[int] = []
-    monkeypatch.setattr(ClusterPlacement, "restore", lambda _, state: restored.append(state["blocks"]))
+    monkeypatch.setattr(DownpourPlacement, "restore", lambda _, state: restored.append(state["blocks"]))
     settings = {"checkpoint_dir": tmp_path, "checkpoint_every": "6000 words"} if checkpoints else {}
     model = trained(mortal_cluster, Harmed(mortal_cluster, "kill", 8000), **settings)
     assert model.training_report is not None

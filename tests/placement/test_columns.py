@@ -206,7 +206,7 @@ def test_a_server_that_has_a_batch_keeps_its_columns(
     placement.load(random_tables())
     for server, batches in enumerate((first, second)):
         with tf.device(device("ps", server)):
-            handle = placement._counters[0][0][server]
+            handle = placement._program.counters[0][0][server]
             tf.raw_ops.AssignVariableOp(resource=handle, value=local(np.array([7, batches], np.int32)))
     trained = placement.train_chunk(work_on(0))
     assert np.count_nonzero(trained.batches.touched_rows) == BATCHES - min(first, second)
@@ -216,7 +216,7 @@ def test_a_server_that_has_a_batch_keeps_its_columns(
         assert np.array_equal(values[:, half:], start[:, half:]) == (second == BATCHES)
     for server in range(2):
         with tf.device(device("ps", server)):
-            value = tf.raw_ops.ReadVariableOp(resource=placement._counters[0][0][server], dtype=tf.int32)
+            value = tf.raw_ops.ReadVariableOp(resource=placement._program.counters[0][0][server], dtype=tf.int32)
         assert value.numpy().tolist() == [7, BATCHES]
 
 

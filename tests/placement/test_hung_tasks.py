@@ -25,7 +25,7 @@ from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.placement.calls import patience
 from gensim_tfw2v.placement.calls.tickets import Tickets
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote import server_matrix
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.server_rows import block_graphs
@@ -97,7 +97,7 @@ def test_servers_drop_what_comes_with_a_former_ticket(
 ) -> None:
     found = []
     for stale in (0, 2):  # requests that come with a former ticket
-        placement = ClusterPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0, sharing=sharing)
+        placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0, sharing=sharing)
         sealed, calls = Tickets.sealed, []
 
         def seal(
@@ -122,12 +122,12 @@ def test_servers_drop_what_comes_with_a_former_ticket(
     assert [tokens, pushed] == others == [60, 1]
 
 
-def blocks_pushed(placement: ClusterPlacement) -> int:
+def blocks_pushed(placement: DownpourPlacement) -> int:
     """Return how many blocks the first server has counted."""
     import tensorflow as tf
 
     with tf.device(connection.device("ps", 0)):
-        return int(tf.raw_ops.ReadVariableOp(resource=placement._version, dtype=tf.int64).numpy())
+        return int(tf.raw_ops.ReadVariableOp(resource=placement._program.handles.version, dtype=tf.int64).numpy())
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_hung_worker_that_goes_on_pushes_nothing(
 ) -> None:
     if not is_cancelled:
         monkeypatch.setattr(WorkerThread, "_cancel", lambda *_: None)
-    placement = ClusterPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0, sharing=SHARED)
+    placement = DownpourPlacement(SETTINGS, maker_from(0), connect(cluster), 1, timeout=60.0, sharing=SHARED)
     with contextlib.closing(placement):
         placement.load(random_tables())
         taken = freeze_who_takes_the_next(cluster, monkeypatch)

@@ -21,7 +21,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 
 
 class AtEpochEnd(CallbackAny2Vec):
@@ -118,14 +118,14 @@ def test_a_server_that_is_lost_after_training_costs_nothing(
     mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
-    close = ClusterPlacement.close
+    close = DownpourPlacement.close
 
-    def killed_before(placement: ClusterPlacement) -> None:
+    def killed_before(placement: DownpourPlacement) -> None:
         kill(mortal_cluster.processes["ps", 0])
         close(placement)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ClusterPlacement, "close", killed_before)
+        patched.setattr(DownpourPlacement, "close", killed_before)
         assert model.train(**corpus, epochs=1)[1] == 3000 * 12
     assert "tables on the servers are freed when the next training begins" in caplog.text
     mortal_cluster.start("ps", 0)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gensim_tfw2v.placement.downpour.ramp_up import RampUp
+from gensim_tfw2v.placement.calls.ramp_up import RampUp
 
 
 @pytest.mark.parametrize("total_blocks", [0, 100])

@@ -20,7 +20,6 @@ from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 from gensim_tfw2v.placement.tasks.assignment import Request
@@ -84,7 +83,7 @@ def test_a_round_adds_the_changes_of_its_parts_in_their_order(
         add(slots, wanted)
 
     monkeypatch.setattr(Slots, "add", note)
-    monkeypatch.setattr(placement._dispatcher.servers, "call", lambda function: function())
+    monkeypatch.setattr(placement.training.dispatcher.servers, "call", lambda function: function())
     with contextlib.closing(placement):
         placement.load(random_tables())
         for seed in range(2):
@@ -103,12 +102,12 @@ def test_a_round_adds_the_changes_of_its_parts_in_their_order(
     assert len(expected) == 2
 
 
-def pushed_parts(placement: ClusterPlacement) -> int:
+def pushed_parts(placement: RoundPlacement) -> int:
     """Return how many parts the servers have added."""
     import tensorflow as tf
 
     with tf.device(device("ps", 0)):
-        return int(tf.raw_ops.ReadVariableOp(resource=placement._version, dtype=tf.int64).numpy())
+        return int(tf.raw_ops.ReadVariableOp(resource=placement._program.handles.version, dtype=tf.int64).numpy())
 
 
 def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalCluster) -> None:
@@ -116,31 +115,29 @@ def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalClus
 
     with contextlib.closing(placement_of(cluster)) as placement:
         placement.load(random_tables())
-        work, slots = placement._dispatcher._work, placement._slots
-        assert slots is not None
-        training = work.training
-        job = Job(placement._request(work_on(0), WORKERS), slot=1)
+        work, slots = placement.training.dispatcher._work, placement._slots
+        program, tickets = work.program, work.trained.tickets
+        job = Job(placement.training.request(work_on(0), WORKERS), place=1)
 
         def put(sealed: Any) -> tuple[bool, list[int]]:
             """Return whether the servers took what a worker put into the slot, and how much is in all slots."""
             with tf.device(device("worker", 0)):
-                answer = work.graphs.train(
-                    training.handles_of(job), Request(local(job.request.model), local(sealed))
-                ).numpy()
+                request = Request(local(job.request.model), local(sealed))
+                answer = program.graphs.train(program.handles_of(job.place), request).numpy()
             sizes = [
                 sum(values_in("ps", shard, slot.changes[shard], tf.float32).size for shard in range(2))
                 for slot in slots.handles
             ]
             return bool(BlockReport.from_array(answer, 2).is_accepted), sizes
 
-        thread = placement._dispatcher._threads[0]
+        thread = placement.training.dispatcher._threads[0]
         with thread._calling() as calls:
             thread._register_model(calls, job.request.model)
-        former = training.tickets.sealed(job.request.assignment, 0)
-        training.tickets.renew(0)
-        training.tickets.end_former(0)
+        former = tickets.sealed(job.request.assignment, 0)
+        tickets.renew(0)
+        tickets.end_former(0)
         assert put(former) == (False, [0, 0, 0])
-        accepted, (first, second, third) = put(training.tickets.sealed(job.request.assignment, 0))
+        accepted, (first, second, third) = put(tickets.sealed(job.request.assignment, 0))
         assert accepted
         assert first == third == 0 < second
 
@@ -148,7 +145,7 @@ def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalClus
 def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(cluster: LocalCluster) -> None:
     with contextlib.closing(placement_of(cluster)) as placement:
         placement.load(random_tables())
-        request = placement._request(work_on(0), WORKERS)
+        request = placement.training.request(work_on(0), WORKERS)
         nothing = np.zeros(0)
         numbers = BlockReport(
             tokens=0,
@@ -160,8 +157,8 @@ def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(clus
             pairs=nothing,
             servers=ServersReport(0, 1, TableRows(0, 0, 0), np.zeros((2, len(NAMES)))),
         ).to_tensor()
-        thread = placement._dispatcher._threads[0]
-        in_slot, at_once = Job(request, slot=0), Job(request)
+        thread = placement.training.dispatcher._threads[0]
+        in_slot, at_once = Job(request, place=0), Job(request)
         for job in (in_slot, at_once):
             thread._hand_in(Attempt(job, request), numbers.numpy(), 0.0, 0.0)  # none of the thread's present attempts
         assert at_once.result.done()
@@ -173,9 +170,9 @@ def test_a_worker_whose_connection_was_lost_writes_nothing_any_more(cluster: Loc
 
     with contextlib.closing(placement_of(cluster)) as placement:
         placement.load(random_tables())
-        thread, tickets = placement._dispatcher._threads[0], placement._tickets
+        thread, tickets = placement.training.dispatcher._threads[0], placement.training.dispatcher._work.trained.tickets
         before = values_in("ps", 1, tickets.handles[1], tf.int32)
-        job = Job(placement._request(work_on(0), WORKERS), slot=0)
+        job = Job(placement.training.request(work_on(0), WORKERS), place=0)
         thread._attempts = [Attempt(job, job.request)]
         assert thread._recover(tf.errors.UnavailableError(None, None, "connection reset"))
         assert job.result.result(timeout=60).report.tokens == 60

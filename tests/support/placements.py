@@ -11,7 +11,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
@@ -42,7 +42,7 @@ def on_cluster(
 ) -> Placement:
     """Return a placement on two servers and two workers."""
     connection = connect(shared_cluster())
-    return ClusterPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
+    return DownpourPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
 
 
 MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]

@@ -10,10 +10,11 @@ from queue import SimpleQueue
 import pytest
 from support.no_sentences import NO_SENTENCES
 
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.corpus.sources import Source
-from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.epochs import train_epochs
 
@@ -73,8 +74,17 @@ class Recording(Placement):
         self.ended.append((epoch, chunk))
         return NOTHING_TRAINED
 
-    def task_metrics(self) -> dict[str, dict[str, float]]:
-        return {}
+    def load(self, tables: ModelTables) -> None:
+        """Keep nothing."""
+
+    def read_into(self, tables: ModelTables) -> None:
+        """Leave the arrays as they are."""
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Free nothing."""
 
 
 def plan(epoch: int) -> EpochPlan:

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import silent_of
-from gensim_tfw2v.placement.calls.work import Job, RemoteTraining, Work
-from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.calls.program import Program, TrainedTables
+from gensim_tfw2v.placement.calls.work import Job, Work
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
@@ -48,9 +48,9 @@ class Dispatcher:
         self._failure: ClusterError | None = None  # of all workers, raised in every call of `train`
         self.servers = self._work.servers
 
-    def begin(self, graphs: WorkerGraphs, training: RemoteTraining, metrics: ClusterMetrics) -> None:
-        """Use these graphs and tables from now on."""
-        self._work.begin(graphs, training, metrics)
+    def begin(self, program: Program, trained: TrainedTables, metrics: ClusterMetrics) -> None:
+        """Have workers run this program on these tables from now on."""
+        self._work.begin(program, trained, metrics)
         if not self._threads:
             self._threads = [WorkerThread(worker, self._work) for worker in range(self._connection.workers)]
             for thread in self._threads:
@@ -62,10 +62,10 @@ class Dispatcher:
         self.wait([job])
         return job.result.result().report
 
-    def start(self, request: Request, slot: int | None = None) -> Job:
-        """Have a worker train a chunk whose changes go into a slot, if one is given; return the job to wait for."""
+    def start(self, request: Request, place: int | None = None) -> Job:
+        """Have a worker train a chunk with this place, if one is given, to itself; return the job to wait for."""
         self._raise_failure()
-        job, work = Job(request, slot), self._work
+        job, work = Job(request, place), self._work
         work.last_report = max(work.last_report, time.monotonic() - work.timeout / 2)
         work.put(job)
         return job

@@ -6,36 +6,17 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.calls.patience import Patience
-from gensim_tfw2v.placement.calls.tickets import Tickets
-from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
-from gensim_tfw2v.placement.remote.handles import Handles, Slot
+from gensim_tfw2v.placement.calls.program import Program, TrainedTables
 from gensim_tfw2v.placement.remote.servers import Servers
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
-
-
-@dataclass(frozen=True)
-class RemoteTraining:
-    """What a training has on the servers."""
-
-    lease: str  # its name
-    handles: Handles
-    model: Any  # handle of the bytes of its `WorkerModel`
-    probe: Callable[[], None]  # raises an error if a server has lost its tables
-    tickets: Tickets
-    slots: tuple[Slot, ...] = ()
-
-    def handles_of(self, job: Job) -> Handles:
-        """Return the handles that a worker needs for a job."""
-        return self.handles if job.slot is None else self.handles._replace(slot=self.slots[job.slot])
 
 
 class Finished(NamedTuple):
@@ -51,7 +32,7 @@ class Job:
     """A chunk, and what came of it once a worker has trained it. The result runs from when a worker takes the chunk."""
 
     request: Request
-    slot: int | None = None  # variables on the servers that the block has to itself; None: it needs none
+    place: int | None = None  # number of variables on the servers that the block has to itself; None: it needs none
     result: Future[Finished] = field(default_factory=Future)
 
 
@@ -76,9 +57,9 @@ class Work:
         self.last_report = time.monotonic()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
 
-    def begin(self, graphs: WorkerGraphs, training: RemoteTraining, metrics: ClusterMetrics) -> None:
-        """Use these graphs and tables from now on."""
-        self.graphs, self.training, self.metrics = graphs, training, metrics
+    def begin(self, program: Program, trained: TrainedTables, metrics: ClusterMetrics) -> None:
+        """Have workers run this program on these tables from now on."""
+        self.program, self.trained, self.metrics = program, trained, metrics
 
     def is_over(self) -> bool:
         """Return whether no further job is to be done."""

@@ -96,11 +96,11 @@ class WorkerThread:
                 return
             self._is_late = True
             attempts, self._attempts = self._attempts, []
-            self._work.training.tickets.renew(self._number)
+            self._work.trained.tickets.renew(self._number)
             self._work.connection.worker_locks.abandoned.add(self._number)
         logger.warning("%s %s; another worker gets what it was to train", self.name, reason)
         # Before others begin: the worker may go on at any moment, and its push is to come before theirs or not at all.
-        self._work.servers.call(lambda: self._work.training.tickets.end_former(self._number))
+        self._work.servers.call(lambda: self._work.trained.tickets.end_former(self._number))
         for attempt in attempts:
             self._work.put(attempt.job)
 
@@ -157,7 +157,7 @@ class WorkerThread:
             job = work.take(_POLL_SECONDS if may_wait else 0.0)
             if job is not None:
                 with self._lock:
-                    sealed = work.training.tickets.sealed(job.request.assignment, self._number)
+                    sealed = work.trained.tickets.sealed(job.request.assignment, self._number)
                     found = Attempt(job, Request(job.request.model, sealed))
                     self._attempts.append(found)
             if found is not None or not may_wait:
@@ -181,7 +181,7 @@ class WorkerThread:
         """Have a worker fetch the model from the first server."""
         name = remote_functions.local(model)
         with self._tf.device(device("worker", self._number)):
-            calls.run(self._work.graphs.register_model, name, self._work.training.model).numpy()
+            calls.run(self._work.program.graphs.register_model, name, self._work.program.model).numpy()
 
     def _advance(
         self,
@@ -191,9 +191,9 @@ class WorkerThread:
         waited: float,
     ) -> tuple[Attempt, Any] | None:
         """Finish the staged block and stage the following one; return the latter."""
-        graphs, training = self._work.graphs, self._work.training
+        program, graphs = self._work.program, self._work.program.graphs
         finished = following if staged is None else staged[0]
-        handles = training.handles if finished is None else training.handles_of(finished.job)
+        handles = program.handles_of(None if finished is None else finished.job.place)
         request = None if following is None else Request(*map(remote_functions.local, following.request))
         began = time.monotonic()
         with self._tf.device(device("worker", self._number)):
@@ -213,7 +213,7 @@ class WorkerThread:
 
     def _hand_in(self, attempt: Attempt, numbers: Any, waited: float, seconds: float) -> None:
         try:
-            report = BlockReport.from_array(numbers, self._work.connection.servers, self._work.graphs.exchanged)
+            report = BlockReport.from_array(numbers, self._work.connection.servers, self._work.program.graphs.exchanged)
         except ValueError as error:
             raise ClusterError(f"{self.name}: {error}") from None
         self._work.patience.record(self._number, seconds)
@@ -221,9 +221,9 @@ class WorkerThread:
         with self._lock:
             if is_valid := attempt in self._attempts:
                 self._attempts.remove(attempt)
-        # Changes that come late are on the servers: the block is done. In a slot they do not count: another worker has
-        # got the block and will write to the slot, too, which must not be used again before that.
-        if report.is_accepted and (is_valid or attempt.job.slot is None):
+        # Changes that come late are on the servers: the block is done. In a place of its own they do not count: another
+        # worker has got the block and will write there, too, and the place must not be used again before that.
+        if report.is_accepted and (is_valid or attempt.job.place is None):
             self._work.hand_in(attempt.job, self._number, report, waited)
         elif is_valid:
             self._work.put(attempt.job)
@@ -242,11 +242,11 @@ class WorkerThread:
             if self._is_late:
                 return self._hand_back(attempts) and self._await_return(brief(error))
             try:
-                self._work.servers.call(self._work.training.probe)
+                self._work.servers.call(self._work.trained.tables.probe)
             except ClusterError:  # all threads end
                 return False
             lost = is_lost(self._address, error)
-            if lost or is_of_earlier_training(self._work.training.lease, error):
+            if lost or is_of_earlier_training(self._work.trained.tables.name, error):
                 if attempts and not self._end_ticket():
                     return False
                 return self._hand_back(attempts) and (not lost or self._await_return(brief(error)))
@@ -256,7 +256,7 @@ class WorkerThread:
 
     def _end_ticket(self) -> bool:
         """Have servers drop what a worker may still push that only its connection has lost; False if one is lost."""
-        tickets = self._work.training.tickets
+        tickets = self._work.trained.tickets
         tickets.renew(self._number)
         try:
             self._work.servers.call(lambda: tickets.end_former(self._number))

@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.columns.batch_counters import Sender, begin, is_valid
 from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK
 from gensim_tfw2v.placement.columns.exchanged import Exchanged
@@ -51,7 +51,7 @@ class ColumnHandles(NamedTuple):
     outputs: tuple[Any, ...]
     version: Any  # blocks trained so far, on the first server
     generations: tuple[Any, ...]  # each server's int32 variable [workers]
-    slot: tuple[tuple[Any, ...], ...] = ()  # of the block in training: each lane's counter on each server
+    counters: tuple[tuple[Any, ...], ...] = ()  # of the block in training: each lane's on each server
 
 
 _HANDLE = tf.TensorSpec([], tf.resource)
@@ -138,7 +138,7 @@ class _BlockTraining:
 
     def _train_lane(self, number: int) -> LaneEnd:
         """Train a lane's share of the batches, from the first one that a server lacks."""
-        shape, handles, counters = self._shape, self._handles, self._handles.slot[number]
+        shape, handles, counters = self._shape, self._handles, self._handles.counters[number]
         batches = tf.size(self._block.basics.pairs)
         first, end = (batches * bound // shape.lanes for bound in (number, number + 1))
         parts, done = [], []

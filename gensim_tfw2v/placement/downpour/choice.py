@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import blocks_overlap, choose_block_words, choose_negative_pool, choose_sharing
+from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
@@ -31,11 +31,11 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+        from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 
         blocks = size.epochs * size.total_words / block_words
         ramp_up = RampUp(concurrency, blocks, block_words, share_rows=sharing.parts > 1)
-        return ClusterPlacement(settings, maker, connection, concurrency, options.timeout, ramp_up, row_type, sharing)
+        return DownpourPlacement(settings, maker, connection, concurrency, options.timeout, ramp_up, row_type, sharing)
 
     pool = choose_negative_pool(block_words)
     return PlacementChoice(block_words, pool, make, connection.addresses)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,24 +11,25 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
+from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.contract import TABLES, ModelTables
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.lbfgs.descent import COORDINATOR, Descent, fingerprint, is_whole_after, trained
 from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
 from gensim_tfw2v.placement.lbfgs.vector_space import vector_names
+from gensim_tfw2v.placement.server_rows.row_program import RowProgram
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.calls.work import RemoteTraining
+    from gensim_tfw2v.placement.calls.program import WorkerGraphs
     from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
     from gensim_tfw2v.placement.server_rows.shape import GraphShape
-    from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 _NAME_LENGTH = 16  # of a model, in the request of every portion
 
 
-class ClusterDescent(ClusterPlacement):
+class ClusterDescent(ServerPlacement):
     """Descends on the workers and servers of a cluster. The model's tables there are the last accepted point.
 
     Parameters
@@ -47,11 +47,13 @@ class ClusterDescent(ClusterPlacement):
     ) -> None:
         workers = connection.workers
         self._most_ahead = 3 * workers
-        slots = self._most_ahead + 2 * workers
-        super().__init__(settings, maker, connection, workers, timeout, slots=slots)
+        runs = self._most_ahead + 2 * workers
+        self._program = RowProgram(connection, settings, slots=runs, graphs=_gradient_graphs)
+        training = ServerTraining(connection, settings, maker, self._program, timeout)
+        super().__init__(training)
         self.concurrency = 2 * workers  # one that is done finds the next portion waiting
         self._own = own
-        self._runs = PortionRuns(self._dispatcher, slots)
+        self._runs = PortionRuns(training.dispatcher, runs)
         self._descent: Descent | None = None
         self._known: dict[str, int] = {}  # fingerprint of what the model has
         self._is_next_whole = True
@@ -60,35 +62,31 @@ class ClusterDescent(ClusterPlacement):
         if self._descent is not None and fingerprint(tables) == self._known:
             return
         super().load(tables)
+        if self._descent is None:
+            self._make_vectors()
+            self._descent = Descent(self._vectors, self._own.history, self._most_ahead)
         if tables.outputs is not None and not tables.outputs.any():
-            self._dispatcher.servers.call(lambda: self._tables.fill_randomly("outputs", self._own.seed))
-        assert self._descent is not None
+            self.training.call_servers(lambda: self.training.tables.fill_randomly("outputs", self._own.seed))
         self._descent.minimizer.restart()
 
-    def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
-        from gensim_tfw2v.placement.lbfgs.portion_graphs import gradient_graphs
+    def _make_vectors(self) -> None:
+        """Make the vectors of a descent beside the tables, and the graph that adds a slot to one of them."""
         from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
         from gensim_tfw2v.placement.lbfgs.vector_graphs import vector_graphs
         from gensim_tfw2v.placement.server_rows.sums import slot_graph
 
-        self._training = training
-        if self._descent is None:
-            names, used = vector_names(self._own.history), [TABLES[table] for table in shape.tables()]
-            graphs, call = vector_graphs(shape), self._dispatcher.servers.call
-            self._vectors: ServerVectors = call(lambda: ServerVectors(self._tables, names, used, graphs, call))
-            self._descent = Descent(self._vectors, self._own.history, self._most_ahead)
-        self._graphs, self._add_one = gradient_graphs(shape), slot_graph(shape, 1)
-        self._model_name = self._model_name[:_NAME_LENGTH]
-        self._dispatcher.begin(self._graphs, training, metrics)
+        shape, call, tables = self._program.shape, self.training.call_servers, self.training.tables
+        names, used = vector_names(self._own.history), [TABLES[table] for table in shape.tables()]
+        graphs = vector_graphs(shape)
+        self._vectors: ServerVectors = call(lambda: ServerVectors(tables, names, used, graphs, call))
+        self._add_one = slot_graph(shape, 1)
 
     def begin_epoch(self, epoch: int) -> None:
         descent = self._progress()
         descent.begin(self._is_next_whole)
         self._is_next_whole = True
         self._runs.begin()
-        handles = self._training.handles._replace(tables=self._vectors.slices[descent.minimizer.trial])
-        assert self._metrics is not None
-        self._dispatcher.begin(self._graphs, replace(self._training, handles=handles), self._metrics)
+        self._program.use_tables(self._vectors.slices[descent.minimizer.trial])
 
     def end_epoch(self, epoch: int) -> None:
         self._progress().end()
@@ -112,32 +110,30 @@ class ClusterDescent(ClusterPlacement):
         from gensim_tfw2v.placement.lbfgs.portion_request import fixed, pack
         from gensim_tfw2v.placement.tasks.assignment import Request
 
-        descent = self._progress()
-        request = Request(self._model_name, pack(self._lease_key, self._tables.shards, fixed(task)))
-        found = self._runs.run(request, is_last)
+        descent, training = self._progress(), self.training
+        packed = pack(training.lease_key, training.tables.shards, fixed(task))
+        found = self._runs.run(Request(training.model_name[:_NAME_LENGTH], packed), is_last)
         if descent.is_whole:
-            descent.order.add(number, lambda: self._add(found.slot))
+            descent.order.add(number, lambda: self._add(found.place))
         else:
-            self._runs.free(found.slot)
+            self._runs.free(found.place)
         report = found.finished.report
         losses = np.asarray(report.batches.losses)
         descent.end_portion(losses)
         preparing, *stepping = map(float, report.seconds)
         return trained(losses, report.pairs, int(report.tokens), preparing, sum(stepping))
 
-    def _add(self, slot: int) -> None:
-        """Have the servers add the gradient in a slot to that of the trial point."""
+    def _add(self, place: int) -> None:
+        """Have the servers add the gradient of a run to that of the trial point."""
         sums = self._vectors.slices[self._progress().minimizer.trial_gradient]
-        of_slot = self._training.slots[slot]
-        handles = self._training.handles._replace(tables=sums, slot=of_slot)
+        handles = self._program.handles_of(place)._replace(tables=sums)
 
         def add() -> None:
             wanted = (remote_functions.sent_to(device, np.ones(1, bool)) for device in self._vectors.devices)
-            self._add_one(handles, (of_slot,), tuple(wanted)).numpy()
+            self._add_one(handles, (handles.slot,), tuple(wanted)).numpy()
 
-        with self._connection.worker_locks.hold_servers():
-            self._dispatcher.servers.call(add)
-        self._runs.free(slot)
+        self.training.call_servers_alone(add)
+        self._runs.free(place)
 
     def read_into(self, tables: ModelTables) -> None:
         super().read_into(tables)
@@ -161,3 +157,9 @@ class ClusterDescent(ClusterPlacement):
         if found is None or self._descent is None:
             return found
         return {**found, "lbfgs": {**self._descent.report(), **self._runs.report()}, "tasks": self.task_metrics()}
+
+
+def _gradient_graphs(shape: GraphShape) -> WorkerGraphs:
+    from gensim_tfw2v.placement.lbfgs.portion_graphs import gradient_graphs
+
+    return gradient_graphs(shape)

@@ -9,11 +9,11 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
-from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.lbfgs.gradient import PortionGradient, portion_gradient
 from gensim_tfw2v.placement.lbfgs.portion import PORTION, PortionRows
-from gensim_tfw2v.placement.remote.handles import Handles
 from gensim_tfw2v.placement.server_rows.block_graphs import fetch_model_graph
+from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
 from gensim_tfw2v.placement.server_rows.push import servers_report

@@ -1,6 +1,6 @@
 """Portions on workers: when none is left to begin, idle workers get copies of the slowest, and the first result counts.
 
-Every run of a portion has a slot of its own on the servers, so that a run that comes late spoils nothing.
+Every run of a portion has a place of its own on the servers, so that a run that comes late spoils nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Found(NamedTuple):
     """The first result of a portion."""
 
     finished: Finished
-    slot: int  # that has its gradient
+    place: int  # that has its gradient
 
 
 @dataclass(eq=False)
@@ -48,15 +48,15 @@ class PortionRuns:
 
     Parameters
     ----------
-    slots : int
+    places : int
         Enough for all portions without a result, all results that are not freed, and two runs on each worker.
     """
 
-    def __init__(self, dispatcher: Dispatcher, slots: int) -> None:
+    def __init__(self, dispatcher: Dispatcher, places: int) -> None:
         self._dispatcher = dispatcher
         self._free: SimpleQueue[int] = SimpleQueue()
-        for slot in range(slots):
-            self._free.put(slot)
+        for place in range(places):
+            self._free.put(place)
         self._lock = threading.Lock()  # guards the next four
         self._running: list[_Running] = []  # the longest ones first
         self._are_all_begun = False
@@ -83,19 +83,19 @@ class PortionRuns:
         self._copy_slowest()
         return running.result.result()
 
-    def free(self, slot: int) -> None:
-        """Let a slot be used again."""
-        self._free.put(slot)
+    def free(self, place: int) -> None:
+        """Let a place be used again."""
+        self._free.put(place)
 
     def report(self) -> dict[str, int]:
         """Return how many copies were begun, and how many of them came first."""
         with self._lock:
             return {"copies": self._copies, "copies_first": self._copies_first}
 
-    def _start(self, running: _Running, slot: int) -> None:
-        job = self._dispatcher.start(running.request, slot)
+    def _start(self, running: _Running, place: int) -> None:
+        job = self._dispatcher.start(running.request, place)
         running.runs.append(job)
-        job.result.add_done_callback(partial(self._end, running, job, slot))
+        job.result.add_done_callback(partial(self._end, running, job, place))
 
     def _copy_slowest(self) -> None:
         """Have the worker that is idle now run the portion that others have had for longest."""
@@ -105,25 +105,25 @@ class PortionRuns:
             if not self._are_all_begun or waiting or slow is None:
                 return
             try:
-                slot = self._free.get_nowait()
+                place = self._free.get_nowait()
             except Empty:
                 return
             self._copies += 1
-        self._start(slow, slot)
+        self._start(slow, place)
 
-    def _end(self, running: _Running, job: Job, slot: int, result: Future[Any]) -> None:
+    def _end(self, running: _Running, job: Job, place: int, result: Future[Any]) -> None:
         """Take the result of a run; only the first of a portion counts."""
         if result.cancelled():
-            self.free(slot)
+            self.free(place)
         elif (error := result.exception()) is not None:
-            self.free(slot)
+            self.free(place)
             with contextlib.suppress(InvalidStateError):
                 running.result.set_exception(error)
         else:
             try:
-                running.result.set_result(Found(result.result(), slot))
+                running.result.set_result(Found(result.result(), place))
             except InvalidStateError:
-                self.free(slot)
+                self.free(place)
                 return
             with self._lock:
                 self._copies_first += job is not running.runs[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -113,12 +113,6 @@ class LocalPlacement(Placement):
     def _read(self, table: str, numbers: Int32Array) -> Float32Array:
         with self._tf.device(_DEVICE):
             return np.asarray(self._rows.read_rows(self._variables[table].handle, numbers).numpy())
-
-    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        return {}
-
-    def report(self, raw_words: int) -> dict[str, Any] | None:
-        return None
 
     def close(self) -> None:
         self._variables.clear()

@@ -147,9 +147,6 @@ class SubModelPlacement(Placement):
                 if number not in left:
                     counts.lost += mean if own is None else own.tokens
 
-    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        return {}
-
 
 def _own_name(submodel: int, table: str) -> str:
     """Return the name of a sub-model's table among those of all sub-models."""

@@ -9,6 +9,7 @@ from typing import Any
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.leases import is_ours, owner_has_died
 from gensim_tfw2v.placement.remote.variables import TaskName, free_lease, servers_of
+from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.runtime.processes import machine_name
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ def take_over(state: Mapping[str, Any]) -> None:
     Tables of this machine are left out. Whether a process of this machine has died is known, and one that has not may
     use the name for other tables by now.
     """
-    for lease in [state["lease"]] if state.get("lease") else state.get("leases", ()):
+    for lease in PlacementState.from_json(state).all_leases():
         if machine_name() not in lease.split("/"):
             free_when_next_are_made(lease)
 

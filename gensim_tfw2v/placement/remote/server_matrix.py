@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,14 +15,12 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
+from gensim_tfw2v.placement.contract import Contents, RemoteMatrix, RemoteStore
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 20.0  # that a server may take to answer
-
-Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
-"""Returns pieces of the table of a name: the number of the first row, and rows."""
 
 
 @dataclass
@@ -39,7 +37,7 @@ class _KeptTables:
         return wait_while_answering(function, self.servers, _ANSWER_SECONDS)
 
 
-class ServerStore:
+class ServerStore(RemoteStore):
     """Makes a model's tables on the servers when they are first trained on, and keeps their handles.
 
     Parameters
@@ -51,13 +49,11 @@ class ServerStore:
     def __init__(self, rows: int, columns: int, seeds: Mapping[str, int | None]) -> None:
         self.shape = (rows, columns)
         self._seeds = seeds
-        self.contents: Contents | None = None
-        """What the next tables hold that are made, in place of initial rows."""
+        self._contents: Contents | None = None  # of the next tables that are made, in place of initial rows
         self._kept: _KeptTables | None = None
         self._making = threading.Lock()
 
     def tables_on(self, connection: Any) -> Any:
-        """Return the tables, on the servers of this connection."""
         with self._making:  # a thread of an interrupted training may be making them
             if self._kept is None:
                 self._kept = self._make(connection)
@@ -84,7 +80,7 @@ class ServerStore:
 
     def _fill(self, tables: Any) -> None:
         """Make all tables, and give them their first rows."""
-        contents, self.contents = self.contents, None
+        contents, self._contents = self._contents, None
         for name, seed in self._seeds.items():
             tables.make(name, *self.shape)
             if contents is not None:
@@ -95,11 +91,13 @@ class ServerStore:
 
     @property
     def is_untrained(self) -> bool:
-        """Whether the next tables that are made have initial rows."""
-        return self._kept is None and self.contents is None
+        return self._kept is None and self._contents is None
+
+    def begin_with(self, contents: Contents) -> None:
+        self.forget()
+        self._contents = contents
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
-        """Return rows `first` to `end` of a table."""
         kept = self._kept
         if kept is None:
             raise ClusterError("the vectors are not there yet: they are made on the servers when training begins")
@@ -113,12 +111,10 @@ class ServerStore:
         return rows
 
     def forget(self) -> None:
-        """Drop tables that are lost; the next training makes new ones."""
         if (kept := self._release()) is not None:
             kept.tables.free_later()
 
     def free(self) -> None:
-        """Free the servers' memory; the next training makes new tables."""
         if (kept := self._release()) is not None:
             try:
                 kept.call(kept.tables.free)
@@ -134,7 +130,7 @@ class ServerStore:
         return kept
 
 
-class ServerMatrix:
+class ServerMatrix(RemoteMatrix):
     """A matrix that behaves as NumPy's for single rows and slices, which it fetches from the servers."""
 
     def __init__(self, store: ServerStore, name: str) -> None:
@@ -147,7 +143,6 @@ class ServerMatrix:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> Float32Array:
-        """Return a row, or the rows of a slice without step, from the servers."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             first, end, _ = rows.indices(len(self))
             return self.store.rows(self._name, first, max(first, end))
@@ -164,7 +159,6 @@ class ServerMatrix:
         self.refuse()
 
     def refuse(self) -> NoReturn:
-        """Raise the RuntimeError that says how else to read the vectors."""
         raise RuntimeError(
             "the model's vectors are on the parameter servers (vectors_on_servers=True) and are not copied here as a "
             "whole, as saving, copying and searching would have it; write them to a file with "
@@ -173,7 +167,13 @@ class ServerMatrix:
         )
 
 
-def check_is_here(matrix: Any) -> None:
-    """Raise RuntimeError, as pickling would, if a matrix that is needed as a whole is on the servers."""
-    if isinstance(matrix, ServerMatrix):
-        matrix.refuse()
+def server_matrices(rows: int, columns: int, seeds: Mapping[str, int | None]) -> dict[str, RemoteMatrix]:
+    """Return matrices of a model, by the names of its tables, that servers make when they are first trained on.
+
+    Parameters
+    ----------
+    seeds : mapping of str to int or None
+        As `ServerStore` takes them.
+    """
+    store = ServerStore(rows, columns, seeds)
+    return {name: ServerMatrix(store, name) for name in seeds}

@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
-from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
-from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.calls.program import WorkerGraphs
+from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows

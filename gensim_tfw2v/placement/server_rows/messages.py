@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.placement.calls.tickets import TICKET_BYTES, TICKET_NUMBERS
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 

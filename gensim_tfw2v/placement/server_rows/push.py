@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import LEASE_KEY, has_valid_ticket, rows_of_tables
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.shape import GraphShape

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import has_valid_ticket
 from gensim_tfw2v.placement.server_rows.push import add_if_valid
 from gensim_tfw2v.placement.server_rows.shape import GraphShape

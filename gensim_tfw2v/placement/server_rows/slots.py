@@ -12,8 +12,8 @@ from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.remote.handles import Handles, Slot
     from gensim_tfw2v.placement.remote.tables import RemoteTables
+    from gensim_tfw2v.placement.server_rows.handles import Handles, Slot
     from gensim_tfw2v.placement.server_rows.shape import GraphShape
 
 
@@ -38,7 +38,7 @@ class Slots:
 
     def empty(self) -> tuple[Slot, ...]:
         """Free what the slots keep, and return their handles."""
-        from gensim_tfw2v.placement.remote.handles import Slot
+        from gensim_tfw2v.placement.server_rows.handles import Slot
 
         # Tables may outlive a training, and another one may have other slots.
         name, number_type = f"slots/{self._count}/{self._row_type}", load_tensorflow().as_dtype(self._row_type)

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.handles import Handles, Slot
+from gensim_tfw2v.placement.server_rows.handles import Handles, Slot
 from gensim_tfw2v.placement.server_rows.messages import COUNTS, has_valid_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.push import Pushed, send_changes

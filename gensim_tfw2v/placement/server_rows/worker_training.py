@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows

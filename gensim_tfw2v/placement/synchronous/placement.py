@@ -7,17 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
-from gensim_tfw2v.placement.downpour.ramp_up import RampUp
+from gensim_tfw2v.placement.calls.ramp_up import RampUp
+from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
+from gensim_tfw2v.placement.calls.server_training import ServerTraining
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.server_rows.row_program import RowProgram
 from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.calls.work import Job
+    from gensim_tfw2v.placement.server_rows.slots import Slots
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +34,7 @@ class _Part:
     slot: int
 
 
-class RoundPlacement(ClusterPlacement):
+class RoundPlacement(ServerPlacement):
     """Trains a chunk as a round: cuts it into a part for each worker, and adds their changes in the parts' order.
 
     All parts of a round start from the same version of the tables. Their changes wait in slots on the servers. With
@@ -43,7 +49,11 @@ class RoundPlacement(ClusterPlacement):
         Parts that may be late at a time, fewer than `workers`.
     total_rounds : float
         Rounds of the whole training, about; 0 if not known.
+    row_type : str
+        TensorFlow's name for the numbers that rows and their changes travel as.
     """
+
+    _ramp_up: RampUp
 
     def __init__(
         self,
@@ -57,20 +67,30 @@ class RoundPlacement(ClusterPlacement):
         row_type: str = "float32",
     ) -> None:
         # As many chunks as parts may wait for a late part; one more is the present round.
-        concurrency = 1 + backup_workers
-        ramp_up = RampUp(workers, workers * total_rounds)
-        super().__init__(settings, maker, connection, concurrency, timeout, ramp_up, row_type, slots=workers)
-        self._workers, self._backup_workers = workers, backup_workers
+        self.concurrency = 1 + backup_workers
+        self._program = RowProgram(connection, settings, row_type, slots=workers)
+        training = ServerTraining(connection, settings, maker, self._program, timeout)
+        super().__init__(training, RampUp(workers, workers * total_rounds))
+        self._maker, self._workers, self._backup_workers = maker, workers, backup_workers
         self._clock = RoundClock(connection.workers)
         self._turn = threading.Lock()  # held during a round; guards the next
         self._running: list[_Part] = []  # parts that are not in the tables yet
+
+    def load(self, tables: ModelTables) -> None:
+        super().load(tables)
+        self._slots.prepare(self._program.shape, self._program.handles)
+
+    @property
+    def _slots(self) -> Slots:
+        assert self._program.slots is not None  # tables are loaded
+        return self._program.slots
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         with self._turn:
             parts = self._train_round(task)
         jobs = [part.job for part in parts]
         if not set(parts).isdisjoint(self._running):
-            self._dispatcher.wait(jobs)
+            self.training.dispatcher.wait(jobs)
             with self._turn:  # a round that ran meanwhile may have added them
                 self._add_finished()
         return together([job.result.result().report.trained() for job in jobs])
@@ -83,14 +103,14 @@ class RoundPlacement(ClusterPlacement):
         free = [slot for slot in range(self._workers) if slot not in used]
         tasks = parts_of(task, side_by_side - len(self._running), self._maker.reader)
         in_flight = len(tasks) + len(self._running)
+        start, request = self.training.dispatcher.start, self.training.request
         parts = [
-            _Part(self._dispatcher.start(self._request(own, in_flight), slot), slot)
-            for own, slot in zip(tasks, free, strict=False)
+            _Part(start(request(own, in_flight), slot), slot) for own, slot in zip(tasks, free, strict=False)
         ]
         self._running += parts
         # While few parts are trained side by side, idle workers stand by.
         late = min(self._backup_workers, side_by_side - 1)
-        self._dispatcher.wait([part.job for part in self._running], late)
+        self.training.dispatcher.wait([part.job for part in self._running], late)
         self._clock.end_waiting([part.job.result for part in self._running])
         self._add_finished()
         self._ramp_up.count(self._workers)  # a round has as many words as so many blocks, in whichever parts
@@ -103,7 +123,9 @@ class RoundPlacement(ClusterPlacement):
         # A part that has failed raises its error where its chunk waits.
         slots = [part.slot for part in finished if part.job.result.exception() is None]
         if slots:
-            self._add_slots(slots)
+            wanted = np.zeros(self._workers, bool)
+            wanted[slots] = True
+            self.training.call_servers_alone(lambda: self._slots.add(wanted))
         self._running = [part for part in self._running if part not in finished]
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:

@@ -1,0 +1,125 @@
+"""What workers run that train, or read, copies of servers' rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gensim_tfw2v.arrays import UInt8Array
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.calls.program import Handle, Program, TrainedTables, WorkerGraphs
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.placement.server_rows.handles import Handles
+from gensim_tfw2v.placement.server_rows.slots import Slots
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.settings import StepSettings
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.placement.server_rows.shape import GraphShape
+
+
+def training_graphs(shape: GraphShape) -> WorkerGraphs:
+    """Return the graphs that train a block on copies of its rows."""
+    from gensim_tfw2v.placement.server_rows.block_graphs import worker_graphs
+
+    return worker_graphs(shape)
+
+
+class RowProgram(Program):
+    """Has workers get copies of the rows that their blocks need.
+
+    Parameters
+    ----------
+    row_type : str
+        TensorFlow's name for the numbers that rows and their changes travel as.
+    sharing : RowSharing
+        How blocks in flight share the rows that all of them train.
+    overlap : bool
+        Whether a worker makes its next block and pulls that block's rows while it trains.
+    slots : int
+        Blocks whose changes servers can keep until these are added; 0 if changes are added at once. The place of a job
+        is the number of its slot.
+    graphs : callable
+        Returns the graphs for a shape.
+
+    Attributes
+    ----------
+    sharing : RowSharing
+        With equally many rows in each shard, once the program has begun.
+    slots : Slots or None
+    shape : GraphShape
+        What the graphs depend on, once the program has begun.
+    handles : Handles
+        Of the tables and what belongs to them.
+    """
+
+    model: Handle
+    shape: GraphShape
+    handles: Handles
+
+    def __init__(
+        self,
+        connection: Connection,
+        settings: StepSettings,
+        row_type: str = "float32",
+        sharing: RowSharing = NOT_SHARED,
+        overlap: bool = False,
+        slots: int = 0,
+        graphs: Callable[[GraphShape], WorkerGraphs] = training_graphs,
+    ) -> None:
+        self.sharing = sharing
+        self.slots: Slots | None = None
+        self._connection, self._settings, self._graphs_for = connection, settings, graphs
+        self._row_type, self._overlap, self._slot_count = row_type, overlap, slots
+        self._vector_size = 0
+
+    def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
+        self._vector_size = tables.shape(TABLES[0]).columns
+        if self._slot_count and self.slots is None:
+            self.slots = Slots(tables, self._slot_count, self._vector_size, self._row_type)
+        self.model = tables.keep("model", model)
+
+    def begin(self, trained: TrainedTables) -> None:
+        from gensim_tfw2v.placement.server_rows.shape import GraphShape
+        from gensim_tfw2v.steps.arguments import objective_of
+
+        tables = trained.tables
+        fewest_rows = min(tables.shape(name).rows for name in TABLES if tables.handles(name))
+        self.sharing = self.sharing.over(tables.shards, fewest_rows)
+        self.shape = GraphShape(
+            objective_of(self._settings),
+            tables.shards,
+            self._connection.servers,
+            self._connection.number,
+            self._overlap,
+            self._row_type,
+            self.sharing,
+            has_slots=self.slots is not None,
+        )
+        used = tuple(tuple(tables.handles(TABLES[table])) for table in self.shape.tables())
+        self.handles = Handles(used, trained.version, trained.tickets.handles)
+        self.graphs = self._graphs_for(self.shape)
+
+    def new_metrics(self) -> ClusterMetrics:
+        vector_bytes = self._vector_size * load_tensorflow().as_dtype(self._row_type).size
+        exchanges, shared_rows = self.sharing.parts - 1, self.sharing.rows * len(self.shape.tables())
+        return ClusterMetrics(
+            self._connection.workers, self._connection.servers, vector_bytes, exchanges, shared_rows
+        )
+
+    def use_tables(self, handles: tuple[tuple[Any, ...], ...]) -> None:
+        """Have workers use tables with these handles, of the same shards, until tables are loaded again."""
+        self.handles = self.handles._replace(tables=handles)
+
+    def handles_of(self, place: int | None) -> Handles:
+        if place is None:
+            return self.handles
+        assert self.slots is not None
+        return self.handles._replace(slot=self.slots.handles[place])
+
+    def empty(self) -> None:
+        if self.slots is not None:
+            self.slots.empty()
