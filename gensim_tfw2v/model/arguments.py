@@ -448,6 +448,14 @@ def own_defaults() -> dict[str, Any]:
     return {argument.name: argument.default for argument in OWN_ARGUMENTS}
 
 
+def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the class's own arguments among the local variables of its constructor, and gensim's arguments."""
+    arguments = {name: value for name, value in variables.items() if name not in ("self", "__class__")}
+    names = {argument.name for argument in OWN_ARGUMENTS}
+    own = {name: value for name, value in arguments.items() if name in names}
+    return own, {name: value for name, value in arguments.items() if name not in names}
+
+
 def check_arguments(arguments: Mapping[str, Any]) -> None:
     """Raise ValueError or TypeError that names the first argument that cannot be used, and its value."""
     plain_arguments(arguments)

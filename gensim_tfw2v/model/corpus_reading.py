@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +15,11 @@ from gensim.models.word2vec import LineSentence
 from smart_open import open as smart_open
 
 from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
-from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
+from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, counted_sentences, wants_bar
@@ -169,3 +171,12 @@ def check_holds_words(path: str) -> None:
         f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
         "training the model"
     )
+
+
+def path_that_gensim_takes(corpus_file: str | None) -> str | None:
+    """Return a path of which gensim says what it would say of the corpus, if it read such files itself."""
+    if corpus_file is not None and is_encoded(corpus_file):
+        return header_of(corpus_file)  # gensim wants a file
+    if corpus_file is not None and is_compressed(corpus_file) and os.path.isfile(corpus_file):
+        return __file__  # gensim wants one whose name is not that of a compressed file
+    return corpus_file

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from gensim.models import Doc2Vec, FastText
 from gensim.models.word2vec import Word2Vec
 
+from gensim_tfw2v.files.models import missing_explained
 from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, own_defaults
+
+_Model = TypeVar("_Model")
 
 # What belongs to this process alone.
 _NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
@@ -30,12 +35,20 @@ def as_plain_gensim(model: Any) -> Word2Vec:
     return plain
 
 
-def as_class(cls: Any, saved: Any) -> Any:
+def loaded(load: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what gensim's `load` returns for a path, which the first argument or `fname` names."""
+    plain = [os.fspath(argument) if isinstance(argument, os.PathLike) else argument for argument in args]
+    with missing_explained(plain[0] if plain else kwargs.get("fname")):
+        return load(*plain, **kwargs)
+
+
+def as_class(cls: type[_Model], saved: Any) -> _Model:
     """Return a loaded gensim model as `cls`; raise AttributeError for models whose vectors are not of words alone."""
     if isinstance(saved, cls):
         return saved
     if isinstance(saved, Doc2Vec | FastText):
         raise AttributeError(f"Model of type {type(saved)} can't be loaded by {cls}")
-    model = cls.__new__(cls)
+    model: Any = cls.__new__(cls)
     model.__setstate__(vars(saved))
-    return model
+    converted: _Model = model
+    return converted

@@ -6,7 +6,8 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -22,6 +23,8 @@ from gensim_tfw2v.model.checkpoint_content import (
 )
 from gensim_tfw2v.placement.choice import free_left_tables
 
+_Model = TypeVar("_Model")
+
 logger = logging.getLogger(__name__)
 
 # What `resume()` takes; its `checkpoint_dir` is where to resume from, and checkpoints stay there.
@@ -29,6 +32,15 @@ MAY_CHANGE = frozenset(
     ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
 ) - {"checkpoint_dir"}
 ResumeFrom = bool | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where a training begins."""
+
+    folder: CheckpointFolder | None = None  # for checkpoints
+    state: TrainingState | None = None  # how far an earlier process came with it; None: it begins anew
+    checkpoint: Checkpoint | None = None  # of this state
 
 
 def check_folder(checkpoint_dir: Any) -> None:
@@ -43,8 +55,8 @@ def check_folder(checkpoint_dir: Any) -> None:
 @contextmanager
 def where_to_begin(
     model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
-) -> Iterator[tuple[CheckpointFolder | None, TrainingState | None, Checkpoint | None]]:
-    """Yield where a training writes checkpoints, the state to go on from, and its checkpoint; each may be None.
+) -> Iterator[Beginning]:
+    """Yield where a training begins, and where it writes checkpoints.
 
     No other training can use the folder meanwhile. Raise an error for a folder that cannot be used, for words that a
     checkpoint cannot hold, for another training than the one to go on with, and for one that is not finished and that a
@@ -58,20 +70,20 @@ def where_to_begin(
     if model.checkpoint_dir is None:
         if resume:
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
-        yield None, None, None
+        yield Beginning()
         return
     check_folder(model.checkpoint_dir)
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
     with usable(folder, resume) as newest:
         if not resume:
-            yield folder, None, None
+            yield Beginning(folder)
         elif newest is None:
             logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
-            yield folder, None, None
+            yield Beginning(folder)
         else:
             state = _go_on_from(model, newest, total_examples, total_words)
-            yield folder, with_noted_epochs(state, folder), newest
+            yield Beginning(folder, with_noted_epochs(state, folder), newest)
 
 
 @contextmanager
@@ -145,14 +157,14 @@ def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
 
 
 def resumed_model(
-    cls: Any, checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
-) -> tuple[Any, Checkpoint | None]:
+    cls: type[_Model], checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
+) -> tuple[_Model, Checkpoint | None]:
     """Return the model in a checkpoint, and the checkpoint to train it on from; None if its training is finished."""
     check_may_change(changes)
     checkpoint = Checkpoint(checkpoint_dir)
     state = state_in(checkpoint)
     settings = {"checkpoint_dir": checkpoint.path.parent, **plain_arguments(changes)}
-    model = model_in(cls, checkpoint, {**changes, **settings})
+    model: Any = model_in(cls, checkpoint, {**changes, **settings})
     model.alpha, model.min_alpha = state.choices.alpha, state.choices.min_alpha
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
     if epochs is not None:
@@ -167,6 +179,18 @@ def resumed_model(
             _free_left_tables(model, state)
         return model, None
     return model, checkpoint
+
+
+def arguments_to_resume(model: Any, checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the arguments with which `train()` resumes the training of a resumed model from its checkpoint."""
+    choices = state_in(checkpoint).choices
+    return {
+        "total_examples": choices.total_examples,
+        "total_words": choices.total_words,
+        "epochs": model.epochs,
+        "compute_loss": model.compute_loss,
+        "resume": checkpoint.path,
+    }
 
 
 def _free_left_tables(model: Any, state: TrainingState) -> None:

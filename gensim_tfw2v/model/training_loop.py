@@ -9,13 +9,13 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.callbacks import EpochCallbacks
 from gensim_tfw2v.model.checkpoint_content import TrainingState, note_epochs_ended, state_in
 from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.model.recovery import Recovery
+from gensim_tfw2v.model.resuming import Beginning
 from gensim_tfw2v.model.table_sync import TableSync
 from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.placement.request import PlacementChoice
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 _NOTABLE_PART = 1000  # a corpus has changed if it is longer or shorter by more than one such part
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingCall:
     """What one call of `train()` brings besides the model and its corpus."""
 
@@ -42,9 +42,7 @@ class TrainingCall:
     report_delay: float
     from_file: bool  # the corpus is a file, which gensim's log lines depend on
     connect: Callable[[], PlacementChoice]  # connects to the cluster again
-    folder: CheckpointFolder | None = None  # of checkpoints
-    resumed: TrainingState | None = None
-    checkpoint: Checkpoint | None = None  # with which it is resumed
+    beginning: Beginning
 
 
 class TrainingLoop:
@@ -64,11 +62,11 @@ class TrainingLoop:
 
     def __init__(self, model: Any, plan: TrainingPlan, source: Source, call: TrainingCall) -> None:
         self._model, self._plan, self._source, self._call = model, plan, source, call
-        resumed, folder = call.resumed, call.folder
+        resumed, folder = call.beginning.state, call.beginning.folder
         self._run = secrets.token_hex(8) if resumed is None else resumed.run  # the training's name
         self._positions = {} if resumed is None else {position.epoch: position for position in resumed.epochs}
         self._placement_state = {} if resumed is None else resumed.placement
-        self._checkpoint = call.checkpoint
+        self._checkpoint = call.beginning.checkpoint
         self._seconds_before = model.total_train_time if resumed is None else resumed.seconds_before
         self._log_folder = None if resumed is None else resumed.log_folder
         self._callbacks = EpochCallbacks(
