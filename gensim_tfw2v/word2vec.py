@@ -9,14 +9,16 @@ from typing import Any, TypeVar
 
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.arguments.texts import docstring_entries
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, docstring_entries, own_and_gensims
+from gensim_tfw2v.model.arguments import default_of, own_and_gensims
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, path_that_gensim_takes
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.resuming import ResumeFrom, arguments_to_resume, resumed_model
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
@@ -347,4 +349,4 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update({**restored_state(state), "_reader": CorpusReader()})
 
 
-TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_entries())
+TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_entries(OWN_ARGUMENTS))

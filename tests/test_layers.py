@@ -14,7 +14,7 @@ import gensim_tfw2v
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 # Each line may import from the lines before it.
 LAYERS = [
-    ["version", "arrays", "tuning"],
+    ["version", "arrays", "tuning", "arguments"],
     ["runtime"],
     ["corpus", "files", "merging"],
     ["checkpoints"],
@@ -29,7 +29,7 @@ LAYERS = [
         *("placement.synchronous", "placement.averaging", "placement.partition"),
         *("placement.columns", "placement.lbfgs"),
     ],
-    ["placement.designs", "placement.task_functions"],
+    ["placement.design_arguments", "placement.designs", "placement.task_functions"],
     ["placement.choice", "placement.server"],
     ["training"],
     ["evaluation"],

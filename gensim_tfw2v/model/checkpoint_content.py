@@ -16,8 +16,8 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.corpus.positions import PassPosition
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.training_plan import TrainingChoices
 from gensim_tfw2v.placement.interface import TABLES

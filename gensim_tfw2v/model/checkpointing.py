@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.rules import words_in
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import TrainingState, content_of, vocabulary_arrays
-from gensim_tfw2v.model.rules import words_in
 from gensim_tfw2v.model.table_sync import tables_of
 from gensim_tfw2v.placement.interface import Placement
 from gensim_tfw2v.training.progress import EpochPosition

@@ -10,7 +10,8 @@ from gensim.models import Doc2Vec, FastText
 from gensim.models.word2vec import Word2Vec
 
 from gensim_tfw2v.files.models import missing_explained
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, own_defaults
+from gensim_tfw2v.model.arguments import own_defaults
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 _Model = TypeVar("_Model")
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, plain_arguments, rule_of
+from gensim_tfw2v.model.arguments import plain_arguments, rule_of
 from gensim_tfw2v.model.checkpoint_content import (
     TrainingState,
     check_same,
@@ -21,6 +21,7 @@ from gensim_tfw2v.model.checkpoint_content import (
     state_in,
     with_noted_epochs,
 )
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.placement.choice import free_left_tables
 
 _Model = TypeVar("_Model")

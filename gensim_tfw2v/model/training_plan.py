@@ -18,8 +18,9 @@ from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
+from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize, PlacementChoice
+from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
 from gensim_tfw2v.training.epoch import EpochPlan
@@ -166,25 +167,19 @@ def placement_for(
         batch_words=None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words,
         chunk_words=None if choices is None else choices.block_words,
     )
-    options = ClusterOptions(
-        model.cluster_timeout,
-        model.cluster_overlap,
-        model.cluster_dtype,
-        bool(model.allow_network),
-        model.distribution,
-        model.round_words,
-        model.backup_workers,
-        bool(model.sg),
-        model.submodels,
-        model.sampling,
-        model.sampling_rate,
-        model.merge,
-        model.lbfgs_history,
-        model.seed,
+    options = TrainingOptions(
+        distribution=model.distribution,
+        of_design={name: getattr(model, name) for name in DESIGNS[model.distribution].arguments},
+        workers=model.workers,
+        skip_gram=bool(model.sg),
+        tree=bool(model.hs),
+        seed=model.seed,
+        timeout=model.cluster_timeout,
+        dtype=model.cluster_dtype,
+        allow_network=bool(model.allow_network),
     )
-    tree = bool(model.hs)
-    limits = in_flight_limits(len(model.wv), bool(model.sg), tree)
-    return choose_placement(cluster, model.workers, size, limits, tree, options)
+    limits = in_flight_limits(len(model.wv), options.skip_gram, options.tree)
+    return choose_placement(cluster, size, limits, options)
 
 
 def _block_maker(model: Any, choices: TrainingChoices) -> BlockMaker:
