@@ -19,7 +19,7 @@ from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, path_that_ge
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
-from gensim_tfw2v.model.resuming import ResumeFrom, arguments_to_resume, resumed_model
+from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
     check_vocabulary_can_change,
@@ -30,6 +30,7 @@ from gensim_tfw2v.model.train import TrainArguments, train
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
 from gensim_tfw2v.model.vocabulary import quickly_counted, sentences_for_gensim, set_huffman_tree
 from gensim_tfw2v.tensorboard.options import LogDir
+from gensim_tfw2v.training.resuming import ResumeFrom
 
 _Model = TypeVar("_Model", bound="TFWord2Vec")
 

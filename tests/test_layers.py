@@ -110,6 +110,18 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
     assert below <= {"corpus.file_parts", "files.models", "files.safe_vectors", "evaluation.scoring"}
 
 
+def test_below_the_model_nothing_names_what_gensims_models_have() -> None:
+    """Training and the log know a model by interfaces, and merging and files know its vectors."""
+    names = {"wv", "syn1", "syn1neg", "cum_table", "train_count", "epoch_losses", "training_report"}
+    naming = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
+        if isinstance(node, ast.Attribute) and node.attr in names and layer_of(name) < LAYER_OF["model"]
+    }
+    assert naming == {"files.models"}  # which writes gensim's models
+
+
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {

@@ -19,10 +19,10 @@ from resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, ki
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.model import recovery
-from gensim_tfw2v.model.training_loop import TrainingLoop
 from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.training import recovery
+from gensim_tfw2v.training.loop import TrainingLoop
 
 
 class StopError(Exception):

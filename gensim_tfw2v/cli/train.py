@@ -147,8 +147,8 @@ def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained |
     """Return the model of a training that went on from its newest checkpoint, None if there is none."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.corpus.passes import OtherCorpusError
-    from gensim_tfw2v.model.checkpoint_content import state_in
     from gensim_tfw2v.model.resuming import MAY_CHANGE, arguments_to_resume, check_settings, resumed_model
+    from gensim_tfw2v.training.state import state_in
 
     found = checkpoint_of(arguments)
     if found is None:

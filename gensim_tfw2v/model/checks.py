@@ -7,11 +7,11 @@ from typing import Any
 
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.model.arguments import check_arguments
-from gensim_tfw2v.model.resuming import check_folder
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
+from gensim_tfw2v.training.resuming import check_folder
 
 
 def check_constructor(arguments: Mapping[str, Any]) -> None:

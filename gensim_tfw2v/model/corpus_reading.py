@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from gensim.models.word2vec import LineSentence
+from gensim.models.word2vec import LineSentence, Word2Vec
 from smart_open import open as smart_open
 
 from gensim_tfw2v.corpus.cache import CacheBudget
@@ -57,7 +57,7 @@ class ReadingOptions:
     draws_bar: bool
 
     @classmethod
-    def of(cls, model: Any, workers: int | None = None) -> ReadingOptions:
+    def of(cls, model: Word2Vec, workers: int | None = None) -> ReadingOptions:
         """Return a model's options, for as many reading processes as there are workers and cores."""
         readers = max(1, min(workers or model.workers, usable_cores()))
         budget = CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)

@@ -19,7 +19,7 @@ _Model = TypeVar("_Model")
 _NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
 
 
-def saved_state(model: Any) -> dict[str, Any]:
+def saved_state(model: Word2Vec) -> dict[str, Any]:
     """Return what of a model goes into files and copies."""
     return {name: value for name, value in vars(model).items() if name not in _NEVER_SAVED}
 
@@ -29,7 +29,7 @@ def restored_state(state: dict[str, Any]) -> dict[str, Any]:
     return {**own_defaults(), "training_report": None, "epoch_losses": [], **state}
 
 
-def as_plain_gensim(model: Any) -> Word2Vec:
+def as_plain_gensim(model: Word2Vec) -> Word2Vec:
     """Return a plain gensim model that shares a model's vocabulary and matrices."""
     plain = Word2Vec.__new__(Word2Vec)
     vars(plain).update(saved_state(model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore, check_is_here
 
@@ -22,7 +22,7 @@ class ServerKeyedVectors(KeyedVectors):
         return object.__new__, (KeyedVectors,), self.__dict__
 
 
-def make_server_matrices(model: Any) -> None:
+def make_server_matrices(model: Word2Vec) -> None:
     """Give a model matrices that the servers make when training begins."""
     (seed,) = np.random.SeedSequence(model.seed).generate_state(1, np.uint64).tolist()
     seeds: dict[str, int | None] = {"inputs": seed}
@@ -39,13 +39,13 @@ def make_server_matrices(model: Any) -> None:
         model.syn1 = ServerMatrix(store, "nodes")
 
 
-def free_server_matrices(model: Any) -> None:
+def free_server_matrices(model: Word2Vec) -> None:
     """Give the servers the memory of a model's matrices back."""
     if isinstance(model.wv.vectors, ServerMatrix):
         model.wv.vectors.store.free()
 
 
-def check_vocabulary_can_change(model: Any) -> None:
+def check_vocabulary_can_change(model: Word2Vec) -> None:
     """Raise RuntimeError if rows on the servers belong to the words of the present vocabulary."""
     if isinstance(model.wv.vectors, ServerMatrix):
         raise RuntimeError(
@@ -54,7 +54,7 @@ def check_vocabulary_can_change(model: Any) -> None:
         )
 
 
-def check_matrices_are_here(model: Any) -> None:
+def check_matrices_are_here(model: Word2Vec) -> None:
     """Raise RuntimeError if a matrix of the model is on the servers."""
     for matrix in (model.wv.vectors, getattr(model, "syn1neg", None), getattr(model, "syn1", None)):
         check_is_here(matrix)

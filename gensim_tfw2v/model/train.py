@@ -15,16 +15,19 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, plain_arguments
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_holds_words
-from gensim_tfw2v.model.resuming import Beginning, ResumeFrom, where_to_begin
+from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.server_vectors import check_server_vectors
-from gensim_tfw2v.model.training_loop import TrainingCall, TrainingLoop
-from gensim_tfw2v.model.training_plan import TrainingChoices, TrainingPlan, fall_within_epoch, placement_for
+from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec
+from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, placement_for, plan_for
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
-from gensim_tfw2v.tensorboard.model_log import check_log
-from gensim_tfw2v.tensorboard.options import LogDir, log_options
+from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, check_log, start_log
+from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
 from gensim_tfw2v.training.display import shown_while, wants_bar
+from gensim_tfw2v.training.log import StartLog
+from gensim_tfw2v.training.loop import TrainingCall, TrainingLoop
 from gensim_tfw2v.training.progress import EpochCounts
+from gensim_tfw2v.training.resuming import Beginning, ResumeFrom
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +113,7 @@ def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> Non
         check_fits(model)
 
 
-def _loop(
-    model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], beginning: Beginning
-) -> TrainingLoop:
+def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], beginning: Beginning) -> TrainingLoop:
     """Return the loop that trains the model, whose cluster is connected."""
     corpus, total_words, cluster = arguments.corpus, arguments.total_words, arguments.cluster
     begun_with = None if beginning.state is None else beginning.state.choices
@@ -122,7 +123,7 @@ def _loop(
     # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
     end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
     fall = fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen)
-    choices = begun_with or TrainingChoices.of(model, choice, arguments.total_examples, total_words, fall)
+    choices = begun_with or choices_for(model, choice, arguments.total_examples, total_words, fall)
     source = model._reader.source(
         corpus,
         model.wv,
@@ -133,13 +134,22 @@ def _loop(
     )
     call = TrainingCall(
         callbacks=callbacks,
-        log=log_options(arguments.logdir),
+        start_log=_log_starter(model, log_options(arguments.logdir)),
+        draws_bar=wants_bar(model.progress),
         report_delay=arguments.report_delay,
         from_file=corpus.file is not None,
+        checkpoint_every=model.checkpoint_every,
         connect=connect,
         beginning=beginning,
     )
-    return TrainingLoop(model, TrainingPlan(model, choice, choices), source, call)
+    return TrainingLoop(TrainedWord2Vec(model), plan_for(model, choice, choices), source, call)
+
+
+def _log_starter(model: Word2Vec, options: TensorBoardLog | None) -> StartLog | None:
+    """Return what starts the log of a training, None for no log."""
+    if options is None:
+        return None
+    return partial(start_log, options, model.wv, {name: getattr(model, name) for name in HYPERPARAMETERS})
 
 
 def _end(
