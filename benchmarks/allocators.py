@@ -18,10 +18,10 @@ import time
 from multiprocessing import shared_memory
 from typing import Any
 
-from checkout import use_checkout
-from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from
+from measuring.checkout import use_checkout
+from measuring.jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from
 from profile_step import make_block, prepare, with_rate
-from reports import add_output_arguments, start_report
+from report.reports import add_output_arguments, start_report
 
 _ALLOCATORS = {"the C library's (default)": "1", "oneDNN's, one pool for all threads": "0"}
 _VARIABLE = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora import write_zipf_corpus
-from jobs import number_from
-from memory import status_number
-from reports import MEGABYTE, Report, add_output_arguments, say, start_report
+from measuring.corpora import write_zipf_corpus
+from measuring.jobs import number_from
+from measuring.memory import status_number
+from report.reports import MEGABYTE, Report, add_output_arguments, say, start_report
 
 _SETTINGS = ("vocabulary", "words", "vector_sizes", "workers", "epochs", "seed")
 _NOTES = (

@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import node_network
-from corpora import cut_corpus, write_zipf_corpus
-from jobs import DTYPES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
-from node_cluster import NodeCluster
-from node_network import Network, NetworkError
-from node_processes import COORDINATOR, NodeError
-from reports import Report, add_output_arguments, earlier_runs, say, start_report
-from stopping import status_of
+from machines import networks
+from machines.cluster import NodeCluster
+from machines.networks import Network, NetworkError
+from machines.processes import COORDINATOR, NodeError
+from measuring.corpora import cut_corpus, write_zipf_corpus
+from measuring.jobs import DTYPES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
+from report.reports import Report, add_output_arguments, earlier_runs, say, start_report
+from report.stopping import status_of
 
 DESIGNS = ("columns", "downpour")
 _SETTINGS = ("words", "zipf_vocabulary", "zipf_words", "seed", "vector_size", "epochs", "ps", "workers", "batch_words",
@@ -37,8 +37,8 @@ def main(argv: list[str] | None = None) -> int:
     """Measure each design on each corpus; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
     with ExitStack() as stack:
-        stack.enter_context(node_network.alone())  # before anything that removes the machines of another benchmark
-        if reason := node_network.why_not(None):
+        stack.enter_context(networks.alone())  # before anything that removes the machines of another benchmark
+        if reason := networks.why_not(None):
             raise SystemExit(f"columns: error: only emulated machines count their own bytes, and {reason}")
         table = ByteTable(arguments)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-columns-")))

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pictures
-from jobs import (
+from measuring.jobs import (
     MODES,
     Job,
     add_corpus_argument,
@@ -19,11 +18,12 @@ from jobs import (
     number_from,
     usable_cores,
 )
-from reports import add_output_arguments, row_table, say, start_report
-from runner import run_all
-from stopping import status_of
-from summaries import Row, rows_by
-from systems import SYSTEMS, InProcess
+from measuring.runner import run_all
+from measuring.systems import SYSTEMS, InProcess
+from report import pictures
+from report.reports import add_output_arguments, row_table, say, start_report
+from report.stopping import status_of
+from report.summaries import Row, rows_by
 
 BASELINE = "gensim"
 _LABELS = ("mode", "vector_size", "system")

@@ -11,20 +11,27 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import node_network
-import pictures
-import spark_cluster
-from checkout import use_checkout
-from corpora import cut_corpus
-from design_cells import BOTH_MODES, ENTRANTS, GENSIM, OURS, SPARK, SYSTEMS, Cell, cells_of, names_of
-from design_table import cost_table, design_rows, promise_table, result_table
-from gensim_machine import GensimMachine
-from jobs import MODES, Job, add_corpus_argument, add_dtype_arguments, add_model_arguments, job_from, number_from
-from node_machines import MACHINE_SETTINGS, Cores, Machines, Starter, add_machine_arguments
-from node_processes import COORDINATOR
-from reports import add_output_arguments, earlier_runs, say, start_report
-from spark_cluster import MASTER, SparkCluster
-from stopping import status_of
+from machines import networks, spark_cluster
+from machines.emulated import MACHINE_SETTINGS, Cores, Machines, Starter, add_machine_arguments
+from machines.gensim_machine import GensimMachine
+from machines.processes import COORDINATOR
+from machines.spark_cluster import MASTER, SparkCluster
+from measuring.checkout import use_checkout
+from measuring.corpora import cut_corpus
+from measuring.design_cells import BOTH_MODES, ENTRANTS, GENSIM, OURS, SPARK, SYSTEMS, Cell, cells_of, names_of
+from measuring.jobs import (
+    MODES,
+    Job,
+    add_corpus_argument,
+    add_dtype_arguments,
+    add_model_arguments,
+    job_from,
+    number_from,
+)
+from report import pictures
+from report.design_table import cost_table, design_rows, promise_table, result_table
+from report.reports import add_output_arguments, earlier_runs, say, start_report
+from report.stopping import status_of
 
 _SETTINGS = ("vector_size", "epochs", "words", *MACHINE_SETTINGS, "spark_memory", "compute_dtype", "cluster_dtype",
              "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
@@ -49,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     names = [name for name in names_of(arguments.designs, arguments.systems) if _can_run(name, arguments)]
     with ExitStack() as stack:
-        stack.enter_context(node_network.alone())
+        stack.enter_context(networks.alone())
         machines = Machines(arguments)
         stack.enter_context(closing(machines))
         table = DesignTable(arguments, machines)
@@ -82,7 +89,7 @@ def _machines_for(cell: Cell, arguments: argparse.Namespace, machines: Machines)
         workers = {name: limit for name, limit in cores.items() if not name.startswith("ps")}
         start = functools.partial(SparkCluster, arguments.spark_python, arguments.spark_memory)
         return start, {MASTER: arguments.ps_cpu, **workers}
-    from node_cluster import NodeCluster
+    from machines.cluster import NodeCluster
 
     return NodeCluster, cores
 

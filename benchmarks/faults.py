@@ -14,16 +14,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import node_network
-from corpora import cut_corpus
-from fault_cells import KILL, LINK, NONE, STOP, Cell, all_cells, errors_of, table_of
-from fault_cluster import FaultCluster, machines
-from jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from
-from node_network import Loopback, Network, NetworkError
-from node_processes import NodeError
-from reports import Report, add_output_arguments, earlier_runs, say, start_report
-from stopping import status_of
-from systems import count_words
+from fault_injection.cells import KILL, LINK, NONE, STOP, Cell, all_cells, errors_of, table_of
+from fault_injection.cluster import FaultCluster, machines
+from machines import networks
+from machines.networks import Loopback, Network, NetworkError
+from machines.processes import NodeError
+from measuring.corpora import cut_corpus
+from measuring.jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from
+from measuring.systems import count_words
+from report.reports import Report, add_output_arguments, earlier_runs, say, start_report
+from report.stopping import status_of
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "checkpoint_every", "pause", "stop_seconds", "link_seconds",
              "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
@@ -45,7 +45,7 @@ _NOTES = (
 def main(argv: list[str] | None = None) -> int:
     """Run the cells that have no result yet; the exit status is 1 if a training ended in an error."""
     arguments = _parser().parse_args(argv)
-    no_network = "--plain was given" if arguments.plain else node_network.why_not(None)
+    no_network = "--plain was given" if arguments.plain else networks.why_not(None)
     table = FaultTable(arguments)
     cells = [cell for cell in all_cells(arguments.seeds) if _is_wanted(cell, arguments.cells)]
     if no_network is not None:
@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
         say(f"the {len(left_out)} cells with a link that is down are left out: {no_network}")
     with ExitStack() as stack:
         if no_network is None:
-            stack.enter_context(node_network.alone())
+            stack.enter_context(networks.alone())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-faults-")))
         corpus = folder / "corpus.txt"
         cut_corpus(Path(arguments.corpus), arguments.words, corpus)

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora import cut_corpus
-from jobs import Job, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
-from one_run import is_finite, scores_of
-from reports import MISSING, add_output_arguments, earlier_runs_with_these_settings, say, start_report
+from measuring.corpora import cut_corpus
+from measuring.jobs import Job, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
+from measuring.scores import is_finite, scores_of
+from report.reports import MISSING, add_output_arguments, earlier_runs_with_these_settings, say, start_report
 
 _MODES = ("sg-neg", "cbow-neg")
 _SETTINGS = ("mode", "vector_size", "words", "evaluations", "history", "passes", "rates", "workers", "seed", "window",

@@ -9,8 +9,8 @@ import tempfile
 import time
 from typing import Any
 
-from jobs import add_corpus_argument, usable_cores
-from reports import add_output_arguments, start_report
+from measuring.jobs import add_corpus_argument, usable_cores
+from report.reports import add_output_arguments, start_report
 
 _NOTES = (
     "One model in one process is trained repeatedly: once without and once with logdir in each round, in the opposite "

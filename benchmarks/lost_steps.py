@@ -13,9 +13,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
+from measuring.jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
 from profile_step import make_block, prepare, with_rate
-from reports import add_output_arguments, start_report
+from report.reports import add_output_arguments, start_report
 
 _SETTINGS = ("modes", "vector_size", "window", "negative", "sample", "batch_tokens", "blocks", "repeats")
 _THREADS = 2

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora import cut_corpus
-from jobs import add_corpus_argument, number_from
-from memory import status_number
-from reports import MEGABYTE, Report, add_output_arguments, say, start_report
-from stopping import status_of
+from measuring.corpora import cut_corpus
+from measuring.jobs import add_corpus_argument, number_from
+from measuring.memory import status_number
+from report.reports import MEGABYTE, Report, add_output_arguments, say, start_report
+from report.stopping import status_of
 
 COORDINATOR = ("coordinator", 0)
 MOST_GROWTH = 1.05

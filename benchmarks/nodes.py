@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import node_network
-import pictures
-from corpora import cut_corpus
-from jobs import (
+from machines import networks
+from machines.emulated import MACHINE_SETTINGS, Machines, add_machine_arguments
+from measuring.corpora import cut_corpus
+from measuring.jobs import (
     MODES,
     add_corpus_argument,
     add_distribution_arguments,
@@ -21,10 +21,10 @@ from jobs import (
     job_from,
     number_from,
 )
-from node_machines import MACHINE_SETTINGS, Machines, add_machine_arguments
-from node_table import cost_table, main_table, rows_of
-from reports import add_output_arguments, say, start_report
-from stopping import status_of
+from report import pictures
+from report.node_table import cost_table, main_table, rows_of
+from report.reports import add_output_arguments, say, start_report
+from report.stopping import status_of
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", *MACHINE_SETTINGS, "batch_words", "compute_dtype",
              "cluster_dtype", "distribution", "round_words", "repeats", "window", "negative", "min_count", "sample",
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the table; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
     with ExitStack() as stack:
-        stack.enter_context(node_network.alone())
+        stack.enter_context(networks.alone())
         machines = Machines(arguments)
         stack.enter_context(closing(machines))
         table = NodeTable(arguments, machines)

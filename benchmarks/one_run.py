@@ -10,9 +10,9 @@ import dataclasses
 import json
 from typing import Any
 
-import systems
-from checkout import package_of, use_checkout
-from jobs import (
+from measuring import systems
+from measuring.checkout import package_of
+from measuring.jobs import (
     MODES,
     Job,
     add_corpus_argument,
@@ -23,6 +23,7 @@ from jobs import (
     job_from,
     usable_cores,
 )
+from measuring.scores import is_finite, scores_of
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -51,24 +52,6 @@ def measure(job: Job) -> dict[str, Any]:
     result["finite"] = is_finite(outcome.keyed_vectors)
     result["scores"] = scores_of(outcome.keyed_vectors) if job.scores else None
     return result
-
-
-def is_finite(keyed_vectors: Any) -> bool:
-    """Return whether every number in the vectors is finite."""
-    import numpy as np
-
-    return bool(np.isfinite(keyed_vectors.vectors).all())
-
-
-def scores_of(keyed_vectors: Any) -> dict[str, float | None]:
-    """Return every score in percent (Spearman's correlation, or accuracy) and their mean; None where undefined."""
-    use_checkout()
-    from gensim_tfw2v.evaluation import score_vectors
-
-    scores = score_vectors(keyed_vectors)
-    named = {score.name: score.spearman for score in scores.pairs}
-    named["analogies"] = scores.analogies[0].accuracy
-    return {name: None if value is None else 100 * value for name, value in named.items()} | {"mean": scores.mean}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,13 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora import cut_corpus
-from jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
-from one_run import scores_of
-from partition_models import METHODS, Trainer, agreement_when_missing, merge, scores_of_vectors
-from reports import MISSING, add_output_arguments, earlier_runs_with_these_settings, say, show_score, start_report
-from stopping import status_of
-from summaries import mean_and_sd
+from measuring.corpora import cut_corpus
+from measuring.jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
+from measuring.partition_models import METHODS, Trainer, agreement_when_missing, merge, scores_of_vectors
+from measuring.scores import scores_of
+from report.reports import (
+    MISSING,
+    add_output_arguments,
+    earlier_runs_with_these_settings,
+    say,
+    show_score,
+    start_report,
+)
+from report.stopping import status_of
+from report.summaries import mean_and_sd
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", "workers", "missing", "window", "negative", "min_count",
              "sample", "alpha")  # fmt: skip

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from checkout import ROOT
-from jobs import MODES, TUNING, Job, add_corpus_argument, add_dtype_arguments, add_model_arguments, job_from
-from reports import add_output_arguments, start_report
+from measuring.checkout import ROOT
+from measuring.jobs import MODES, TUNING, Job, add_corpus_argument, add_dtype_arguments, add_model_arguments, job_from
+from report.reports import add_output_arguments, start_report
 
 _PACKAGE = str(ROOT / "gensim_tfw2v")
 # "while/body/_1/while/MatMul_2:_MklBatchMatMulV2"; other events are functions and executors that hold operations.

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import pictures
+from report import pictures
 
 _WORKERS = (4, 2)  # beside one, with which both schedules are the same
 _POINTS = 200  # of each epoch

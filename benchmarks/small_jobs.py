@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from typing import Any
 
-from agreement import FREQUENT_WORDS, NEIGHBOURS, Agreement, Likeness, agreement, likeness_of
-from checkout import import_tensorflow
-from jobs import MODES, usable_cores
-from reports import MISSING, add_output_arguments, start_report
+from measuring.agreement import FREQUENT_WORDS, NEIGHBOURS, Agreement, Likeness, agreement, likeness_of
+from measuring.checkout import import_tensorflow
+from measuring.jobs import MODES, usable_cores
+from report.reports import MISSING, add_output_arguments, start_report
 
 Sentences = Sequence[list[str]]
 _NOTES = (

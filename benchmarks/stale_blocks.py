@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from corpora import cut_corpus
-from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
-from one_run import is_finite, scores_of
-from reports import MISSING, add_output_arguments, say, start_report
+from measuring.corpora import cut_corpus
+from measuring.jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
+from measuring.scores import is_finite, scores_of
+from report.reports import MISSING, add_output_arguments, say, start_report
 
 _SETTINGS = ("mode", "vector_size", "epochs", "seed", "words", "batch_words", "slopes", "parts", "shared_rows",
              "start_share", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
@@ -93,9 +93,9 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     load_tensorflow()  # with its threads set, before others import it
-    from stale_placement import StalePlacement
+    from measuring.stale_placement import StalePlacement
 
-    from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+    from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
     from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):
@@ -134,7 +134,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
 def _start(pipeline: Pipeline, total_words: int, block_words: int, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
-    from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+    from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 
     joining, blocks = pipeline.in_flight - 1, total_words / block_words
     if pipeline.start_share is None or not joining:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from checkout import HERE
-from jobs import (
+from measuring.checkout import HERE
+from measuring.jobs import (
     MODES,
     TUNING,
     Job,
@@ -20,10 +20,10 @@ from jobs import (
     number_from,
     usable_cores,
 )
-from reports import add_output_arguments, row_table, say, start_report
-from runner import run_all
-from stopping import status_of
-from summaries import rows_by
+from measuring.runner import run_all
+from report.reports import add_output_arguments, row_table, say, start_report
+from report.stopping import status_of
+from report.summaries import rows_by
 
 _LABELS = ("revision", *TUNING, "compute_dtype", "workers")
 _NOTES = (

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contract import MODES, PURE_MODES
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
+from support.contract import MODES, PURE_MODES
 
 if TYPE_CHECKING:
-    from clustered import Clustered
+    from support.clustered import Clustered
 
     from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 
@@ -149,7 +149,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def clustered(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) -> Clustered:
     """Return a model that has been trained over two servers and two workers, with its log."""
-    from clustered import train_on_cluster  # which loads TensorFlow, as most tests need not
+    from support.clustered import train_on_cluster  # which loads TensorFlow, as most tests need not
 
     return train_on_cluster(tmp_path_factory.mktemp("clustered") / "logs" / "cluster", lee)
 
@@ -175,7 +175,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Return the folder of a file system of a megabyte."""
-    from small_disks import mounted
+    from support.small_disks import mounted
 
     with mounted(tmp_path / "small disk") as place:
         yield place
@@ -184,6 +184,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut synchronous rounds into all parts from the beginning."""
-    from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+    from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 
     monkeypatch.setattr(RampUp, "limit", lambda ramp_up: ramp_up._most)

@@ -16,8 +16,8 @@ from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.tables import matrix_of, set_matrix
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # before the names of arrays with one value a word, such as counts

@@ -9,7 +9,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.server_vectors import writable_floats
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 
 _MATRICES = {"inputs": ("wv", "vectors"), "outputs": ("syn1neg",), "nodes": ("syn1",)}  # attributes of a model
 

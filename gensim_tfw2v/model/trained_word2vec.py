@@ -15,7 +15,7 @@ from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.model.checkpoint_content import attributes_of, read_tables, vocabulary_arrays
 from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.tables import tables_of
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.progress import EpochCounts
 

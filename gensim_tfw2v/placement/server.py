@@ -1,4 +1,4 @@
-"""One task of a cluster: a process that serves until a signal ends it."""
+"""One task of a cluster: what its graphs may call by name, and a process that serves until a signal ends it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,44 @@ import os
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
+from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.specification import port_of
+from gensim_tfw2v.cluster.task import Task, register_task
+from gensim_tfw2v.operations import load_operations, operations
+from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK, make_own_block
+from gensim_tfw2v.placement.columns import task_functions as columns
+from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION, make_portion
+from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK, make_share_block
+from gensim_tfw2v.placement.server_rows.task_functions import MAKE_BLOCK, make_block
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # a task waits for others in some of them
+
+
+def register_functions() -> None:
+    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
+    load_operations()  # the graphs that come here consist of them
+    factory = BlockFactory()
+    register_task(Task(factory.details))
+    register(REGISTER_MODEL, factory.register_model)
+    register(MAKE_BLOCK, partial(make_block, factory))
+    register(MAKE_OWN_BLOCK, partial(make_own_block, factory))
+    register(MAKE_SHARE_BLOCK, partial(make_share_block, factory))
+    register(MAKE_PORTION, partial(make_portion, factory))
+    blocks = columns.ColumnBlocks(factory)
+    register(columns.READ_WORDS, blocks.read_words)
+    register(columns.MAKE_COLUMN_BLOCK, blocks.make)
+    register(columns.KEEP_COLUMN_BLOCK, blocks.keep)
+    register(columns.COLUMN_BATCH, blocks.batch)
+    register(columns.DROP_COLUMN_BLOCK, blocks.drop)
 
 
 def serve(
@@ -53,9 +81,6 @@ def serve(
     # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
-    from gensim_tfw2v.operations import operations
-    from gensim_tfw2v.placement.task_functions import register_functions
-
     register_functions()
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf)}

@@ -15,7 +15,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.cadence import Cadence
 from gensim_tfw2v.training.progress import EpochPosition
 from gensim_tfw2v.training.state import TrainingState

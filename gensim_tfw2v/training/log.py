@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gensim_tfw2v.cluster.specification import Addresses
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.progress import EpochPosition, ProgressObserver
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.corpus.sources import Source
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.choices import TrainingChoices

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.placement.interface import ModelTables, Placement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.trained_model import TrainedModel
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.progress import EpochCounts
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from former_corpus import write_former
 from hypothesis import strategies as st
+from support.former_corpus import write_former
 
 from fuzzing.target import Target, assert_one_line, damaged, edits
 from gensim_tfw2v import encode_corpus

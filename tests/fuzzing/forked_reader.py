@@ -20,7 +20,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
-from child_process import environment
+from support.child_process import environment
 
 _MEMORY_BYTES = 2**32  # of address space
 _FILE_BYTES = 2**24

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from example_blocks import SETTINGS, WORDS, maker_from, work_on
-from example_trees import model_of
 from hypothesis import strategies as st
+from support.example_blocks import SETTINGS, WORDS, maker_from, work_on
+from support.example_trees import model_of
 
 from fuzzing.target import Target, damaged, edits
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
@@ -25,15 +25,18 @@ from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
 from gensim_tfw2v.placement.averaging.task_functions import make_own_block
 from gensim_tfw2v.placement.lbfgs.request import pack, unpack
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, Assignment, WorkerModel
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.task_functions import make_share_block
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.server_rows.task_functions import make_block
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import decode, encode, message
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.row_sharing import RowSharing
 
 _MODEL = WorkerModel(
     replace(SETTINGS, hierarchical_softmax=True),
@@ -95,7 +98,7 @@ def check_assignment(example: Assignment) -> None:
     factory = BlockFactory()
     factory.register_model(b"model", encode(_MODEL))
     try:
-        arrays = factory.make_block(b"model", encode(example))
+        arrays = make_block(factory, b"model", encode(example))
     except TaskError as error:
         assert "\n" not in str(error)
         return

@@ -10,21 +10,11 @@ import tensorflow as tf
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
-    HOT_ROWS,
-    HotRows,
-    moment_weights,
-    most_trained,
-    strengths_by_row,
-)
-from gensim_tfw2v.placement.parameter_servers.staging import (
-    Assignment,
-    WorkerModel,
-    check,
-    own_lookups,
-    without_batches,
-)
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import own_lookups, without_batches
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import block_tensors, rates
+from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 

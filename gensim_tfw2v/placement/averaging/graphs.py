@@ -28,16 +28,10 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     strengths_of,
     write_shared_rows,
 )
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
-    ConcurrentUpdates,
-    Directions,
-    Partners,
-    scaled_moves,
-)
-from gensim_tfw2v.placement.parameter_servers.graphs import concrete
-from gensim_tfw2v.placement.parameter_servers.refused_steps import most_moved
-from gensim_tfw2v.placement.worker_calls.graphs import BYTES, NAME, register_model_graph, report_of
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.refused_steps import most_moved
+from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.signature import Tables

@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import TaskMetrics
-from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import TaskMetrics
 
 _NUMBER_BYTES = 4  # of a row's number
 

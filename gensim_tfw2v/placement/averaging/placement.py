@@ -24,11 +24,11 @@ from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings, is_finite, words_of
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
-from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.codec import encode
-from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
-from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made, take_over
-from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, ModelForgotten, Waiting
+from gensim_tfw2v.placement.calls.waiting import MembersLost, ModelForgotten, Waiting
+from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made, take_over
+from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.settings import StepSettings

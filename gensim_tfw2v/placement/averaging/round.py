@@ -25,14 +25,14 @@ from gensim_tfw2v.placement.averaging.graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import encode
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Partners, no_partners
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment
-from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.concurrent_updates import Partners, no_partners
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 _NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
 

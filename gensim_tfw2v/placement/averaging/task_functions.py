@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 
 MAKE_OWN_BLOCK = "gensim_tfw2v.make_own_block"
 

@@ -15,7 +15,9 @@ import tensorflow as tf
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, check, zeros_for
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import zeros_for
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.signature import SIGNATURE, Rates
 

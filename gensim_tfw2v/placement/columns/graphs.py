@@ -18,6 +18,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.columns.blocks import WORKER_BLOCK, WorkerBlock
 from gensim_tfw2v.placement.columns.lane import Lane, LaneEnd, ServerPart
 from gensim_tfw2v.placement.columns.progress import Sender, begin, is_valid
@@ -27,9 +28,10 @@ from gensim_tfw2v.placement.columns.task_functions import (
     MAKE_COLUMN_BLOCK,
     READ_WORDS,
 )
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import REQUEST, Request, WorkerGraphs, concrete
-from gensim_tfw2v.placement.parameter_servers.task_functions import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
+from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
 
 SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the job, and the worker's ticket
 

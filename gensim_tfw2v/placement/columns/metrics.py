@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics, Traffic
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics, Traffic
 
 _SQUARE_BYTES = 4  # of a row's squares, and of its rate
 # From or to each server: whether the loop goes on, the batch, products, gradients, squares, rates and an answer.

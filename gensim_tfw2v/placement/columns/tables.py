@@ -9,7 +9,8 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, TableShape
+from gensim_tfw2v.placement.remote.table_shape import TableShape
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class ColumnShape(TableShape):
         return self.columns * shard // self.shards, self.columns * (shard + 1) // self.shards
 
 
-class ColumnTables(ServerTables):
+class ColumnTables(RemoteTables):
     """Tables of which server s has shard s: about as many columns as every other server, of all rows."""
 
     def __init__(self, connection: Connection) -> None:

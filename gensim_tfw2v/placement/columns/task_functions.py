@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.cluster.errors import TaskError
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 
 READ_WORDS = "gensim_tfw2v.read_words"
 MAKE_COLUMN_BLOCK = "gensim_tfw2v.make_column_block"
@@ -30,7 +30,7 @@ class ColumnBlocks:
     def read_words(self, name: bytes, assignment: Any) -> Any:
         """Return the bytes of an assignment that has the ids of its words."""
         from gensim_tfw2v.placement.columns.blocks import with_sentences
-        from gensim_tfw2v.placement.parameter_servers.codec import encode
+        from gensim_tfw2v.placement.tasks.codec import encode
 
         return self._factory.answer(name, assignment, lambda model, work: encode(with_sentences(model, work)))
 

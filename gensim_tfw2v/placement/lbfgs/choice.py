@@ -8,7 +8,7 @@ from typing import Any
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.lbfgs.settings import Settings
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.tensorflow import usable_cores

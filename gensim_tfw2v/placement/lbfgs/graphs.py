@@ -10,26 +10,19 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.lbfgs.gradient import portion_gradient
 from gensim_tfw2v.placement.lbfgs.portion import PORTION, Portion
 from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.graphs import (
-    REQUEST,
-    Request,
-    WorkerGraphs,
-    concrete,
-    handles_spec,
-    register_model_graph,
-    split_ticket,
-)
-from gensim_tfw2v.placement.parameter_servers.server_rows import (
-    GraphShape,
-    Handles,
-    pull_rows,
-    put_changes,
-    shard_messages,
-)
+from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.graphs import fetch_model_graph
+from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
+from gensim_tfw2v.placement.server_rows.pull import pull_rows
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.sums import put_changes
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
 from gensim_tfw2v.steps.signature import Objective
 
 
@@ -41,7 +34,7 @@ def gradient_graphs(shape: GraphShape) -> WorkerGraphs:
         return _train(shape, handles, request)
 
     with sending_graphs():
-        return WorkerGraphs(register_model_graph(), train=concrete(train, handles_spec(shape), REQUEST))
+        return WorkerGraphs(fetch_model_graph(), train=concrete(train, handles_spec(shape), REQUEST))
 
 
 call_on_disconnect(gradient_graphs.cache_clear)

@@ -11,7 +11,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.placement.interface import TABLES, ModelTables, Placement
+from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.lbfgs.descent import Descent, fingerprint, is_whole_after, trained
 from gensim_tfw2v.placement.lbfgs.local_vectors import LocalVectors
 from gensim_tfw2v.placement.lbfgs.settings import Settings
@@ -42,7 +42,7 @@ class LocalDescent(Placement):
         self._is_next_whole = True
 
     def load(self, tables: ModelTables) -> None:
-        from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
+        from gensim_tfw2v.placement.tasks.model import WorkerModel
 
         if self._vectors is not None and fingerprint(tables) == self._known:
             return
@@ -61,7 +61,7 @@ class LocalDescent(Placement):
         self._descent.minimizer.restart()
 
     def _begin_at_random(self, outputs: Float32Array) -> None:
-        from gensim_tfw2v.placement.parameter_servers.initial_rows import initial_rows
+        from gensim_tfw2v.placement.remote.initial_rows import initial_rows
 
         for first in range(0, len(outputs), _ROWS_AT_ONCE):
             part = outputs[first : first + _ROWS_AT_ONCE]
@@ -89,8 +89,8 @@ class LocalDescent(Placement):
     def _evaluate(self, task: ChunkTask, number: int) -> TrainedChunk:
         from gensim_tfw2v.placement.lbfgs.portion import portion_on
         from gensim_tfw2v.placement.lbfgs.request import fixed
-        from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
-        from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+        from gensim_tfw2v.placement.tasks.assignment import Assignment
+        from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 
         began = time.perf_counter()
         portion = portion_on(self._model, Assignment(0, 1, 1, NOT_SHARED, fixed(task)), np.zeros(0))

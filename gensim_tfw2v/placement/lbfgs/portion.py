@@ -9,21 +9,12 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
-from gensim_tfw2v.placement.parameter_servers.staging import (
-    Assignment,
-    BlockRows,
-    WorkerModel,
-    check,
-    needed_rows,
-    no_rows,
-    numbered,
-    own_lookups,
-    rates_on,
-    renumbered,
-    without_batches,
-)
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows, needed_rows, no_rows, numbered, renumbered
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import own_lookups, rates_on, without_batches
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import block_tensors
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 

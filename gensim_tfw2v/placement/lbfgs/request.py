@@ -19,8 +19,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 
 _HEAD = struct.Struct("<IIIHH")
 _CHECKSUM = struct.Struct("<I")

@@ -11,15 +11,11 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
-from gensim_tfw2v.placement.parameter_servers.staging import (
-    Assignment,
-    WorkerModel,
-    check,
-    own_lookups,
-    without_batches,
-)
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import own_lookups, without_batches
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import block_tensors, rates
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 

@@ -10,7 +10,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.placement.block_size import choose_block_words, most_local_block_words
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.partition.sampling import Partition
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import usable_cores

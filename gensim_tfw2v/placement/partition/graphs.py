@@ -14,12 +14,11 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.graphs import concrete
-from gensim_tfw2v.placement.parameter_servers.refused_steps import nothing_moved
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareBlock
 from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK
-from gensim_tfw2v.placement.worker_calls.graphs import BYTES, NAME, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.refused_steps import nothing_moved
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables

@@ -10,8 +10,8 @@ from gensim_tfw2v.arrays import BoolArray, Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, PreparedBlock, TrainedChunk, sentences_of
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.sampling import Partition
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement

@@ -6,9 +6,9 @@ import threading
 import time
 from typing import Any
 
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import TaskMetrics
-from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.metrics import TaskMetrics
 
 
 class PartitionMetrics:

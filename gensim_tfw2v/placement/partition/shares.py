@@ -14,20 +14,20 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import encode
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
-from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
-from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.blocks import ShareAssignment
 from gensim_tfw2v.placement.partition.graphs import share_graphs
 from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
-from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from gensim_tfw2v.placement.parameter_servers.codec import decode
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.codec import decode
 
 MAKE_SHARE_BLOCK = "gensim_tfw2v.make_share_block"
 

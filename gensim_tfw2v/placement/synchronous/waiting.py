@@ -14,7 +14,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.work import Finished
+    from gensim_tfw2v.placement.calls.work import Finished
 
 
 class RoundClock:

@@ -1,0 +1,63 @@
+"""Times the blocks that a training trains, whichever commit the package is from."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from measuring.checkout import find_in_package
+
+_CLASSES = {
+    "LocalPlacement": ("placement.local.placement", "placement.local"),
+    "ClusterPlacement": (
+        *("placement.downpour.placement", "placement.parameter_servers.placement"),
+        "placement.parameter_servers",
+    ),
+}
+
+
+class BlockTimes:
+    """How long each block took, in the order they ended."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.pairs = 0  # trained in all of them
+        self._lock = threading.Lock()
+
+    def add(self, seconds: float, pairs: int) -> None:
+        """Take a block in."""
+        with self._lock:
+            self.seconds.append(seconds)
+            self.pairs += pairs
+
+    def first_graph_seconds(self) -> float | None:
+        """Return how much longer than others the first block took: the graph is made in it. None for one block."""
+        if len(self.seconds) < 2:
+            return None
+        return max(0.0, self.seconds[0] - statistics.median(self.seconds[1:]))
+
+
+@contextlib.contextmanager
+def timed_blocks(class_name: str, times: BlockTimes) -> Iterator[None]:
+    """Add every block that a `LocalPlacement` or `ClusterPlacement` trains meanwhile to `times`.
+
+    The module of the second imports TensorFlow.
+    """
+    placement = find_in_package(class_name, _CLASSES[class_name])
+    train_chunk = placement.train_chunk
+
+    def timed(self: Any, task: Any) -> Any:
+        began = time.perf_counter()
+        trained = train_chunk(self, task)
+        times.add(time.perf_counter() - began, int(trained.pairs.sum()))
+        return trained
+
+    placement.train_chunk = timed
+    try:
+        yield
+    finally:
+        placement.train_chunk = train_chunk

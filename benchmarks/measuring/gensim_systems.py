@@ -1,0 +1,127 @@
+"""Trains and times gensim's Word2Vec and ours in this process, with the same code."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+from measuring.block_times import BlockTimes, timed_blocks
+from measuring.checkout import import_tensorflow, use_checkout
+from measuring.jobs import Job, Outcome
+from measuring.memory import peak_rss_bytes
+
+_SERVERS = 2
+
+
+def train_gensim(job: Job) -> Outcome:
+    """Train gensim's class."""
+    from gensim.models import Word2Vec
+
+    use_checkout()
+    return _train(job, Word2Vec(**job.gensim_arguments()), prepare=lambda: None)
+
+
+def train_on_cluster(job: Job) -> Outcome:
+    """Train our class on a cluster of processes of this machine: two parameter servers and the job's workers."""
+    use_checkout()
+    from gensim_tfw2v import local_cluster
+
+    began = loopback_bytes()
+    with local_cluster(ps=_SERVERS, workers=job.workers) as cluster:
+        trained = train_tfw2v(job, cluster)
+        trained.loopback_bytes_per_word = (loopback_bytes() - began) / (trained.raw_words * job.epochs)
+        return trained
+
+
+def loopback_bytes() -> int:
+    """Return the bytes that this machine, or network namespace, has sent over loopback so far."""
+    import psutil
+
+    return int(psutil.net_io_counters(pernic=True)["lo"].bytes_sent)
+
+
+def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
+    """Train our class. The timed part includes importing TensorFlow."""
+    use_checkout()
+    from gensim_tfw2v import TFWord2Vec
+
+    model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
+    placement = "LocalPlacement" if cluster is None else "ClusterPlacement"
+    blocks, import_seconds = BlockTimes(), 0.0
+    with contextlib.ExitStack() as stack:
+
+        def prepare() -> None:
+            nonlocal import_seconds
+            began = time.perf_counter()
+            import_tensorflow()
+            import_seconds = time.perf_counter() - began
+            stack.enter_context(timed_blocks(placement, blocks))
+
+        trained = _train(job, model, prepare)
+    trained.tensorflow_import_seconds = import_seconds
+    trained.first_graph_seconds = blocks.first_graph_seconds()
+    trained.pairs_per_word = blocks.pairs / (trained.raw_words * job.epochs)
+    if model.training_report is not None:
+        trained.bytes_per_word = model.training_report.get("bytes_per_word")
+    return trained
+
+
+def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
+    corpus: dict[str, Any] = {"corpus_file": job.corpus}
+    if job.input == "iterable":
+        from gensim.models.word2vec import LineSentence
+
+        corpus = {"corpus_iterable": list(LineSentence(job.corpus))}
+    began = time.perf_counter()
+    model.build_vocab(**corpus)
+    build_vocab_seconds = time.perf_counter() - began
+    scorer = _EpochScorer() if job.curve else None
+    began = time.perf_counter()
+    prepare()
+    if scorer:
+        scorer.began = began
+    model.train(
+        **corpus,
+        total_examples=model.corpus_count,
+        total_words=model.corpus_total_words,
+        epochs=job.epochs,
+        callbacks=[scorer] if scorer else [],
+    )
+    train_seconds = time.perf_counter() - began
+    return Outcome(
+        keyed_vectors=model.wv,
+        raw_words=model.corpus_total_words,
+        build_vocab_seconds=build_vocab_seconds,
+        train_seconds=train_seconds - (scorer.own_seconds if scorer else 0.0),
+        peak_rss_bytes=peak_rss_bytes(),
+        trained_at=time.time(),
+        curve=scorer.points if scorer else [],
+    )
+
+
+class _EpochScorer:
+    """A gensim callback that scores the vectors after every epoch, and leaves the time of scoring out."""
+
+    def __init__(self) -> None:
+        self.began = 0.0
+        self.own_seconds = 0.0
+        self.points: list[dict[str, float | None]] = []
+
+    def on_epoch_end(self, model: Any) -> None:
+        from gensim_tfw2v.evaluation import score_vectors
+
+        now = time.perf_counter()
+        mean = score_vectors(model.wv).mean
+        self.points.append({"seconds": now - self.began - self.own_seconds, "mean": mean})
+        self.own_seconds += time.perf_counter() - now
+
+    def on_epoch_begin(self, model: Any) -> None:
+        pass
+
+    def on_train_begin(self, model: Any) -> None:
+        pass
+
+    def on_train_end(self, model: Any) -> None:
+        pass

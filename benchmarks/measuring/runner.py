@@ -1,0 +1,78 @@
+"""Runs jobs in sequence, each in a process of its own, with the systems in turns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from measuring.checkout import BENCHMARKS, HERE
+from measuring.jobs import Job
+from measuring.memory import FamilyMemory
+
+_LAST_LINES = 5  # of a failed run's messages
+
+
+class RunFailedError(Exception):
+    """A run ended without a result; the message says how."""
+
+
+def in_turns(jobs: Sequence[Job], repeats: int) -> Iterator[tuple[int, Job]]:
+    """Yield (round, job) for every round of all jobs, in reverse order in every other round. Each round has a seed.
+
+    If the machine is slow for a while, this affects all jobs; and no job is always the first.
+    """
+    for turn in range(repeats):
+        for job in jobs if turn % 2 == 0 else reversed(jobs):
+            yield turn, dataclasses.replace(job, seed=job.seed + turn)
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Return the results of a job in a new process; raise RunFailedError with its last messages if it failed."""
+    command = [sys.executable, str(BENCHMARKS / "one_run.py"), *job.to_arguments()]
+    with (
+        tempfile.TemporaryFile("w+") as messages,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True) as process,
+    ):
+        try:
+            with FamilyMemory(process.pid) as memory:
+                printed, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        messages.seek(0)
+        last_lines = messages.read().strip().splitlines()[-_LAST_LINES:]
+    lines = printed.strip().splitlines()
+    if process.returncode or not lines:
+        raise RunFailedError(f"{job.system} ended with status {process.returncode}: " + "\n".join(last_lines))
+    result: dict[str, Any] = json.loads(lines[-1])
+    result["peak_rss_bytes"] = max(result["peak_rss_bytes"], memory.peak_until(result.pop("trained_at")))
+    return result
+
+
+def run_all(
+    jobs: Sequence[Job], repeats: int, keep: Callable[[dict[str, Any]], None], say: Callable[[str], None]
+) -> None:
+    """Run every job `repeats` times in turns, and call `keep` with the record of each run when it ends.
+
+    The record of a failed run has the reason as its "error", and the other runs go on.
+    """
+    turns = list(in_turns(jobs, repeats))
+    for number, (turn, job) in enumerate(turns, start=1):
+        tuning = "".join(f" {name}={value}" for name, value in job.own_arguments().items())
+        system = job.system if job.revision == HERE else f"{job.system} {job.revision}"
+        label = f"[{number}/{len(turns)}] {system} {job.mode} {job.vector_size}{tuning} round {turn + 1}"
+        record = {"round": turn, **dataclasses.asdict(job), "corpus": Path(job.corpus).name}
+        try:
+            record |= run(job)
+        except RunFailedError as failure:
+            record["error"] = str(failure)
+            say(f"{label}: FAILED, {failure}")
+        else:
+            say(f"{label}: {record['words_per_second']:,.0f} words/s")
+        keep(record)

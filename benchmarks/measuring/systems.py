@@ -1,0 +1,142 @@
+"""The systems that can be measured. Each is an adapter that trains a model as a job says, and times it.
+
+To add a program: write a function from (vectors file, job) to its command as `_word2vec_command` does, and an entry in
+`SYSTEMS`.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from measuring import gensim_systems
+from measuring.jobs import Job, Outcome
+from measuring.memory import peak_rss_bytes
+
+
+class System(Protocol):
+    """Something that trains word vectors."""
+
+    def missing(self) -> str | None:
+        """Return why this system cannot run here, or None if it can."""
+
+    def run(self, job: Job) -> Outcome:
+        """Train as the job says."""
+        ...
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """A class that trains in this process."""
+
+    run: Callable[[Job], Outcome]
+
+    def missing(self) -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program on the PATH that writes vectors in word2vec's text format."""
+
+    name: str
+    training: Callable[[Path, Job], list[str]]  # writes the vectors to this path
+    counting: Callable[[Path, Job], list[str]] | None = None  # writes the vocabulary to this path + ".vocab"
+
+    def missing(self) -> str | None:
+        return None if shutil.which(self.name) else f"there is no program {self.name!r} on the PATH"
+
+    def run(self, job: Job) -> Outcome:
+        if job.input != "corpus_file" or job.curve:
+            raise ValueError(f"{self.name} reads a corpus file only, and is scored at the end only")
+        with tempfile.TemporaryDirectory() as folder:
+            vectors = Path(folder) / "vectors.vec"
+            counted = None if self.counting is None else _seconds_of(self.counting(vectors, job))
+            trained = _seconds_of(self.training(vectors, job))
+            trained_at = time.time()
+            return Outcome(
+                train_seconds=trained,
+                raw_words=count_words(job.corpus),
+                peak_rss_bytes=peak_rss_bytes(resource.RUSAGE_CHILDREN),
+                trained_at=trained_at,
+                build_vocab_seconds=counted,
+                keyed_vectors=_read_vectors(vectors),
+            )
+
+
+def count_words(corpus: str) -> int:
+    """Return the number of words in a text file."""
+    with open(corpus, "rb") as lines:
+        return sum(len(line.split()) for line in lines)
+
+
+def _seconds_of(command: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def _read_vectors(path: Path) -> Any:
+    from gensim.models import KeyedVectors
+
+    return KeyedVectors.load_word2vec_format(str(path), unicode_errors="replace")
+
+
+def _word2vec_command(vectors: Path, job: Job) -> list[str]:
+    settings = {
+        "train": job.corpus,
+        "read-vocab": f"{vectors}.vocab",
+        "output": vectors,
+        "binary": 0,
+        "cbow": int(not job.skip_gram),
+        "hs": int(job.hierarchical_softmax),
+        "negative": 0 if job.hierarchical_softmax else job.negative,
+        "size": job.vector_size,
+        "window": job.window,
+        "sample": job.sample,
+        "alpha": job.alpha,
+        "min-count": job.min_count,
+        "iter": job.epochs,
+        "threads": job.workers,
+    }
+    return ["word2vec", *(str(part) for name, value in settings.items() for part in (f"-{name}", value))]
+
+
+def _word2vec_counting(vectors: Path, job: Job) -> list[str]:
+    """Return a command without -output, with which word2vec stops after counting the words."""
+    return ["word2vec", "-train", job.corpus, "-save-vocab", f"{vectors}.vocab", "-min-count", str(job.min_count)]
+
+
+def _fasttext_command(vectors: Path, job: Job) -> list[str]:
+    settings = {
+        "input": job.corpus,
+        "output": vectors.with_suffix(""),
+        "loss": "hs" if job.hierarchical_softmax else "ns",
+        "neg": job.negative,
+        "dim": job.vector_size,
+        "ws": job.window,
+        "t": job.sample,
+        "lr": job.alpha,
+        "minCount": job.min_count,
+        "maxn": 0,  # no parts of words: plain word2vec
+        "epoch": job.epochs,
+        "thread": job.workers,
+    }
+    flags = [str(part) for name, value in settings.items() for part in (f"-{name}", value)]
+    return ["fasttext", "skipgram" if job.skip_gram else "cbow", *flags]
+
+
+SYSTEMS: dict[str, System] = {
+    "tfw2v": InProcess(gensim_systems.train_tfw2v),
+    "tfw2v-cluster": InProcess(gensim_systems.train_on_cluster),
+    "gensim": InProcess(gensim_systems.train_gensim),
+    "word2vec": Program("word2vec", _word2vec_command, _word2vec_counting),
+    "fasttext": Program("fasttext", _fasttext_command),
+}

@@ -1,0 +1,94 @@
+"""One training at a time writes to a folder of checkpoints."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from support.child_process import environment
+from support.resumed_training import Interrupted, train, untrained
+
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.checkpoints.lock import FolderInUseError
+
+HOLDER = """
+import os, signal, sys
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+
+with CheckpointFolder(sys.argv[1]).held():
+    if os.fork() == 0:
+        print("held", flush=True)
+    signal.pause()
+"""
+
+
+def assert_is_free(folder: CheckpointFolder) -> None:
+    """Fail if the folder is held."""
+    with folder.held():
+        pass
+
+
+def test_a_folder_is_held_once_in_a_process(folder: CheckpointFolder) -> None:
+    with (
+        folder.held(),
+        pytest.raises(FolderInUseError, match=f"{folder.path}.* is in use by another training"),
+        CheckpointFolder(folder.path).held(),
+    ):
+        pass
+    assert_is_free(folder)
+
+
+def test_a_killed_process_holds_nothing_although_its_child_lives_on(folder: CheckpointFolder) -> None:
+    command = [sys.executable, "-c", HOLDER, str(folder.path)]
+    holder = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(FolderInUseError), folder.held():
+            pass
+        holder.kill()
+        holder.wait()
+        os.killpg(holder.pid, 0)  # the child is there
+        assert_is_free(folder)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(holder.pid, signal.SIGKILL)
+        holder.communicate()
+
+
+def test_a_file_system_without_locks_is_warned_of(
+    folder: CheckpointFolder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with caplog.at_level(logging.WARNING), folder.held():
+        pass
+    assert f"{folder.path} cannot be locked (No locks available)" in caplog.text
+
+
+def test_a_second_training_in_the_same_folder_is_refused(folder: CheckpointFolder) -> None:
+    refused = []
+
+    def train_another() -> None:
+        other = untrained("skipgram-negative", checkpoint_dir=folder.path)
+        before = other.wv.vectors.copy()
+        for resume in (False, True):
+            with pytest.raises(FolderInUseError, match="is in use by another training") as caught:
+                train(other, resume=resume)
+            refused.append(str(caught.value))
+        assert (other.wv.vectors == before).all()
+
+    train(untrained("skipgram-negative", checkpoint_dir=folder.path), Interrupted(3000, train_another))
+    assert len(refused) == 2
+    assert str(folder.path) in refused[0]
+    assert_is_free(folder)

@@ -1,0 +1,92 @@
+"""Metrics that a cluster's tasks report → what each has used, in whatever order the reports come."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.placement.tasks.block_report import STAGES, TABLES, BlockReport
+from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
+
+
+def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:
+    """Return the report of a block of no batches, with the processor time of a worker and of the only server."""
+    worker, server = np.zeros((2, len(NAMES)))
+    worker[NAMES.index("cpu_seconds")] = worker_cpu
+    server[NAMES.index("cpu_seconds")] = server_cpu
+    empty = report_of(servers=1, batches=0)
+    return empty._replace(staleness=np.float64(staleness), worker=worker, servers=server[None])
+
+
+def report_of(servers: int, batches: int) -> BlockReport:
+    """Return a report in which every number differs from the others."""
+    numbers = itertools.count(1)
+
+    def array(*shape: int) -> np.ndarray:
+        return np.array([next(numbers) for _ in range(math.prod(shape))], np.float64).reshape(shape)
+
+    batch_metrics = BatchMetrics(*(array(batches) for _ in BatchMetrics._fields))
+    of_block = [array(), array(), array(), array(len(STAGES)), array(len(TABLES)), array(2)]
+    return BlockReport(
+        *of_block, array(len(NAMES)), array(servers, len(NAMES)), batch_metrics, array(batches), array(batches)
+    )
+
+
+@pytest.mark.parametrize("batches", [0, 1, 7])
+@pytest.mark.parametrize("servers", [1, 3])
+def test_a_report_is_read_as_it_was_written(servers: int, batches: int) -> None:
+    sent = report_of(servers, batches)
+    found = BlockReport.from_array(sent.to_tensor().numpy(), servers)
+    for name, value, expected in zip(BlockReport._fields, found, sent, strict=True):
+        np.testing.assert_array_equal(value, expected, err_msg=name)
+
+
+def test_a_report_of_another_number_of_servers_is_refused() -> None:
+    with pytest.raises(ValueError, match="a report of 2 servers"):
+        BlockReport.from_array(report_of(1, 0).to_tensor().numpy(), servers=2)
+
+
+@pytest.mark.parametrize("size", range(12))
+def test_a_report_that_was_cut_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"a report of 1 servers cannot have {size} numbers"):
+        BlockReport.from_array(np.zeros(size), servers=1)
+
+
+@pytest.mark.parametrize("number", [-1, np.nan, np.inf, 1e300])
+def test_a_report_of_no_number_of_tokens_is_refused(number: float) -> None:
+    numbers = report_of(1, 2).to_tensor().numpy()
+    numbers[0] = number
+    with pytest.raises(ValueError, match="a report has impossible numbers of tokens"):
+        BlockReport.from_array(numbers, servers=1)
+
+
+def measured(*blocks: tuple[int, BlockReport]) -> dict[str, dict[str, float]]:
+    """Return the tasks' metrics after blocks of these workers."""
+    metrics = ClusterMetrics(workers=2, servers=1, vector_bytes=32)
+    for worker, report in blocks:
+        metrics.add(worker, report, sent_bytes=0, waited=0.0)
+    return metrics.tasks()
+
+
+def test_processor_time_is_that_since_the_first_block() -> None:
+    tasks = measured((0, block(10, 100)), (1, block(20, 101)), (0, block(13, 105)))
+    assert [tasks[name]["cpu_seconds"] for name in ("worker 0", "worker 1", "ps 0")] == [3, 0, 5]
+
+
+def test_metrics_of_a_server_that_come_late_do_not_turn_its_curve_back() -> None:
+    assert measured((0, block(1, 100)), (1, block(1, 109)), (0, block(2, 104)))["ps 0"]["cpu_seconds"] == 9
+
+
+def test_metrics_of_a_restarted_worker_are_added_to_those_before() -> None:
+    tasks = measured((0, block(10, 1)), (0, block(14, 1)), (0, block(2, 1)), (0, block(5, 1)))
+    assert tasks["worker 0"]["cpu_seconds"] == 7
+
+
+def test_staleness_is_the_mean_of_each_workers_own_blocks() -> None:
+    tasks = measured(*((worker, block(1, 1, staleness)) for worker, staleness in ((0, 1), (0, 2), (1, 0))))
+    assert [tasks[f"worker {worker}"]["staleness"] for worker in (0, 1)] == pytest.approx([1.5, 0])

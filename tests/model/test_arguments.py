@@ -1,0 +1,49 @@
+"""One table holds the class's own arguments: signature, docstring, README and command line follow it."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+from gensim.models import Word2Vec
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.arguments.argument import Argument
+from gensim_tfw2v.arguments.texts import table_in_markdown
+from gensim_tfw2v.cli.main import build_parser
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_constructors_own_arguments_are_those_of_the_table() -> None:
+    gensims = inspect.signature(Word2Vec.__init__).parameters
+    ours = inspect.signature(TFWord2Vec.__init__).parameters
+    own = {name: parameter.default for name, parameter in ours.items() if name not in gensims}
+    assert own == {argument.name: argument.default for argument in OWN_ARGUMENTS}
+
+
+def test_the_model_keeps_every_own_argument_as_an_attribute() -> None:
+    model = TFWord2Vec()
+    assert {argument.name: getattr(model, argument.name) for argument in OWN_ARGUMENTS} == {
+        argument.name: argument.default for argument in OWN_ARGUMENTS
+    }
+
+
+def test_the_readme_has_the_tables_rows() -> None:
+    """To update it, print this with `python -c`, after imports as above: `print(table_in_markdown(OWN_ARGUMENTS))`."""
+    assert table_in_markdown(OWN_ARGUMENTS) in (ROOT / "README.md").read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("argument", OWN_ARGUMENTS, ids=lambda argument: argument.name)
+def test_the_docstring_describes_every_own_argument(argument: Argument) -> None:
+    described = " ".join((TFWord2Vec.__doc__ or "").split())
+    first_sentence = argument.help.partition(". ")[0].partition("[")[0]
+    assert f"{argument.name} : {argument.type} {first_sentence}" in described
+
+
+@pytest.mark.parametrize("argument", OWN_ARGUMENTS, ids=lambda argument: argument.name)
+def test_every_own_argument_has_a_flag_with_help(argument: Argument) -> None:
+    parsed = vars(build_parser().parse_args(["train", "corpus", "--output", "model"]))
+    assert parsed[argument.name] == argument.default

@@ -1,0 +1,485 @@
+"""L-BFGS over the whole corpus: gradients, steps, what travels, and what a lost worker or process costs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from gensim.models.callbacks import CallbackAny2Vec
+from scipy.optimize import fmin_l_bfgs_b, rosen, rosen_der
+from support.benchmark_commands import corpus_in, run_command
+from support.child_process import wait_until
+from support.contract import SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from support.example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
+from support.interrupts import stopped_after
+from support.placements import shared_cluster
+from support.reference_objective import reference_loss
+
+from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
+from gensim_tfw2v.cluster.errors import TaskError
+from gensim_tfw2v.corpus.shards import Span
+from gensim_tfw2v.placement.calls.dispatch import Dispatcher
+from gensim_tfw2v.placement.lbfgs.in_order import InOrder
+from gensim_tfw2v.placement.lbfgs.local import LocalDescent
+from gensim_tfw2v.placement.lbfgs.local_vectors import LocalVectors
+from gensim_tfw2v.placement.lbfgs.minimizer import Minimizer
+from gensim_tfw2v.placement.lbfgs.placement import ClusterDescent
+from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
+from gensim_tfw2v.placement.lbfgs.request import fixed, pack, unpack
+from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
+from gensim_tfw2v.placement.lbfgs.settings import Settings
+from gensim_tfw2v.placement.lbfgs.vector_space import POINT, vector_names
+from gensim_tfw2v.steps.settings import StepSettings
+
+LBFGS: dict[str, Any] = {"distribution": "lbfgs", "seed": 3, "batch_words": 1200, "epochs": 12}
+SENTENCES = two_topics()
+OBJECTIVES = {
+    "skip-gram": {"skip_gram": True},
+    "cbow of means": {"skip_gram": False},
+    "cbow of sums": {"skip_gram": False, "mean_context": False},
+}
+
+
+def settings_of(objective: str, windows: Windows = Windows.DRAWN, **changes: Any) -> StepSettings:
+    """Return the settings of an objective."""
+    return replace(SETTINGS, mean_windows=windows is Windows.MEAN, **OBJECTIVES[objective], **changes)
+
+
+def maker_of(settings: StepSettings, windows: Windows = Windows.DRAWN) -> BlockMaker:
+    """Return a maker of blocks with these settings."""
+    maker = maker_from(0)
+    shape = BatchShape(16, settings.run_tokens, settings.shared_negatives)
+    return replace(maker, skip_gram=settings.skip_gram, window=settings.window, windows=windows, shape=shape)
+
+
+def portions(count: int = 3) -> list[ChunkTask]:
+    """Return the portions of a batch, as the loop numbers them in its first epoch."""
+    return [replace(work_on(5 * number, seed=number), entropy=(1, 0, number)) for number in range(count)]
+
+
+def evaluate(placement: LocalDescent, tasks: list[ChunkTask]) -> None:
+    """Evaluate all portions once, and choose the next point."""
+    placement.begin_epoch(0)
+    for task in tasks:
+        placement.train_chunk(task)
+    placement.end_epoch(0)
+
+
+def loss_at(maker: BlockMaker, settings: StepSettings, tasks: list[ChunkTask], tables: Any) -> float:
+    """Return the reference's loss of all portions."""
+    blocks = [prepare(maker, fixed(task)) for task in tasks]
+    return sum(reference_loss(block.block, settings, tables.inputs, tables.outputs) for block in blocks if block)
+
+
+# -- gradient ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_hits", [True, False])
+@pytest.mark.parametrize("windows", [Windows.DRAWN, Windows.MEAN])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_loss_and_gradient_are_those_of_the_pairs(objective: str, windows: Windows, has_hits: bool) -> None:
+    settings = settings_of(objective, windows, mask_accidental_hits=has_hits)
+    maker, tasks, tables = maker_of(settings, windows), portions(2), random_tables()
+    placement = LocalDescent(settings, maker, 1, Settings(3, 0))
+    placement.load(tables)
+    placement.begin_epoch(0)
+    losses = [float(placement.train_chunk(task).batches.losses.sum(dtype=np.float64)) for task in tasks]
+    expected = loss_at(maker, settings, tasks, tables)
+    assert sum(losses) == pytest.approx(expected, rel=1e-6)
+    vectors = placement._vectors
+    assert vectors is not None
+    found = vectors.tables[placement._descent.minimizer.trial_gradient]
+    rng, step = np.random.default_rng(5), 1e-5
+    exact = replace(tables, inputs=tables.inputs.astype(np.float64), outputs=tables.outputs.astype(np.float64))
+    for name in ("inputs", "outputs"):
+        for row, column in zip(rng.integers(0, 15, 4), rng.integers(0, SIZE, 4), strict=True):
+            values = getattr(exact, name)
+            start = values[row, column]
+            ends = []
+            for place in (start + step, start - step):
+                values[row, column] = place
+                ends.append(loss_at(maker, settings, tasks, exact))
+            values[row, column] = start
+            slope = (ends[0] - ends[1]) / (2 * step)
+            assert found[name][row, column] == pytest.approx(slope, rel=1e-4, abs=1e-4), (name, row, column)
+    placement.close()
+
+
+def test_a_wide_window_has_the_same_loss_without_look_up_tables() -> None:
+    settings = settings_of("skip-gram", window=30)
+    maker, tasks, tables = maker_of(settings), portions(), random_tables()
+    placement = LocalDescent(settings, maker, 1, Settings(3, 0))
+    placement.load(tables)
+    placement.begin_epoch(0)
+    found = sum(float(placement.train_chunk(task).batches.losses.sum(dtype=np.float64)) for task in tasks)
+    assert found == pytest.approx(loss_at(maker, settings, tasks, tables), rel=1e-6)
+
+
+def test_words_whose_lock_factor_is_0_stay() -> None:
+    settings, tables = settings_of("skip-gram"), random_tables()
+    locks = np.ones(WORDS, np.float32)
+    locks[:10] = 0
+    placement = LocalDescent(settings, maker_of(settings), 1, Settings(3, 0))
+    placement.load(replace(tables, lock_factors=locks))
+    for _ in range(5):
+        evaluate(placement, portions())
+    found = read(placement).inputs
+    np.testing.assert_array_equal(found[:10], tables.inputs[:10])
+    assert not np.array_equal(found[10:20], tables.inputs[10:20])
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("history", [1, 3, 10])
+def test_a_narrow_valley_is_followed_in_about_as_many_evaluations_as_scipy_needs(history: int) -> None:
+    start = np.tile([-1.2, 1.0], 10)
+    vectors = LocalVectors(vector_names(history), {"table": (10, 2)})
+    vectors.tables[POINT]["table"][:] = start.reshape(10, 2)
+    minimizer = Minimizer(vectors, history)
+    while (losses := minimizer.steps.losses) == [] or losses[-1] > 1e-6:
+        minimizer.propose()
+        point = vectors.tables[minimizer.trial]["table"].astype(np.float64).ravel()
+        vectors.tables[minimizer.trial_gradient]["table"][:] = rosen_der(point).reshape(10, 2)
+        minimizer.judge(float(rosen(point)))
+        assert minimizer.steps.evaluations < 1000
+    theirs = fmin_l_bfgs_b(rosen, start, rosen_der, m=history, factr=0, pgtol=1e-3)[2]["funcalls"]
+    assert minimizer.steps.evaluations < 2 * theirs
+    assert all(np.diff(losses) < 0)
+
+
+def test_the_direction_is_that_of_the_two_loop_recursion() -> None:
+    """Beside the recursion as its paper has it, on a quadratic function; it begins with a scale for each row."""
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(6, 6))
+    matrix = root @ root.T + np.eye(6)
+    vectors = LocalVectors(vector_names(3), {"table": (3, 2)})
+    vectors.tables[POINT]["table"][:] = rng.normal(size=(3, 2))
+    minimizer = Minimizer(vectors, 3)
+    points, gradients = [], []
+    for _ in range(12):
+        minimizer.propose()
+        point = vectors.tables[minimizer.trial]["table"].astype(np.float64).ravel()
+        vectors.tables[minimizer.trial_gradient]["table"][:] = (matrix @ point).reshape(3, 2)
+        if minimizer.judge(float(point @ matrix @ point / 2)):
+            points.append(point)
+            gradients.append(matrix @ point)
+        if len(points) == 5:
+            break
+    minimizer.propose()
+    direction = gradients[-1].copy()
+    pairs = [(points[n + 1] - points[n], gradients[n + 1] - gradients[n]) for n in range(1, 4)]
+    shares = []
+    for step, change in reversed(pairs):
+        shares.append(step @ direction / (step @ change))
+        direction -= shares[-1] * change
+    scales = np.repeat(1 / np.linalg.norm(gradients[0].reshape(3, 2), axis=1), 2)
+    direction *= scales * (pairs[-1][0] @ pairs[-1][1] / (scales @ pairs[-1][1] ** 2))
+    for (step, change), share in zip(pairs, reversed(shares), strict=True):
+        direction += (share - change @ direction / (step @ change)) * step
+    np.testing.assert_allclose(vectors.tables["direction"]["table"].ravel(), -direction, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_every_accepted_step_lowers_the_references_loss(objective: str) -> None:
+    settings = settings_of(objective)
+    maker, tasks, tables = maker_of(settings), portions(), random_tables()
+    placement = LocalDescent(settings, maker, 2, Settings(4, 0))
+    placement.load(tables)
+    losses = [loss_at(maker, settings, tasks, tables)]
+    accepted = 0
+    for _ in range(25):
+        evaluate(placement, tasks)
+        steps = placement._descent.minimizer.steps
+        if len(steps.lengths) > accepted:
+            accepted = len(steps.lengths)
+            losses.append(loss_at(maker, settings, tasks, read(placement)))
+            assert steps.losses[-1] == pytest.approx(losses[-1], rel=1e-5)
+    assert accepted > 10
+    assert all(np.diff(losses) < 0)
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_a_step_to_where_nothing_is_finite_is_not_taken() -> None:
+    vectors = LocalVectors(vector_names(2), {"table": (2, 1)})
+    minimizer = Minimizer(vectors, 2)
+    vectors.tables[POINT]["table"][:] = 1
+    for _ in range(30):
+        minimizer.propose()
+        point = vectors.tables[minimizer.trial]["table"].copy()
+        outside = bool((np.abs(point) > 1.01).any())
+        vectors.tables[minimizer.trial_gradient]["table"][:] = np.nan if outside else -1 + 0.99 * point
+        minimizer.judge(float("inf") if outside else float((-point + 0.495 * point**2).sum()))
+    assert (np.abs(vectors.tables[POINT]["table"]) <= 1.01).all()
+    assert np.isfinite(minimizer.steps.losses).all()
+
+
+# -- portions ----------------------------------------------------------------------------------------------------------
+
+
+def test_portions_are_added_in_their_order_whoever_is_first() -> None:
+    order, added = InOrder(most_ahead=2), []
+    order.begin()
+    order.admit(1)
+    order.add(1, lambda: added.append(1))
+    assert added == []
+    waiting = threading.Thread(target=lambda: (order.admit(2), order.add(2, lambda: added.append(2))))
+    waiting.start()
+    order.add(0, lambda: added.append(0))
+    waiting.join(10)
+    assert added == [0, 1, 2]
+
+
+class FakeWorkers:
+    """Keeps jobs that a test finishes."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Any] = []
+
+    def start(self, request: Any, slot: int) -> Any:
+        job = SimpleNamespace(request=request, slot=slot, result=Future())
+        self.jobs.append(job)
+        return job
+
+    def wait(self, jobs: list[Any]) -> None:
+        for job in jobs:
+            job.result.result(10)
+
+
+def test_an_idle_worker_gets_a_copy_of_the_slowest_portion_and_the_first_result_counts() -> None:
+    workers = FakeWorkers()
+    runs = PortionRuns(workers, slots=4)  # type: ignore[arg-type]
+    found: dict[str, Any] = {}
+
+    def run(name: str, is_last: bool) -> None:
+        found[name] = runs.run(name, is_last)  # type: ignore[arg-type]
+
+    threads = []
+    for name, is_last in (("slow", False), ("quick", True)):
+        threads.append(threading.Thread(target=run, args=(name, is_last)))
+        threads[-1].start()
+        wait_until(lambda: len(workers.jobs) == len(threads))
+        workers.jobs[-1].result.set_running_or_notify_cancel()
+    slow, quick = workers.jobs
+    quick.result.set_result("of the quick one")
+    wait_until(lambda: len(workers.jobs) == 3)
+    copy = workers.jobs[2]
+    assert copy.request == "slow"
+    copy.result.set_running_or_notify_cancel()
+    copy.result.set_result("of the copy")
+    for thread in threads:
+        thread.join(10)
+    assert found["slow"] == ("of the copy", copy.slot)
+    slow.result.set_result("too late")
+    assert found["slow"].slot != slow.slot
+    assert runs.report() == {"copies": 1, "copies_first": 1}
+
+
+def test_a_copy_that_no_worker_has_begun_is_not_run_any_more() -> None:
+    workers = FakeWorkers()
+    runs = PortionRuns(workers, slots=3)  # type: ignore[arg-type]
+    threads = [threading.Thread(target=runs.run, args=(name, name == "b")) for name in "ab"]
+    for number, thread in enumerate(threads):
+        thread.start()
+        wait_until(lambda expected=number + 1: len(workers.jobs) == expected)
+        workers.jobs[number].result.set_running_or_notify_cancel()
+    workers.jobs[1].result.set_result("b")
+    wait_until(lambda: len(workers.jobs) == 3)
+    workers.jobs[0].result.set_result("a")
+    threads[0].join(10)
+    assert workers.jobs[2].result.cancelled()
+
+
+def test_a_request_is_short_and_comes_as_it_was_sent() -> None:
+    span = Span(3, 2**40, 2**40 + 10_000, 2**35, 2**35 + 500)
+    task = fixed(ChunkTask(span, (*[2**32 - 1] * 4, 7, 299, 1000), 0.1, 0.0, False))
+    packed = pack(2**31 - 1, 64, task)
+    assert len(packed) <= 160
+    found = unpack(packed)
+    assert (found.lease_key, found.shards, found.task) == (2**31 - 1, 64, task)
+    damaged = packed.copy()
+    damaged[50] ^= 1
+    with pytest.raises(TaskError, match="arrived damaged"):
+        unpack(damaged)
+
+
+def test_the_same_portion_in_another_epoch_is_the_same() -> None:
+    first, later = (fixed(replace(work_on(0), entropy=(1, 2, epoch, 5))) for epoch in (0, 7))
+    assert first.entropy == later.entropy == (1, 2, 5)
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sg", [0, 1])
+def test_a_model_learns_in_this_process(sg: int) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL | LBFGS, sg=sg, progress=False)
+    assert_finite(model)
+    assert topic_gap(model.wv) > 0.5
+    assert len(model.epoch_losses) == 12
+    report = model.training_report["lbfgs"]
+    assert report["evaluations"] == 12
+    assert report["accepted_steps"] == len(report["step_lengths"]) == len(report["losses"]) - 1
+    assert all(np.diff(report["losses"]) < 0)
+
+
+@pytest.mark.parametrize("sg", [pytest.param(0, marks=pytest.mark.slow), 1])
+def test_a_cluster_takes_the_steps_of_one_process(sg: int) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL | LBFGS, sg=sg, cluster=shared_cluster())
+    assert topic_gap(model.wv) > 0.5
+    alone = TFWord2Vec(SENTENCES, **SMALL | LBFGS, sg=sg, progress=False)
+    np.testing.assert_allclose(model.epoch_losses[:8], alone.epoch_losses[:8], rtol=1e-4)
+    report = model.training_report
+    assert report["lbfgs"]["portions"] == 6
+    assert report["blocks"] >= 6 * 12
+    assert {"accepted_steps", "step_length"} <= report["tasks"]["coordinator"].keys()
+
+
+def test_callbacks_see_the_accepted_point_and_change_nothing_by_looking() -> None:
+    class Look(CallbackAny2Vec):
+        def __init__(self) -> None:
+            self.vectors: list[np.ndarray] = []
+
+        def on_epoch_end(self, model: Any) -> None:
+            self.vectors.append(model.wv.vectors.copy())
+
+    seen = Look()
+    model = TFWord2Vec(SENTENCES, **SMALL | LBFGS, callbacks=[seen], progress=False)
+    assert_equal_models(model, TFWord2Vec(SENTENCES, **SMALL | LBFGS, progress=False))
+    assert len(seen.vectors) == 12
+    points = 1 + sum(not np.array_equal(*pair) for pair in zip(seen.vectors, seen.vectors[1:], strict=False))
+    assert points == model.training_report["lbfgs"]["accepted_steps"] + 1
+
+
+@pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
+def test_one_seed_gives_the_same_bits_twice(place: str) -> None:
+    own = {"cluster": shared_cluster() if place == "cluster" else None, "progress": False, "epochs": 6}
+    first, second = (TFWord2Vec(SENTENCES, **SMALL | LBFGS | own) for _ in range(2))
+    assert_equal_models(first, second)
+
+
+@pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
+def test_a_training_that_stopped_within_an_evaluation_goes_on_at_the_accepted_point(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind: type[Any] = LocalDescent if place == "local" else ClusterDescent
+    cluster = None if place == "local" else shared_cluster()
+    settings: dict[str, Any] = SMALL | LBFGS | {"cluster": cluster, "workers": 1, "progress": False}
+    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="1200 words")
+    model.build_vocab(SENTENCES)
+    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 12}
+    with stopped_after(6 * 4 + 3, kind, monkeypatch):
+        model.train(SENTENCES, **corpus)
+    resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=cluster)
+    assert len(resumed.epoch_losses) == 12
+    assert resumed.training_report["lbfgs"]["evaluations"] == 12 - 5  # the fifth epoch was begun elsewhere
+    assert resumed.epoch_losses[-1] < model.epoch_losses[0]
+    assert topic_gap(resumed.wv) > 0.5
+
+
+def test_a_saved_model_goes_on(tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL | LBFGS | {"lbfgs_history": 4, "epochs": 3}, progress=False)
+    model.save(str(tmp_path / "model"))
+    again = TFWord2Vec.load(str(tmp_path / "model"))
+    assert again.lbfgs_history == 4
+    again.train(SENTENCES, total_examples=len(SENTENCES), epochs=5)
+    assert again.epoch_losses[-1] < model.epoch_losses[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"hs": 1, "negative": 0}, "hierarchical softmax"),
+        ({"negative": 0}, "negative sampling"),
+        ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),
+        ({"round_words": 100}, "round_words=100 does not go with"),
+    ],
+)
+def test_what_has_no_exact_loss_is_refused(arguments: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        TFWord2Vec(distribution="lbfgs", **arguments)
+
+
+# -- what travels ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"vector_size": 8, "lbfgs_history": 2},
+        pytest.param({"vector_size": 40, "lbfgs_history": 6}, marks=pytest.mark.slow),
+    ],
+)
+def test_messages_of_the_coordinator_do_not_grow(
+    own: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = two_topics(600 if own["vector_size"] == 8 else 1200)
+    (tmp_path / "corpus.txt").write_text("".join(" ".join(sentence) + "\n" for sentence in sentences))
+    encode_corpus(tmp_path / "corpus.txt", tmp_path / "encoded")
+    requests, arguments = set(), set()
+    start, run = Dispatcher.start, ServerVectors._run
+
+    def start_and_look(self: Dispatcher, request: Any, slot: int | None = None) -> Any:
+        requests.add(len(request.model) + len(self._work.training.tickets.sealed(request.assignment, 0)))
+        return start(self, request, slot)
+
+    def run_and_look(self: ServerVectors, graph: Any, vectors: Any, *numbers: float) -> float:
+        handles = sum(len(shards) for vector in vectors for shards in self.slices[vector])
+        arguments.add((handles, len(numbers)))
+        return run(self, graph, vectors, *numbers)
+
+    monkeypatch.setattr(Dispatcher, "start", start_and_look)
+    monkeypatch.setattr(ServerVectors, "_run", run_and_look)
+    settings = SMALL | LBFGS | own | {"epochs": 4, "batch_words": 2400 * (own["vector_size"] // 8)}
+    TFWord2Vec(corpus_file=str(tmp_path / "encoded"), **settings, cluster=shared_cluster())
+    assert requests and max(requests) <= 200
+    # Handles of two tables on two servers, for at most three vectors; numbers have 8 bytes.
+    assert max(handles for handles, _ in arguments) == 3 * 2 * 2
+    assert max(numbers for _, numbers in arguments) == 2
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_an_evaluation_costs_its_portion_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, begun = Dispatcher.start, iter(range(1000))
+    with local_cluster(ps=2, workers=2) as cluster:
+        victim = cluster.processes["worker", 1]
+
+        def start_with_a_death(*arguments: Any) -> Any:
+            job = start(*arguments)
+            if next(begun) == 3 * 6 + 2:  # in the midst of the fourth evaluation
+                victim.kill()
+            return job
+
+        monkeypatch.setattr(Dispatcher, "start", start_with_a_death)
+        settings = SMALL | LBFGS | {"sg": 1, "cluster": cluster, "max_recoveries": 0, "epochs": 12}
+        model = TFWord2Vec(SENTENCES, **settings)
+        assert victim.wait(10) != 0
+    report = model.training_report
+    assert report["lbfgs"]["evaluations"] == 12
+    assert report["tasks"]["worker 1"]["blocks"] < report["tasks"]["worker 0"]["blocks"]
+    alone = TFWord2Vec(SENTENCES, **SMALL | LBFGS | {"sg": 1, "epochs": 12}, progress=False)
+    np.testing.assert_allclose(model.epoch_losses[:8], alone.epoch_losses[:8], rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_benchmark_measures_both_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    small = ["--min-count", 1, "--vector-size", 8, "--evaluations", 2, 5, "--rates", 0.025, 0.05, "--output", tmp_path]
+    done = run_command("lbfgs.py", corpus_in(tmp_path), *small, "--passes", 2)
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "lbfgs.json"
+    runs = json.loads(results.read_text())["runs"]
+    assert [(run["design"], run["epochs"]) for run in runs] == [("L-BFGS", 2), ("L-BFGS", 5), ("SGD", 2), ("SGD", 2)]
+    assert runs[1]["loss"] < runs[0]["loss"] < np.log(2) * 6
+    results.write_text(json.dumps({**json.loads(results.read_text()), "runs": runs[:3]}))
+    done = run_command("lbfgs.py", corpus_in(tmp_path), *small, "--passes", 2)
+    assert done.stderr.count("loss") == 1, done.stderr
+    assert len(json.loads(results.read_text())["runs"]) == 4

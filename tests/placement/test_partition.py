@@ -1,0 +1,367 @@
+"""Sub-models that train apart: which sentences each gets, what a merge makes of their tables, and what losses cost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import train, write_corpus
+from support.contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from support.epoch_vectors import EpochVectors
+from support.placements import shared_cluster
+
+from gensim_tfw2v import TFWord2Vec, encode_corpus
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
+from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.design_arguments import SAMPLINGS
+from gensim_tfw2v.placement.partition.merged_tables import merge_tables
+from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.partition.trained_words import trained_words
+
+PARTITION: dict[str, Any] = {"distribution": "partition", "seed": 3, "submodels": 2}
+SENTENCES = two_topics(1500)
+CORPUS: dict[str, Any] = {"corpus_iterable": SENTENCES, "total_examples": len(SENTENCES)}
+
+
+# -- sampling ----------------------------------------------------------------------------------------------------------
+
+LENGTHS = np.random.default_rng(5).integers(1, 40, 20_000).astype(np.int32)
+TRAINING = (11, 12, 13, 14, 0)
+
+
+def drawn(sampling: str, submodel: int, submodels: int = 4, epoch: int = 0, chunk: int = 0) -> np.ndarray:
+    """Return which sentences a sub-model trains of one chunk, at a rate of 0.3."""
+    return Draw(sampling, 0.3, submodel, submodels).of(LENGTHS, (*TRAINING, epoch, chunk))
+
+
+def test_equal_shares_have_each_sentence_once_and_as_many_words() -> None:
+    shares = np.array([drawn("equal", submodel) for submodel in range(4)])
+    np.testing.assert_array_equal(shares.sum(axis=0), 1)
+    words = shares @ LENGTHS
+    assert np.ptp(words) <= 2 * LENGTHS.max()
+    np.testing.assert_array_equal(shares[2], drawn("equal", 2, epoch=3))
+
+
+@pytest.mark.parametrize("sampling", ["random", "shuffle"])
+def test_draws_have_their_rate_and_are_independent(sampling: str) -> None:
+    first, second = (drawn(sampling, submodel) for submodel in (0, 1))
+    for one in (first, second, drawn(sampling, 0, chunk=1)):
+        assert abs(one.mean() - 0.3) < 0.01
+    assert abs((first & second).mean() - 0.09) < 0.01
+    assert abs((first & drawn(sampling, 0, chunk=1)).mean() - 0.09) < 0.01
+
+
+def test_a_random_draw_stays_and_a_shuffled_one_is_drawn_anew_in_each_epoch() -> None:
+    np.testing.assert_array_equal(drawn("random", 1), drawn("random", 1, epoch=2))
+    assert abs((drawn("shuffle", 1) & drawn("shuffle", 1, epoch=2)).mean() - 0.09) < 0.01
+
+
+@pytest.mark.parametrize("sampling", ["random", "shuffle"])
+def test_draws_are_those_of_a_plain_loop(sampling: str) -> None:
+    epochs = [] if sampling == "random" else [7]
+    generator = np.random.Generator(np.random.Philox(np.random.SeedSequence([*TRAINING, *epochs, 9, 2, 0x64726177])))
+    expected = [bool(generator.random() < 0.3) for _ in LENGTHS]
+    np.testing.assert_array_equal(drawn(sampling, 2, epoch=7, chunk=9), expected)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_share_has_the_words_of_the_drawn_sentences_in_their_order(sampling: str) -> None:
+    sentences = Sentences(np.arange(10, dtype=np.int32), np.array([1, 4, 2, 3], np.int32))
+    task = ChunkTask(sentences, (*TRAINING, 0, 0), 0.1, 0.05, exact_loss=False)
+    draw = Draw(sampling, 0.5, 1, 2)
+    share = draw.task_of(task, sentences).content
+    lists = np.split(sentences.ids, np.cumsum(sentences.lengths)[:-1])
+    is_drawn = draw.of(sentences.lengths, task.entropy)
+    expected = [words.tolist() for words, is_own in zip(lists, is_drawn, strict=True) if is_own]
+    assert isinstance(share, Sentences)
+    assert share.ids.tolist() == [word for words in expected for word in words]
+    assert share.lengths.tolist() == [len(words) for words in expected]
+
+
+def test_a_share_of_no_sentences_is_empty() -> None:
+    nothing = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
+    for sampling in SAMPLINGS:
+        share = Draw(sampling, 0.5, 1, 2).task_of(ChunkTask(nothing, (1, 0, 0), 0.1, 0.1, False), nothing).content
+        assert isinstance(share, Sentences)
+        assert not share.lengths.size
+
+
+# -- trained words -----------------------------------------------------------------------------------------------------
+
+
+def maker_for(skip_gram: bool, tree: bool) -> BlockMaker:
+    cumulative = (np.arange(1, 31) * 2**25).astype(np.uint32)
+    negatives = None if tree else NegativeSampler(cumulative)
+    path = build_huffman_tree(np.arange(30, 0, -1), np.arange(30)) if tree else None
+    return BlockMaker(skip_gram, 3, Windows.DRAWN, BatchShape(16, 4, 4), None, negatives, path)
+
+
+@pytest.mark.parametrize("tree", [False, True])
+@pytest.mark.parametrize("skip_gram", [False, True])
+def test_words_are_trained_that_have_a_neighbour(skip_gram: bool, tree: bool) -> None:
+    rng = np.random.default_rng(2)
+    lists = [rng.integers(1, 30, size).tolist() for size in (1, 2, 5, 1, 1, 3, 7, 1)]
+    content = Sentences(
+        np.array([word for words in lists for word in words], np.int32),
+        np.array([len(words) for words in lists], np.int32),
+    )
+    prepared = prepare(maker_for(skip_gram, tree), ChunkTask(content, (1, 0, 0), 0.1, 0.1, False))
+    assert prepared is not None
+    expected = {word for words in lists if len(words) > 1 for word in words}
+    assert trained_words(prepared.block).tolist() == sorted(expected)
+
+
+# -- merged tables -----------------------------------------------------------------------------------------------------
+
+WORDS, SIZE = 300, 8
+
+
+class Tables:
+    """A sub-model in memory."""
+
+    def __init__(self, is_trained: np.ndarray, **tables: np.ndarray) -> None:
+        self._is_trained, self.tables = is_trained, tables
+
+    def read_table(self, name: str, values: np.ndarray) -> None:
+        np.copyto(values, self.tables[name])
+
+    def trained(self) -> np.ndarray:
+        return self._is_trained
+
+
+def rotation(seed: int) -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(SIZE, SIZE)))[0]
+
+
+def turned_submodels(missing: float = 0.0, nodes: bool = False) -> tuple[dict[str, np.ndarray], list[Tables]]:
+    """Return tables, and three sub-models that have them in coordinates of their own, with noise for missing words."""
+    rng = np.random.default_rng(1)
+    names = {"inputs": WORDS, "outputs": WORDS} | ({"nodes": WORDS - 1} if nodes else {})
+    truth = {name: rng.normal(size=(rows, SIZE)) for name, rows in names.items()}
+    submodels = []
+    for seed in range(3):
+        is_trained = rng.random(WORDS) >= missing
+        is_trained[:100] = True
+        tables = {name: (values @ rotation(seed)).astype(np.float32) for name, values in truth.items()}
+        for name in ("inputs", "outputs"):
+            tables[name][~is_trained] = 0.1
+        submodels.append(Tables(is_trained, **tables))
+    return truth, submodels
+
+
+def merged(
+    submodels: Sequence[Tables], method: str, tree: HuffmanTree | None = None, locks: np.ndarray | None = None
+) -> ModelTables:
+    names = submodels[0].tables
+    empty = {name: np.full_like(values, np.nan) for name, values in names.items()}
+    locks = np.ones(1, np.float32) if locks is None else locks
+    into = ModelTables(empty["inputs"], empty.get("outputs"), empty.get("nodes"), locks)
+    merge_tables(submodels, into, method, tree)
+    return into
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_merged_inputs_and_outputs_have_the_scores_of_the_sub_models(missing: float) -> None:
+    truth, submodels = turned_submodels(missing)
+    found = merged(submodels, "alir")
+    assert found.outputs is not None
+    is_known = np.any([submodel.trained() for submodel in submodels], axis=0)
+    expected = truth["inputs"] @ truth["outputs"].T
+    np.testing.assert_allclose(
+        (found.inputs @ found.outputs.T)[is_known][:, is_known], expected[is_known][:, is_known], atol=0.01
+    )
+
+
+def test_principal_components_keep_the_scale_of_scores() -> None:
+    """The components are lengthened by the number of sub-models, and lose the mean vector."""
+    truth, submodels = turned_submodels()
+    found = merged(submodels, "pca")
+    assert found.outputs is not None
+    expected = truth["inputs"] @ truth["outputs"].T
+    scores = found.inputs @ found.outputs.T
+    assert np.corrcoef(scores.ravel(), expected.ravel())[0, 1] > 0.98
+    assert 0.9 < np.std(scores) / np.std(expected) < 1.1
+
+
+def test_nodes_are_turned_as_the_inputs_are_and_count_where_a_trained_word_is_below_them() -> None:
+    truth, submodels = turned_submodels(0.3, nodes=True)
+    tree = build_huffman_tree(np.arange(WORDS, 0, -1), np.arange(WORDS))
+    paths = [set(tree.nodes[first:end].tolist()) for first, end in itertools.pairwise(tree.offsets)]
+    for submodel in submodels:
+        above = set().union(*(paths[word] for word in np.flatnonzero(submodel.trained())))
+        submodel.tables["nodes"][[node for node in range(WORDS - 1) if node not in above]] = 0.1
+    found = merged(submodels, "alir", tree)
+    assert found.nodes is not None
+    is_known = np.any([submodel.trained() for submodel in submodels], axis=0)
+    above = sorted(set().union(*(paths[word] for word in np.flatnonzero(is_known))))
+    scores, expected = found.inputs @ found.nodes.T, truth["inputs"] @ truth["nodes"].T
+    np.testing.assert_allclose(scores[is_known][:, above], expected[is_known][:, above], atol=0.01)
+
+
+def test_the_result_has_the_coordinates_of_the_sub_model_that_trained_most_words() -> None:
+    _, submodels = turned_submodels(0.3)
+    largest = max(submodels, key=lambda submodel: submodel.trained().sum())
+    found = merged(submodels, "alir")
+    own = largest.trained()
+    np.testing.assert_allclose(found.inputs[own], largest.tables["inputs"][own], atol=0.01)
+
+
+def test_words_that_no_sub_model_trained_and_locked_ones_keep_their_vectors() -> None:
+    _, submodels = turned_submodels()
+    for submodel in submodels:
+        submodel._is_trained[-5:] = False
+        submodel.tables["inputs"][-5:] = 3.0
+        submodel.tables["inputs"][:4] = 2.0
+    locks = np.ones(WORDS, np.float32)
+    locks[:4] = 0
+    found = merged(submodels, "alir", locks=locks)
+    np.testing.assert_array_equal(found.inputs[-5:], 3.0)
+    np.testing.assert_array_equal(found.inputs[:4], 2.0)
+    assert np.isfinite(found.inputs).all()
+
+
+def test_a_plain_average_turns_nothing() -> None:
+    _, submodels = turned_submodels()
+    found = merged(submodels, "average")
+    for name, values in found.present().items():
+        np.testing.assert_allclose(values, np.mean([own.tables[name] for own in submodels], axis=0), atol=0.02)
+
+
+def test_sub_models_without_common_words_are_averaged_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    _, submodels = turned_submodels()
+    for number, submodel in enumerate(submodels):
+        submodel._is_trained = np.arange(WORDS) % 3 == number
+    found = merged(submodels, "alir")
+    assert "averaged" in caplog.text
+    for number, submodel in enumerate(submodels):
+        ratio = found.inputs[number::3] / submodel.tables["inputs"][number::3]
+        np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-4)
+
+
+def test_one_sub_model_is_the_result() -> None:
+    _, submodels = turned_submodels(0.3)
+    for name, values in merged(submodels[:1], "alir").present().items():
+        np.testing.assert_array_equal(values, submodels[0].tables[name])
+
+
+# -- training ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", PURE_MODES)
+def test_each_mode_learns_on_a_cluster_and_here_with_the_same_bits(mode: str) -> None:
+    settings = SMALL | PURE_MODES[mode] | PARTITION | {"batch_words": 1500, "workers": 1}
+    on_cluster, here = (TFWord2Vec(SENTENCES, **settings, cluster=cluster) for cluster in (shared_cluster(), None))
+    assert_finite(on_cluster)
+    assert topic_gap(on_cluster.wv) > 0.5
+    assert on_cluster.epoch_losses[-1] < on_cluster.epoch_losses[0]
+    assert_equal_models(on_cluster, here)
+    for model, workers in ((on_cluster, ["worker 0", "worker 1"]), (here, [None, None])):
+        assert model.training_report is not None
+        of_submodels = model.training_report["submodels"]
+        assert [found["worker"] for found in of_submodels] == workers
+        assert [found["lost"] for found in of_submodels] == [0, 0]
+        assert sum(found["words"] for found in of_submodels) == pytest.approx(3 * 12 * 1500, rel=0.05)
+
+
+def test_callbacks_see_merged_vectors_and_change_nothing() -> None:
+    seen = EpochVectors()
+    settings = SMALL | PARTITION | {"sg": 1, "workers": 1}
+    watched = TFWord2Vec(SENTENCES, **settings, callbacks=[seen])
+    assert_equal_models(watched, TFWord2Vec(SENTENCES, **settings))
+    assert len(seen.vectors) == watched.epochs
+    assert not any(np.array_equal(*pair) for pair in zip(seen.vectors, seen.vectors[1:], strict=False))
+    np.testing.assert_array_equal(seen.vectors[-1], watched.wv.vectors)
+
+
+def test_vectors_that_a_callback_has_changed_are_those_of_all_sub_models() -> None:
+    def forget(epoch: int) -> None:
+        if epoch == 2:
+            model.wv.vectors[:] = 0
+            model.syn1neg[:] = 0
+
+    model = TFWord2Vec(**SMALL, **PARTITION, sg=1, alpha=1e-6, min_alpha=1e-6)
+    model.build_vocab(SENTENCES)
+    model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(forget)])
+    assert np.abs(model.wv.vectors).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    "mode", ["skipgram-negative", *(pytest.param(mode, marks=pytest.mark.slow) for mode in list(PURE_MODES)[1:])]
+)
+def test_training_goes_on_with_merged_tables_that_fit_each_other(mode: str) -> None:
+    """With outputs in other directions than the inputs, the loss would be that of a first epoch, or above."""
+    settings = SMALL | PURE_MODES[mode] | PARTITION | {"vector_size": 16, "epochs": 4}
+    model = TFWord2Vec(SENTENCES, **settings, sampling_rate=0.8)
+    losses = model.epoch_losses
+    model.train(**CORPUS, epochs=1, start_alpha=1e-4, end_alpha=1e-4)
+    assert model.epoch_losses[0] < losses[-1] + 0.2 * (losses[0] - losses[-1])
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_rates_are_the_shares_that_are_trained(sampling: str) -> None:
+    rate = {} if sampling == "equal" else {"sampling_rate": 0.8}
+    settings = SMALL | PARTITION | {"sg": 1, "epochs": 1, "submodels": 3, "sampling": sampling, "merge": "average"}
+    model = TFWord2Vec(SENTENCES, **settings, **rate)
+    assert model.training_report is not None
+    words = [found["words"] for found in model.training_report["submodels"]]
+    np.testing.assert_allclose(words, 12 * 1500 * rate.get("sampling_rate", 1 / 3), rtol=0.1)
+    if sampling == "equal":
+        assert sum(words) == 12 * 1500
+
+
+def test_words_that_no_sub_model_was_given_keep_their_first_vectors() -> None:
+    sentences = [*two_topics(200), ["alone"]]
+    model = TFWord2Vec(**SMALL | PARTITION | {"sg": 1})
+    model.build_vocab(sentences)
+    before = model.wv["alone"].copy()
+    model.train(sentences, total_examples=len(sentences), epochs=2)
+    np.testing.assert_array_equal(model.wv["alone"], before)
+
+
+def test_a_worker_draws_its_share_of_an_encoded_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("".join(" ".join(sentence) + "\n" for sentence in SENTENCES), encoding="utf8")
+    encode_corpus(path, tmp_path / "encoded")
+    settings = SMALL | PARTITION | {"sg": 1, "batch_words": 1500, "workers": 1, "submodels": 3, "epochs": 1}
+    models = [
+        TFWord2Vec(corpus_file=str(corpus), **settings, cluster=cluster)
+        for corpus, cluster in ((tmp_path / "encoded", shared_cluster()), (tmp_path / "encoded", None))
+    ]
+    assert_equal_models(*models)
+    assert models[0].training_report is not None
+    workers = [found["worker"] for found in models[0].training_report["submodels"]]
+    assert workers == ["worker 0", "worker 1", "worker 0"]
+
+
+def test_tables_are_freed_at_the_end_and_what_training_cost_is_reported() -> None:
+    cluster = shared_cluster()
+    model = TFWord2Vec(SENTENCES, **SMALL | PARTITION | {"epochs": 1}, cluster=cluster)
+    assert not any(found["runs"] for found in connect(cluster).describe_all().values())
+    report = model.training_report
+    assert report is not None
+    assert report["raw_words"] == 12 * 1500
+    assert report["bytes"] > 0
+    assert report["worker_seconds"].keys() == {"make", "compute", "idle"}
+    assert report["tasks"].keys() == {"worker 0", "worker 1"}
+
+
+@pytest.mark.slow
+def test_the_command_line_trains_sub_models_with_a_log_and_the_saved_model_trains_on(tmp_path: Path) -> None:
+    flags = {"distribution": "partition", "submodels": 3, "sampling": "random", "sampling-rate": 0.5, "merge": "pca"}
+    arguments = [argument for name, value in flags.items() for argument in (f"--{name}", value)]
+    assert train(write_corpus(tmp_path), tmp_path / "saved.model", *arguments, "--logdir", tmp_path / "log") == 0
+    assert list((tmp_path / "log").glob("events*"))
+    model = TFWord2Vec.load(tmp_path / "saved.model")
+    assert {name: getattr(model, name.replace("-", "_")) for name in flags} == flags
+    assert len(model.training_report["submodels"]) == 3
+    model.train([["cat", "dog"]] * 50, total_examples=50, epochs=1)
+    assert_finite(model)

@@ -1,0 +1,74 @@
+"""What the documentation shows does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.slow
+def test_the_quickstart_prints_falling_losses_and_neighbours() -> None:
+    command = [sys.executable, str(ROOT / "examples" / "quickstart.py")]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    losses = [float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("epoch")]
+    assert len(losses) == 30
+    assert losses[-1] < 0.8 * losses[0]
+    assert "rural" in next(line for line in done.stdout.splitlines() if line.startswith("fire:"))
+
+
+@pytest.mark.slow
+def test_the_first_example_of_the_readme_finds_words_of_one_kind(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf8")
+    assert "\npython examples/wiki_corpus.py wiki.txt  " in readme
+    corpus = [sys.executable, str(ROOT / "examples" / "wiki_corpus.py"), "wiki.txt"]
+    example = [sys.executable, "-c", re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0]]
+    for command in (corpus, example):
+        done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert "'poetry'" in done.stdout
+    assert (tmp_path / "wiki.model").is_file()
+
+
+def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf8").splitlines()
+    assert lines.index("```", lines.index("```python")) < 45
+
+
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = sorted(page for folder in (".", "benchmarks", "cluster", "docs") for page in (ROOT / folder).glob("*.md"))
+PAGES += sorted(RESULTS.glob("*.md"))
+LINK = re.compile(r"\]\((?!https?://)([^)]+)")
+
+
+def headings(page: Path) -> set[str]:
+    """Return what links to the headings of a page end with."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf8"), flags=re.DOTALL)
+    lines = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line).lower().replace(" ", "-") for line in lines}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_file_and_heading_that_a_page_links_to_is_there(page: Path) -> None:
+    missing = []
+    for link in LINK.findall(page.read_text(encoding="utf8")):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (heading and heading not in headings(target)):
+            missing.append(link)
+    assert missing == []
+
+
+def test_every_result_in_the_repository_is_cited_by_a_page() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z", RESULTS], cwd=ROOT, capture_output=True, text=True, check=True)
+    results = [ROOT / name for name in listed.stdout.split("\0") if name]
+    pages = [page for page in PAGES if page.parent != RESULTS]
+    cited = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text(encoding="utf8"))}
+    assert results
+    assert [path.name for path in results if not {path, path.with_suffix(".md")} & cited] == []

@@ -1,0 +1,208 @@
+"""Data flows one way: a package imports only from earlier packages of the pipeline, and in no circle within itself."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import re
+from pathlib import Path
+
+import gensim_tfw2v
+
+PACKAGE = Path(gensim_tfw2v.__file__).parent
+# Each line may import from the lines before it.
+LAYERS = [
+    ["version", "arrays", "tuning", "arguments"],
+    ["runtime"],
+    ["corpus", "files", "merging"],
+    ["checkpoints"],
+    ["blocks"],
+    ["operations"],
+    ["steps"],
+    ["cluster"],
+    ["placement.contract", "placement.block_size", "placement.request"],
+    ["placement.local", "placement.remote"],
+    ["placement.tasks"],
+    ["placement.calls"],
+    ["placement.server_rows"],
+    ["placement.downpour"],
+    [
+        *("placement.synchronous", "placement.averaging", "placement.partition"),
+        *("placement.columns", "placement.lbfgs"),
+    ],
+    ["placement.design_arguments", "placement.designs"],
+    ["placement.choice", "placement.server"],
+    ["training"],
+    ["evaluation"],
+    ["tensorboard"],
+    ["model"],
+    ["word2vec"],
+    ["cli"],
+    ["__main__"],
+]
+LAYER_OF = {name: depth for depth, names in enumerate(LAYERS) for name in names}
+# The root's and the packages' own files import nothing when they are imported, but look names up on demand.
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.name != "__init__.py"
+}
+
+
+def has_layer(name: str) -> bool:
+    """Return whether a module, or a package above it, has a layer."""
+    return name in LAYER_OF or ("." in name and has_layer(name.rpartition(".")[0]))
+
+
+def layer_of(name: str) -> int:
+    """Return the layer of a module, or of the nearest package above it that has one."""
+    assert has_layer(name), f"{name} has no place in LAYERS"
+    return LAYER_OF[name] if name in LAYER_OF else layer_of(name.rpartition(".")[0])
+
+
+def imported_by(path: Path) -> set[str]:
+    """Return the package's modules that a module imports, wherever in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    own = {name.removeprefix("gensim_tfw2v.") for name in names if name.startswith("gensim_tfw2v.")}
+    return own & MODULES.keys()
+
+
+def test_every_module_has_a_layer() -> None:
+    without = [name for name in MODULES if not has_layer(name)]
+    assert not without, ", ".join(without)
+
+
+def test_modules_import_only_from_their_own_and_earlier_packages() -> None:
+    imports = [(name, found) for name, path in MODULES.items() for found in sorted(imported_by(path))]
+    backwards = [f"{name} imports {found}" for name, found in imports if layer_of(found) > layer_of(name)]
+    assert not backwards, "\n".join(backwards)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graphlib.TopologicalSorter({name: imported_by(path) for name, path in MODULES.items()}).prepare()
+
+
+def test_nothing_looks_our_own_modules_up_by_name() -> None:
+    """A look-up in `sys.modules`, or an import by a name in a string, would be an import that the other tests miss."""
+    found = [
+        f"{name}: {look_up}"
+        for name, path in MODULES.items()
+        for look_up in ('sys.modules.get("gensim_tfw2v', 'sys.modules["gensim_tfw2v', "import_module")
+        if look_up in path.read_text(encoding="utf8")
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_no_design_imports_another_except_that_three_extend_downpours_placement() -> None:
+    designs = ("downpour", "synchronous", "averaging", "partition", "columns", "lbfgs")
+    folders = tuple(f"placement.{design}." for design in designs)
+    design_of = {name: name.split(".")[1] for name in MODULES if name.startswith(folders)}
+    foreign = {
+        (design, found)
+        for name, design in design_of.items()
+        for found in imported_by(MODULES[name])
+        if design_of.get(found, design) != design
+    }
+    assert {module for _, module in foreign} <= {"placement.downpour.placement", "placement.downpour.ramp_up"}
+    assert {design for design, _ in foreign} <= {"synchronous", "columns", "lbfgs"}
+
+
+def test_the_root_holds_few_modules() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= 6
+
+
+def test_a_cluster_knows_nothing_of_word2vec() -> None:
+    imported = {found for name, path in MODULES.items() if name.startswith("cluster.") for found in imported_by(path)}
+    assert {name.partition(".")[0] for name in imported} <= {"cluster", "runtime", "version", "arrays"}
+
+
+def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
+    knowing = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "gensim")
+        or (isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == "gensim" for alias in node.names))
+    }
+    below = {name for name in knowing if layer_of(name) < LAYER_OF["model"]}
+    # gensim's formats are read by gensim, compressed files are opened as it opens them, and its evaluation sets are at
+    # hand.
+    assert below <= {"corpus.file_parts", "files.models", "files.safe_vectors", "evaluation.scoring"}
+
+
+def test_below_the_model_nothing_names_what_gensims_models_have() -> None:
+    """Training and the log know a model by interfaces, and merging and files know its vectors."""
+    names = {"wv", "syn1", "syn1neg", "cum_table", "train_count", "epoch_losses", "training_report"}
+    naming = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
+        if isinstance(node, ast.Attribute) and node.attr in names and layer_of(name) < LAYER_OF["model"]
+    }
+    assert naming == {"files.models"}  # which writes gensim's models
+
+
+def test_only_the_graph_modules_import_tensorflow_directly() -> None:
+    importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
+    assert importing == {
+        "placement.averaging.blocks",
+        "placement.averaging.exchange",
+        "placement.averaging.graphs",
+        "placement.averaging.worker_rows",
+        "placement.columns.blocks",
+        "placement.columns.graphs",
+        "placement.columns.lane",
+        "placement.columns.maths",
+        "placement.columns.progress",
+        "placement.lbfgs.gradient",
+        "placement.lbfgs.graphs",
+        "placement.lbfgs.portion",
+        "placement.lbfgs.vector_graphs",
+        "placement.partition.blocks",
+        "placement.partition.graphs",
+        "placement.server_rows.graphs",
+        "placement.server_rows.messages",
+        "placement.server_rows.pull",
+        "placement.server_rows.push",
+        "placement.server_rows.shared_rows",
+        "placement.server_rows.staging",
+        "placement.server_rows.sums",
+        "placement.server_rows.worker_training",
+        "placement.tasks.block",
+        "placement.tasks.graphs",
+        "placement.tasks.refused_steps",
+        "runtime.tensorflow",
+        "steps.arguments",
+        "steps.concurrent_updates",
+        "steps.graph",
+        "steps.maths",
+        "steps.rows",
+        "steps.signature",
+    }
+
+
+def definitions(body: list[ast.stmt], prefix: str = "") -> set[str]:
+    """Return the dotted names of the functions and classes in some statements."""
+    found = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found |= {prefix + node.name, *definitions(node.body, f"{prefix}{node.name}.")}
+    return found
+
+
+def test_the_walk_in_contributing_names_functions_that_exist() -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf8")
+    walk = text.partition("### One sentence's way to a moved row")[2].partition("\n## ")[0]
+    defined = {
+        f"{name}.{definition}"
+        for name, path in MODULES.items()
+        for definition in definitions(ast.parse(path.read_text(encoding="utf8")).body)
+    }
+    named = set(re.findall(r"`([a-z0-9_]+\.[A-Za-z0-9_.]+)`", walk))
+    assert len(named) > 15
+    assert named <= defined

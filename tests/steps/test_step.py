@@ -1,0 +1,252 @@
+"""A training step equals plain loops over pairs, whatever the batch holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from gensim.models.word2vec import Word2Vec
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.example_blocks import SETTINGS
+from support.placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
+from support.reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
+
+from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
+from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.settings import StepSettings
+
+LEARNING_RATE = 0.05
+TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
+
+
+def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
+    """Return an untrained gensim model with counts, a Huffman tree and a table to draw negatives from."""
+    model = Word2Vec(vector_size=4, hs=1, negative=5, min_count=1)
+    model.build_vocab_from_freq({f"w{i}": int(rng.integers(1, 30)) for i in range(size)})
+    return model
+
+
+@st.composite
+def corpora(draw: st.DrawFn, fewest_words: int = 2) -> tuple[int, list[list[int]], int, BatchShape, int]:
+    """Draw a vocabulary size, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
+    vocabulary = draw(st.integers(fewest_words, 9))
+    sentences = draw(st.lists(st.lists(st.integers(0, vocabulary - 1), min_size=1, max_size=9), min_size=1, max_size=7))
+    run = draw(st.sampled_from([1, 2, 3, 4, 8]))
+    shape = BatchShape(run * draw(st.integers(1, 4)), run, draw(st.integers(1, 5)))
+    return vocabulary, sentences, draw(st.sampled_from([1, 2, 5, 10, 11, 40])), shape, draw(st.integers(0, 2**31))
+
+
+def as_reference_batches(
+    block: Block, sentences: list[list[int]], maker: BlockMaker, negative: int
+) -> list[ReferenceBatch]:
+    """Return what the block says each batch is to train, in the reference's terms."""
+    words = [word for sentence in sentences for word in sentence]
+    count = len(words)
+    if maker.windows is Windows.MEAN:
+        lengths = [len(sentence) for sentence in sentences]
+        every = [contexts_within(lengths, radius) for radius in range(1, maker.window + 1)]
+    else:
+        left, right = block.left.reshape(-1)[:count].tolist(), block.right.reshape(-1)[:count].tolist()
+        every = [context_positions(left, right)]
+    batches, runs, run_tokens = block.left.shape
+    targets = run_tokens + 2 * block.window if maker.skip_gram else 0  # before the negatives
+    found = []
+    for batch in range(batches):
+        first = batch * runs * run_tokens
+        places = range(first, min(first + runs * run_tokens, count))
+        drawn = [
+            block.candidate_ids[batch, (place - first) // run_tokens, targets:].tolist() if negative else []
+            for place in places
+        ]
+        windows = [[contexts[place] for contexts in every] for place in places]
+        found.append(ReferenceBatch([words[place] for place in places], windows, drawn, run_tokens))
+    return found
+
+
+class Objective(NamedTuple):
+    """What needs a graph of its own."""
+
+    skip_gram: bool
+    negative: int
+    tree: bool
+    mean: bool
+    compute_dtype: str
+    windows: Windows
+
+    def __str__(self) -> str:
+        """Return the name of its tests."""
+        outputs = "+".join(name for name, used in (("neg", self.negative), ("hs", self.tree)) if used)
+        model = "sg" if self.skip_gram else f"cbow-{'mean' if self.mean else 'sum'}"
+        return f"{model}-{outputs}-{self.compute_dtype}-{self.windows.value}"
+
+
+def objectives() -> list[Objective]:
+    """Return all that there are.
+
+    Huffman trees have no mean windows. Skip-gram has no contexts to average, and CBOW no products of bfloat16.
+    """
+    return [
+        Objective(skip_gram, negative, tree, mean, compute_dtype, windows)
+        for skip_gram, (negative, tree) in product((True, False), ((5, False), (0, True), (3, True)))
+        for mean, compute_dtype in (product((True,), TOLERANCES) if skip_gram else product((True, False), ("float32",)))
+        for windows in ((Windows.DRAWN,) if tree else (Windows.DRAWN, Windows.MEAN))
+    ]
+
+
+def test_cbow_has_the_same_graph_whatever_the_number_format_of_products() -> None:
+    cbow = replace(SETTINGS, skip_gram=False)
+    assert objective_of(cbow) == objective_of(replace(cbow, compute_dtype="bfloat16"))
+    assert objective_of(SETTINGS) != objective_of(replace(SETTINGS, compute_dtype="bfloat16"))
+
+
+# One of each model and training method.
+SOME_OBJECTIVES = [
+    Objective(True, 5, False, True, "bfloat16", Windows.MEAN),
+    Objective(True, 0, True, True, "float32", Windows.DRAWN),
+    Objective(False, 5, False, False, "float32", Windows.MEAN),
+    Objective(False, 0, True, False, "float32", Windows.DRAWN),
+]
+
+
+def on_clusters() -> list[Any]:
+    """Return all objectives, of which most are slow: a graph for a cluster takes seconds."""
+    others = [objective for objective in objectives() if objective not in SOME_OBJECTIVES]
+    return [*SOME_OBJECTIVES, *(pytest.param(other, marks=pytest.mark.slow) for other in others)]
+
+
+ANY_TRAINING: dict[str, Any] = {
+    "corpus": corpora(),
+    "bound": st.sampled_from([0.02, 0.25, 1.0]),
+    "locked": st.booleans(),
+    "fixed": st.booleans(),
+}
+# Graphs of shared rows depend on how many rows a shard has, and so on the size of the vocabulary.
+TRAINING_OF_ONE_SIZE = ANY_TRAINING | {"corpus": corpora(fewest_words=9)}
+
+
+@pytest.mark.parametrize("objective", objectives(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=10, deadline=None)
+def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
+
+
+@pytest.mark.parametrize("objective", on_clusters(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=4, deadline=None)
+def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", objectives(), ids=str)
+@given(**TRAINING_OF_ONE_SIZE)
+@settings(max_examples=3, deadline=None)
+def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
+    objective: Objective, **training: Any
+) -> None:
+    for placement in SHARING_PLACEMENTS.values():
+        assert_moves_rows_as_plain_loops_do(placement, objective, **training)
+
+
+def assert_moves_rows_as_plain_loops_do(
+    make_placement: MakePlacement,
+    objective: Objective,
+    corpus: tuple[int, list[list[int]], int, BatchShape, int],
+    bound: float,
+    locked: bool,
+    fixed: bool,
+) -> None:
+    skip_gram, negative, tree, mean, compute_dtype, windows = objective
+    if fixed and windows is Windows.DRAWN:
+        windows = Windows.FIXED  # of the same graph
+    vocabulary, sentences, window, shape, seed = corpus
+    rng = np.random.default_rng(seed)
+    gensim_model = small_vocabulary(vocabulary, rng)
+    maker = BlockMaker(
+        skip_gram=skip_gram,
+        window=window,
+        windows=windows,
+        shape=shape,
+        keep=None,
+        negatives=NegativeSampler(gensim_model.cum_table) if negative else None,
+        tree=HuffmanTree.of(gensim_model.wv) if tree else None,
+    )
+    ids = np.array([word for sentence in sentences for word in sentence], np.int32)
+    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+    task = ChunkTask(Sentences(ids, lengths), (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
+    prepared = prepare(maker, task)
+    assert prepared is not None
+    locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
+    # Where numbers are exact enough to tell, nodes so long that some of their scores are too far from 0 to count.
+    spreads = (0.8, 0.8, 2.4 if compute_dtype == "float32" else 0.8)
+    tables = [rng.normal(0, spread, (vocabulary, 4)).astype(np.float32) for spread in spreads]
+    trained = ModelTables(
+        tables[0].copy(), tables[1].copy() if negative else None, tables[2].copy() if tree else None, locks
+    )
+    placement = make_placement(
+        StepSettings(
+            skip_gram=skip_gram,
+            mean_context=mean,
+            window=window,
+            run_tokens=shape.run_tokens,
+            negative=negative,
+            shared_negatives=shape.shared_negatives,
+            hierarchical_softmax=tree,
+            mask_accidental_hits=True,
+            max_step=bound,
+            compute_dtype=compute_dtype,
+            mean_windows=windows is Windows.MEAN,
+        ),
+        maker,
+        1,
+    )
+    placement.load(trained)
+    found = placement.train_chunk(task)
+    placement.read_into(trained)
+    placement.close()
+
+    expected = ReferenceModel(
+        *(table.astype(np.float64) for table in tables),
+        skip_gram=skip_gram,
+        negative=negative,
+        paths=gensim_paths(gensim_model) if tree else None,
+        cbow_mean=mean,
+        max_step=bound,
+        locks=locks,
+    )
+    batches = as_reference_batches(prepared.block, sentences, maker, negative)
+    expected_losses, clipped_rows = [], []
+    for batch in batches:
+        expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
+        clipped_rows.append(expected.clipped_rows)
+    tolerance = TOLERANCES[compute_dtype]
+    assume(expected.closest_call > 10 * tolerance)
+    np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
+    if negative:
+        np.testing.assert_allclose(trained.outputs, expected.outputs, atol=tolerance)
+    if tree:
+        np.testing.assert_allclose(trained.nodes, expected.nodes, atol=tolerance)
+    pairs = [sum(len(w) for word in batch.windows for w in word) / len(batch.windows[0]) for batch in batches]
+    targets = [sum(all(word) for word in batch.windows) for batch in batches]
+    np.testing.assert_allclose(found.pairs, pairs if skip_gram else targets, rtol=1e-6)
+    np.testing.assert_allclose(found.batches.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
+    if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
+        np.testing.assert_array_equal(found.batches.clipped_rows, clipped_rows)
+
+
+def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
+    """Return each word's (node, code) pairs as gensim stores them."""
+    return [
+        list(zip(np.atleast_1d(point).tolist(), np.atleast_1d(code).tolist(), strict=True))
+        for point, code in zip(model.wv.expandos["point"], model.wv.expandos["code"], strict=True)
+    ]

@@ -1,0 +1,22 @@
+"""The commands in benchmarks/, run on a corpus that takes no time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def corpus_in(folder: Path) -> Path:
+    """Write 1500 words in 300 sentences; the similarity sets know some of them."""
+    path = folder / "corpus.txt"
+    sentences = ["tiger cat plane car train", "book paper computer keyboard cat", "money cash bank car tiger"]
+    path.write_text("\n".join(sentences * 100) + "\n")
+    return path
+
+
+def run_command(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,0 +1,57 @@
+"""The tables of docs/errors.md: what is done, the error it gets, what the message contains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gensim_tfw2v import DivergenceError
+
+TABLE = Path(__file__).parents[2] / "docs" / "errors.md"
+ERRORS: dict[str, type[Exception]] = {
+    error.__name__: error
+    for error in (
+        *(ValueError, TypeError, RuntimeError, FileNotFoundError, FileExistsError, OSError),
+        DivergenceError,
+    )
+}
+CELLS = re.compile(r"^\| `(?P<code>.+?)` \| (?P<error>\w+) \| (?P<fragments>`.+?`) \|( (?P<gensim>\w+) \|)?$")
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row of a table."""
+
+    table: str
+    """The line that comes before its table, or the heading where there is none."""
+    code: str
+    error: type[Exception]
+    fragments: tuple[str, ...]
+    gensim: str | None
+    """What gensim does, where the table says so."""
+
+    def missing_in(self, message: str) -> list[str]:
+        """Return what the message should contain, and does not."""
+        return [fragment for fragment in self.fragments if fragment not in message]
+
+
+def rows_of_tables() -> Iterator[TableRow]:
+    """Yield the rows of all tables of Python code; fail on one that cannot be read."""
+    before = ""
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            before = line or before
+        elif line.startswith("| `") and not line.startswith("| `tfw2v "):
+            cells = CELLS.match(line)
+            assert cells, f"not a row of code, error, fragments and perhaps gensim: {line}"
+            fragments = tuple(re.findall("`(.+?)`", cells["fragments"]))
+            yield TableRow(before, cells["code"], ERRORS[cells["error"]], fragments, cells["gensim"])
+
+
+def cases_under(heading: str) -> dict[str, tuple[str, ...]]:
+    """Return what the message contains in each case of a table of two columns, the case and the message."""
+    text = TABLE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {case.strip("`"): tuple(re.findall("`(.+?)`", message)) for case, message in rows[1:]}

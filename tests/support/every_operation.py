@@ -1,0 +1,30 @@
+"""One case of each operation in vectors of each size."""
+
+from __future__ import annotations
+
+from support.operation_cbow import cbow, check_cbow
+from support.operation_contexts import check_moved_contexts, check_summed_contexts, some_contexts
+from support.operation_huffman import check_huffman_paths, check_one_score, huffman_paths
+from support.operation_inputs import BATCH, SIZES
+from support.operation_rows import check_added_rows, check_gathered_rows, check_moved_rows, check_read_and_written_rows
+from support.operation_skip_gram import check_skip_gram, skip_gram
+
+
+def check_every_operation() -> None:
+    """Check one case of each operation in vectors of each size."""
+    contexts = some_contexts()
+    for size in SIZES:
+        check_read_and_written_rows(size)
+        for number_type in ("float32", "bfloat16"):
+            check_gathered_rows(size, BATCH, number_type)
+            check_added_rows(size, number_type)
+            check_moved_rows(size, number_type)
+        check_summed_contexts(size, contexts)
+        check_moved_contexts(size, contexts)
+        check_skip_gram(skip_gram(size))
+        check_cbow(cbow(size))
+        for every_context in (True, False):
+            check_huffman_paths(huffman_paths(size, every_context, hot_nodes=4))
+    for code in (0, 1):
+        for score in (-1e30, 0.0, 20.0, 79.0, 1e30):
+            check_one_score(score, code)

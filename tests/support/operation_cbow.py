@@ -1,0 +1,124 @@
+"""The operation that trains CBOW with negatives, and what plain loops over NumPy arrays make of the same."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.operations import operations
+from support.operation_inputs import (
+    BATCH,
+    BATCHES,
+    NO_FACTORS,
+    ROWS,
+    Table,
+    Windows,
+    contexts_of,
+    moved,
+    normal,
+    numbers_below,
+    windows_of,
+)
+
+LARGEST_SCORE = 80.0
+
+
+class Cbow(NamedTuple):
+    """The arguments of the operation but for its table."""
+
+    hidden: np.ndarray
+    negatives: np.ndarray
+    targets: np.ndarray
+    windows: Windows
+    negative: float = 5.0
+    mask_hits: bool = True
+    measured: bool = True
+    rate: float = 0.05
+    max_step: float = 1e9
+
+    def arguments(self, table: Table | None = None) -> dict[str, Any]:
+        """Return all arguments."""
+        return {
+            "table": table and table.memory,
+            "hidden": self.hidden,
+            "negatives": self.negatives,
+            "targets": self.targets,
+            "left": self.windows.left,
+            "right": self.windows.right,
+            "batch": BATCH,
+            "negative": self.negative,
+            "mask_hits": self.mask_hits,
+            "measured": self.measured,
+            "rate": self.rate,
+            "max_step": self.max_step,
+            "factors": NO_FACTORS,
+        }
+
+    def run(self, table: Table) -> tuple[list[int], np.ndarray, float]:
+        """Return how many rows moved and how many steps were clipped, the gradients of hidden vectors, and the loss."""
+        metrics, gradients, loss = operations().tfw2v_train_cbow(**self.arguments(table))
+        assert loss.shape == ()
+        return metrics.numpy().tolist(), gradients.numpy(), float(loss)
+
+    def in_loops(self, before: np.ndarray) -> Expected:
+        """Return what plain loops come to."""
+        table, hidden = before.astype(np.float64), self.hidden.astype(np.float64)
+        weight, loss = self.negative / self.negatives.shape[-1], 0.0
+        gradients, metrics, steps = np.zeros_like(hidden), [0, 0], []
+        for run in range(hidden.shape[0]):
+            trained = [token for token in range(hidden.shape[1]) if contexts_of(self.windows, run, token)]
+            targets = self.targets[BATCH, run]
+            for token in trained:
+                row = table[targets[token]]
+                score = np.clip(hidden[run, token] @ row, -LARGEST_SCORE, LARGEST_SCORE)
+                wrong = 1 / (1 + np.exp(score))
+                loss += np.logaddexp(0, -score)
+                gradients[run, token] -= wrong * row
+                row += self.rate * wrong * hidden[run, token]
+            sums = {int(row): np.zeros(before.shape[1]) for row in self.negatives[BATCH, run]}
+            for token in trained:
+                for row in self.negatives[BATCH, run].tolist():
+                    if self.mask_hits and row == targets[token]:
+                        continue
+                    score = np.clip(hidden[run, token] @ table[row], -LARGEST_SCORE, LARGEST_SCORE)
+                    wrong = weight / (1 + np.exp(-score))
+                    loss += weight * np.logaddexp(0, score)
+                    gradients[run, token] += wrong * table[row]
+                    sums[row] += wrong * hidden[run, token]
+            table, of_run = moved(table, sums, self.rate, self.max_step, NO_FACTORS)
+            metrics = [total + count for total, count in zip(metrics, of_run, strict=True)]
+            steps += [self.rate * np.linalg.norm(gradient) for gradient in sums.values()]
+        return Expected(table, metrics, gradients, loss if self.measured else 0.0, steps)
+
+
+class Expected(NamedTuple):
+    """A table, metrics, gradients and a loss as they should be, and the lengths of steps of negatives unclipped."""
+
+    table: np.ndarray
+    metrics: list[int]
+    gradients: np.ndarray
+    loss: float
+    steps: list[float]
+
+
+def cbow(size: int, window: int = 3, runs: int = 3, tokens: int = 6, negatives: int = 5, **own: Any) -> Cbow:
+    """Return runs, tokens of which are negatives of their own, and some of which have no contexts."""
+    return Cbow(
+        hidden=normal(runs, tokens, size) / np.float32(np.sqrt(size)),
+        negatives=numbers_below(ROWS, BATCHES, runs, negatives),
+        targets=numbers_below(ROWS, BATCHES, runs, tokens, seed=1),
+        windows=windows_of(runs, tokens, window),
+        **own,
+    )
+
+
+def check_cbow(call: Cbow) -> None:
+    """Check what becomes of gradients and of one table, against plain loops."""
+    before = normal(ROWS, call.hidden.shape[-1], seed=5)
+    table, expected = Table(before), call.in_loops(before)
+    metrics, gradients, loss = call.run(table)
+    np.testing.assert_allclose(gradients, expected.gradients, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(loss, expected.loss, rtol=1e-5)
+    np.testing.assert_allclose(table.read(), expected.table, rtol=1e-5, atol=1e-5)
+    assert metrics == expected.metrics

@@ -1,0 +1,96 @@
+"""The operations on CBOW's contexts, and what plain loops over NumPy arrays make of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.operations import operations
+from support.operation_inputs import (
+    BATCH,
+    BATCHES,
+    NO_FACTORS,
+    ROWS,
+    Table,
+    Windows,
+    contexts_of,
+    median_step,
+    moved,
+    normal,
+    numbers_below,
+    windows_of,
+)
+
+WINDOW_ROWS = 9
+
+
+class Contexts(NamedTuple):
+    """What tokens' contexts are, and the weights that these have."""
+
+    ids: np.ndarray
+    windows: Windows
+    window_rows: np.ndarray
+    weights: np.ndarray  # [WINDOW_ROWS, places]
+
+    def arguments(self, table: Table | None = None) -> dict[str, Any]:
+        """Return the arguments that both operations have."""
+        return {
+            "table": table and table.memory,
+            "ids": self.ids,
+            "left": self.windows.left,
+            "right": self.windows.right,
+            "batch": BATCH,
+            "window_rows": self.window_rows,
+            "weights": self.weights,
+        }
+
+    def each(self) -> Iterator[tuple[tuple[int, int], int, float]]:
+        """Yield every token with the row and the weight of each of its contexts."""
+        for token in np.ndindex(self.window_rows.shape):
+            for place in contexts_of(self.windows, *token):
+                weight = self.weights[self.window_rows[token], place]
+                yield token, int(self.ids[BATCH, token[0], place]), float(weight)
+
+
+def some_contexts(window: int = 3, runs: int = 4, tokens: int = 6) -> Contexts:
+    """Return contexts that tokens have within their sentences."""
+    places = tokens + 2 * window
+    return Contexts(
+        ids=numbers_below(ROWS, BATCHES, runs, places),
+        windows=windows_of(runs, tokens, window),
+        window_rows=numbers_below(WINDOW_ROWS, runs, tokens, seed=1),
+        weights=normal(WINDOW_ROWS, places),
+    )
+
+
+def check_summed_contexts(size: int, contexts: Contexts) -> None:
+    """Check the weighted sums of contexts."""
+    before = normal(ROWS, size)
+    hidden = operations().tfw2v_sum_contexts(**contexts.arguments(Table(before)))
+    expected = np.zeros((*contexts.window_rows.shape, size))
+    for token, row, weight in contexts.each():
+        expected[token] += weight * before[row].astype(np.float64)
+    np.testing.assert_allclose(hidden, expected, rtol=1e-5, atol=1e-5)
+    alone = contexts.windows.left[BATCH] + contexts.windows.right[BATCH] == 0
+    assert not hidden.numpy()[alone].any()
+
+
+def check_moved_contexts(size: int, contexts: Contexts, factors: np.ndarray = NO_FACTORS) -> None:
+    """Check rows moved by the gradients of weighted sums; those of half of the rows are too long."""
+    before, rate = normal(ROWS, size), 0.05
+    gradients = normal(*contexts.window_rows.shape, size, seed=2)
+    sums: dict[int, np.ndarray] = {}
+    for token, row, weight in contexts.each():
+        sums[row] = sums.get(row, 0.0) + weight * gradients[token].astype(np.float64)
+    max_step = median_step(sums, rate)
+    table = Table(before)
+    metrics = operations().tfw2v_move_contexts(
+        **contexts.arguments(table), gradients=gradients, rate=rate, max_step=max_step, factors=factors
+    )
+    expected, counts = moved(before, sums, rate, max_step, factors)
+    assert metrics.numpy().tolist() == counts
+    np.testing.assert_allclose(table.read(), expected, rtol=1e-5, atol=1e-5)
+    others = np.setdiff1d(np.arange(ROWS), list(sums))
+    np.testing.assert_array_equal(table.read()[others], before[others])

@@ -1,0 +1,59 @@
+"""Every placement there is, for the suites that all of them have to pass."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
+from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.settings import StepSettings
+
+_running = ExitStack()
+
+
+atexit.register(_running.close)
+
+
+@functools.cache
+def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
+    """Return a cluster of real processes that runs as long as the tests do."""
+    return _running.enter_context(local_cluster(ps, workers))
+
+
+def leases_on(cluster: LocalCluster, *jobs: str) -> set[str]:
+    """Return the names of the leases on the tasks of some jobs, by default on the servers."""
+    return {lease for task in connect(cluster).describe_all(*jobs or ("ps",)).values() for lease in task["runs"]}
+
+
+def on_cluster(
+    settings: StepSettings,
+    maker: BlockMaker,
+    workers: int,
+    row_type: str = "float32",
+    sharing: RowSharing = NOT_SHARED,
+) -> Placement:
+    """Return a placement on two servers and two workers."""
+    connection = connect(shared_cluster())
+    return ClusterPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
+
+
+MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]
+PLACEMENTS: dict[str, MakePlacement] = {
+    "local": LocalPlacement,
+    "cluster": on_cluster,
+}
+SHARING_PLACEMENTS: dict[str, MakePlacement] = {
+    "cluster with shared rows": functools.partial(on_cluster, sharing=RowSharing(parts=3, rows=5)),
+}
+# Those whose rows are rounded on their way, and so differ from a reference by more than float32 does.
+ROUNDING_PLACEMENTS: dict[str, MakePlacement] = {
+    "cluster with bfloat16": functools.partial(on_cluster, row_type="bfloat16"),
+}
