@@ -147,6 +147,12 @@ def test_below_the_model_nothing_names_what_gensims_models_have() -> None:
     assert naming == {"files.models"}  # which writes gensim's models
 
 
+def test_one_module_uses_private_parts_of_tensorflow() -> None:
+    private = re.compile(r"tensorflow\.python|__internal__|_pywrap|\b_(server_def|py_funcs|add_control_dependencies)\b")
+    using = {name for name, path in MODULES.items() if private.search(path.read_text(encoding="utf8"))}
+    assert using == {"runtime.private_tensorflow"}
+
+
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {
