@@ -9,16 +9,13 @@ from typing import Any, TypeVar
 
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.arguments.texts import docstring_entries
-from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, own_and_gensims
+from gensim_tfw2v.model.arguments import default_of, docstring_of_own, own_and_gensims
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, path_that_gensim_takes
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
-from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
@@ -28,7 +25,7 @@ from gensim_tfw2v.model.server_vectors import (
 )
 from gensim_tfw2v.model.train import TrainArguments, train
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
-from gensim_tfw2v.model.vocabulary import quickly_counted, sentences_for_gensim, set_huffman_tree
+from gensim_tfw2v.model.vocabulary import quickly_counted, sentences_for_gensim, set_cumulative_table, set_huffman_tree
 from gensim_tfw2v.tensorboard.options import LogDir
 from gensim_tfw2v.training.resuming import ResumeFrom
 
@@ -63,7 +60,7 @@ class TFWord2Vec(Word2Vec):
         >>> model = TFWord2Vec(sentences, min_count=1)
     """
 
-    _is_constructed = True  # so it is for models that were loaded
+    _is_constructed = True  # as models are that were loaded
 
     def __init__(
         self,
@@ -186,7 +183,7 @@ class TFWord2Vec(Word2Vec):
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
-        self.cum_table = cumulative_table(word_counts(self.wv), float(self.ns_exponent), domain)
+        set_cumulative_table(self, domain)
 
     def create_binary_tree(self) -> None:
         """Set each word's ``code`` and ``point``, its path in the Huffman tree."""
@@ -216,14 +213,14 @@ class TFWord2Vec(Word2Vec):
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: the first has none in gensim, and as many
-        blocks are read ahead as there are workers. `logdir` and `cluster` are as in the constructor, whose values stand
-        if there are none here.
+        blocks are read ahead as there are workers. `logdir` and `cluster` replace those of the constructor, for this
+        training.
 
         Parameters
         ----------
         resume : bool, str or os.PathLike
-            True goes on from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
-            The path of a checkpoint goes on from that one. See :meth:`resume`, which needs no model.
+            True resumes from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
+            The path of a checkpoint resumes from that one. See :meth:`resume`, which needs no model.
 
         Returns
         -------
@@ -260,13 +257,13 @@ class TFWord2Vec(Word2Vec):
     ) -> _Model:
         """Return the model of a training that was interrupted, after it has been trained to its end.
 
-        The corpus must be the one with which training began. It is read up to where training was, and goes on from
-        there as it would have.
+        The corpus must be the one with which training began. It is read up to where training was interrupted, and
+        training continues from there.
 
         Parameters
         ----------
         checkpoint_dir : str or os.PathLike
-            The training's ``checkpoint_dir``, or one of the checkpoints there to go on from that one.
+            The training's ``checkpoint_dir``, or one of the checkpoints in it, to resume from that one.
         corpus_iterable, corpus_file, callbacks, report_delay
             As for :meth:`train`.
         epochs : int, optional
@@ -313,7 +310,7 @@ class TFWord2Vec(Word2Vec):
         Parameters
         ----------
         path : str or os.PathLike
-            The file; its suffix tells the format: .txt or .vec, .bin, .kv.
+            The file; its suffix sets the format: .txt or .vec, .bin, .kv.
         file_format : {"text", "binary", "keyed-vectors"}, optional
             The format, whatever the suffix.
         """
@@ -350,4 +347,4 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update({**restored_state(state), "_reader": CorpusReader()})
 
 
-TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_entries(OWN_ARGUMENTS))
+TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_of_own())

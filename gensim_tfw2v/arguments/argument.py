@@ -40,7 +40,7 @@ class Argument:
     default_help: str | None = None  # what the default means, if its value does not say so
     rule: Rule | None = None  # None: checked where it is used
     flag: Flag | None = None
-    designs: tuple[str, ...] = ()  # of `distribution`, that alone have it; (): it does not depend on the design
+    designs: tuple[str, ...] = ()  # those that have it, where only some do; (): all trainings have it
     is_read_by_train: bool = False  # train() reads the attribute, which may have been changed, and checks it again
-    is_fixed_in_training: bool = False  # a change in the midst of train() has no effect until the next one
+    is_fixed_in_training: bool = False  # a change during train() has no effect until the next one
     is_saved: bool = True

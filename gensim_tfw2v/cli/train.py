@@ -36,7 +36,7 @@ LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
 @dataclass(frozen=True)
 class ResumedPart:
-    """What a command trained that went on from a checkpoint."""
+    """What a command trained that resumed from a checkpoint."""
 
     checkpoint: str
     raw_words: int
@@ -144,7 +144,7 @@ def _train(arguments: argparse.Namespace) -> Trained:
 
 
 def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained | None:
-    """Return the model of a training that went on from its newest checkpoint, None if there is none."""
+    """Return the model of a training that resumed from its newest checkpoint, None if there is none."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.corpus.passes import OtherCorpusError
     from gensim_tfw2v.model.resuming import MAY_CHANGE, arguments_to_resume, check_settings, resumed_model

@@ -242,7 +242,7 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     groups[CHECKPOINT_FLAGS].add_argument(
         "--resume",
         action="store_true",
-        help="go on from the newest checkpoint in --checkpoint-dir, and begin anew if there is none; everything else "
+        help="resume from the newest checkpoint in --checkpoint-dir, or begin anew if there is none; the rest "
         "of the command stays as it was (default: begin anew)",
     )
     add_log_arguments(groups[TENSORBOARD_FLAGS])

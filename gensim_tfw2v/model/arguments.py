@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
+from gensim_tfw2v.arguments.texts import docstring_entries
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 MOST_WINDOW = 2**31 - 1  # an int32
@@ -57,6 +58,11 @@ def rule_of(name: str) -> Any:
 def own_defaults() -> dict[str, Any]:
     """Return the own arguments' defaults, as models have them that were saved without."""
     return {argument.name: argument.default for argument in OWN_ARGUMENTS}
+
+
+def docstring_of_own() -> str:
+    """Return the entries of the own arguments in the class's docstring."""
+    return docstring_entries(OWN_ARGUMENTS)
 
 
 def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -121,7 +121,7 @@ def _check_word_attributes(vectors: Any, needs_counts: bool) -> None:
 
 
 def _check_lock_factors(factors: Any) -> None:
-    """Raise RuntimeError unless lock factors are finite numbers along one axis; None stands for those of 1."""
+    """Raise RuntimeError unless lock factors are finite numbers along one axis; None means factors of 1."""
     if factors is None:
         return
     how = "set it to np.ones(1, np.float32), or to as many factors as there are words"

@@ -50,7 +50,7 @@ class RawVocabulary:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What a model's arguments say of reading."""
+    """The model's arguments that say how corpora are read."""
 
     budget: CacheBudget
     readers: int  # processes
@@ -77,7 +77,7 @@ class CorpusReader:
             self._scan = None
 
     def keeps_deleted(self, path: str | None) -> bool:
-        """Return whether a file that is not there any more can be read all the same, from what was kept of it."""
+        """Return whether a deleted file can still be read, from what was kept of it."""
         scan = self._scan
         return path is not None and scan is not None and scan.is_of_deleted(path) and scan.encoded.complete
 
@@ -134,7 +134,7 @@ class CorpusReader:
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
         if self.keeps_deleted(corpus.file):
-            logger.warning("%s is not there any more; its words have been kept and are read from there", corpus.file)
+            logger.warning("%s has been deleted; its words are read from what was kept of them", corpus.file)
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
             return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
@@ -174,7 +174,7 @@ def check_holds_words(path: str) -> None:
 
 
 def path_that_gensim_takes(corpus_file: str | None) -> str | None:
-    """Return a path of which gensim says what it would say of the corpus, if it read such files itself."""
+    """Return a path that gensim's check of corpora accepts if the corpus can be read, and refuses otherwise."""
     if corpus_file is not None and is_encoded(corpus_file):
         return header_of(corpus_file)  # gensim wants a file
     if corpus_file is not None and is_compressed(corpus_file) and os.path.isfile(corpus_file):

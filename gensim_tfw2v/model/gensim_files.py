@@ -1,4 +1,4 @@
-"""What of a model is saved, in gensim's own format, which plain gensim opens."""
+"""A model ↔ what is saved of it, in gensim's own format, which plain gensim opens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OW
 
 
 def saved_state(model: Word2Vec) -> dict[str, Any]:
-    """Return what of a model goes into files and copies."""
+    """Return the attributes of a model that go into files and copies."""
     return {name: value for name, value in vars(model).items() if name not in _NEVER_SAVED}
 
 

@@ -51,7 +51,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         2**28,
         "int",
         "Bytes of memory that the encoded corpus, 4 a word, may take. A corpus that fits is read once, not once an "
-        "epoch. 0 reads it every epoch, as iterables need that yield other sentences each time",
+        "epoch. 0 reads it every epoch, which is required if your iterable changes between epochs",
         rule=Bytes(),
         flag=Flag(
             MEMORY_FLAGS, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"
@@ -90,7 +90,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "run_tokens",
         None,
         "int, optional",
-        "Consecutive words, a run, that share contexts and negative words; at most `batch_tokens`",
+        "Consecutive words (a run) that share contexts and negative words; at most `batch_tokens`",
         "chosen from the window, the vocabulary and the vector size",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(TUNING_FLAGS, "N", "consecutive words that share contexts and negative words"),
@@ -101,7 +101,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "shared_negatives",
         None,
         "int, optional",
-        "Negative words drawn for each run. With the right weight, they stand for `negative` draws a pair",
+        "Negative words drawn for each run. They are weighted so that they replace `negative` draws for each pair",
         "chosen from the vocabulary's size",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(TUNING_FLAGS, "N", "negative words drawn for each such run"),
@@ -112,8 +112,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "update_bound",
         None,
         "float, optional",
-        "Limit on how far one batch may move a vector, in learning rates: multiples of `alpha`, or of the present "
-        "rate where that is higher",
+        "Limit on how far one batch may move a vector, in learning rates: multiples of `alpha`, or of the current "
+        "rate if that is higher",
         "20, or 7 for skip-gram with hierarchical softmax alone",
         rule=PositiveNumber(or_none=True),
         flag=Flag(TUNING_FLAGS, "X", "limit on how far one batch may move a vector, in learning rates"),
@@ -139,7 +139,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Folder in which `train()` writes [checkpoints](docs/checkpoints.md), from which training can be resumed. It "
         "is not saved with the model",
         "no checkpoints",
-        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "write checkpoints there, from which --resume goes on", default="none"),
+        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "write checkpoints there, for --resume", default="none"),
         is_saved=False,
     ),
     Argument(
@@ -216,19 +216,19 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "recovery_timeout",
         300.0,
         "float",
-        "Seconds that training waits until lost tasks with vectors are started again. It then goes on from the last "
+        "Seconds that training waits for lost tasks with vectors to restart. It then continues from the last "
         "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
         rule=PositiveNumber(unit="seconds"),
-        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time that training waits until lost tasks with vectors are started again"),
+        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time that training waits for lost tasks with vectors to restart"),
         is_read_by_train=True,
     ),
     Argument(
         "max_recoveries",
         10,
         "int",
-        "How often a training goes on after tasks with vectors were lost",
+        "How often a training may continue after it has lost tasks with vectors",
         rule=WholeNumber(0, is_int=True),
-        flag=Flag(CLUSTER_FLAGS, "N", "how often training goes on after it has lost tasks with vectors"),
+        flag=Flag(CLUSTER_FLAGS, "N", "how often training may continue after it has lost tasks with vectors"),
         is_read_by_train=True,
     ),
     Argument(

@@ -1,4 +1,4 @@
-"""A model whose matrices are on the parameter servers alone: how they are made, and what is refused of them."""
+"""Models whose matrices are on the parameter servers alone: makes these, and refuses what needs them here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStor
 
 
 class ServerKeyedVectors(KeyedVectors):
-    """Keyed vectors with their matrix on the servers; copies and pickles of other attributes are gensim's own class."""
+    """Keyed vectors with their matrix on the servers; copies and pickles have gensim's own class."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save as gensim does; raise RuntimeError if the vectors are on the servers, and leave the file as it is."""

@@ -10,7 +10,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
-from gensim_tfw2v.blocks.sampling import word_counts
+from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.model.corpus_reading import MarklessLines, RawVocabulary, ReadingOptions, shown_sentences
 from gensim_tfw2v.model.training_plan import entropy_of
@@ -42,6 +42,11 @@ def sentences_for_gensim(
     if corpus_iterable is not None:
         return shown_sentences(corpus_iterable, ReadingOptions.of(model).draws_bar)
     return None
+
+
+def set_cumulative_table(model: Word2Vec, domain: int) -> None:
+    """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
+    model.cum_table = cumulative_table(word_counts(model.wv), float(model.ns_exponent), domain)
 
 
 def set_huffman_tree(model: Word2Vec) -> None:

@@ -1,4 +1,4 @@
-"""The arguments that some designs have and others do not, each of which is one entry here."""
+"""The arguments that only some designs have: one entry each."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "backup_workers",
         0,
         "int",
-        "Workers for which a round does not wait, where `distribution` has rounds; runs then differ",
+        "How many slow workers a round may leave behind, where `distribution` has rounds; results then vary",
         rule=WholeNumber(0, is_int=True),
-        flag=Flag(CLUSTER_FLAGS, "N", "workers for which a round does not wait"),
+        flag=Flag(CLUSTER_FLAGS, "N", "slow workers that a round may leave behind"),
         is_read_by_train=True,
         designs=("synchronous",),
     ),
@@ -75,7 +75,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         None,
         '{"alir", "pca", "concatenate", "average"}, optional',
         "How the vectors of sub-models become one ([the methods](docs/distribution.md#partition-and-merge)). "
-        '`"concatenate"` is for `merge_vectors()` alone',
+        'Only `merge_vectors()` takes `"concatenate"`',
         "alir",
         rule=Choice(METHODS),
         flag=Flag(CLUSTER_FLAGS, None, "how the vectors of sub-models become one"),
@@ -87,7 +87,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "lbfgs_history",
         None,
         "int, optional",
-        'Steps that `distribution="lbfgs"` remembers; it keeps twice as many tables, and three more',
+        'Steps that `distribution="lbfgs"` remembers; n steps need memory for 2n + 3 tables',
         "10",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(CLUSTER_FLAGS, "N", "steps that L-BFGS remembers"),
@@ -119,7 +119,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             CLUSTER_FLAGS,
             None,
-            "never hold the vectors here: for those that are larger than this machine's memory",
+            "keep the vectors on the servers only: for vectors larger than this machine's memory",
             is_switch=True,
         ),
         designs=("downpour", "synchronous"),

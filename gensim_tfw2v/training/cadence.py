@@ -12,7 +12,7 @@ class Cadence:
 
     A crash while a checkpoint is written also loses the work done meanwhile, and a checkpoint begins at the end of a
     chunk. So one begins before the interval is over: by as much as the longest checkpoint and chunk took, but not
-    before half of it is over. The first one begins then, because nobody knows how long it takes.
+    before half of it is over. The first one begins then, because its duration is not known.
 
     Parameters
     ----------

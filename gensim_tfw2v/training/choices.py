@@ -27,7 +27,7 @@ class TrainingChoices:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> TrainingChoices:
-        """Return the choices of which JSON has the fields."""
+        """Return the choices that a checkpoint has as JSON."""
         return cls(
             **{
                 **found,

@@ -139,7 +139,7 @@ def train_epochs(
     Parameters
     ----------
     begun : mapping of int to EpochPosition, optional
-        Epochs of which an earlier training has trained a part, by their numbers.
+        How far an earlier training has come with epochs that it began, by their numbers.
     chunk_observer : ChunkObserver, optional
         Receives every trained chunk.
     """

@@ -63,7 +63,7 @@ class TrainingPlan:
         )
 
     def _warn_of_changes(self) -> None:
-        """Warn once of each setting that was changed in the midst of training."""
+        """Warn once of each setting that was changed during training."""
         now = self._model.fixed_settings()
         for name in [name for name, used in self._in_use.items() if now[name] != used]:
             logger.warning(

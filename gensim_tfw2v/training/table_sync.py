@@ -51,7 +51,7 @@ class TableSync:
         return self._placement
 
     def look(self) -> ModelTables:
-        """Return the current vectors, to be read only. In the midst of training their rows are of different moments."""
+        """Return the current vectors, to be read only. During training, rows are read at slightly different times."""
         tables = self._tables()
         if self._is_pushed:
             tables = replace(
@@ -76,7 +76,7 @@ class TableSync:
             self._read()
 
     def _read(self) -> None:
-        """Copy the placement's tables into the model; what is lost in the midst leaves the model as it is."""
+        """Copy the placement's tables into the model; if they are lost meanwhile, the model stays as it is."""
         tables = self._tables()
         if not self._placement.can_fail:
             self._placement.read_into(tables)
@@ -98,15 +98,15 @@ class TableSync:
             )
 
     def _tables(self) -> ModelTables:
-        """Return the model's matrices without the rows of words that came in the midst of training.
+        """Return the model's matrices without rows of words that were added during training.
 
         Raise RuntimeError if other rows belong to other words than when training began.
         """
         words = len(self._words)
         if self._model.words[:words] != self._words:
             raise RuntimeError(
-                "the words of wv.index_to_key have changed during train(), which cannot say any more whose vectors it "
-                "has trained; change the vocabulary before train()"
+                "the words of wv.index_to_key have changed during train(), so that it is unknown whose vectors were "
+                "trained; change the vocabulary before train()"
             )
         self._model.check_rows(words)
         tables = self._model.tables()

@@ -1,4 +1,4 @@
-"""What a training needs of the model that it trains: the interface, of which it knows nothing else."""
+"""The interface by which training knows the model that it trains."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TrainedModel(Protocol):
 
     @property
     def words(self) -> list[Any]:
-        """The words, of which word number i has row i of a table."""
+        """The words; row i of a table belongs to word number i."""
         ...
 
     @property
