@@ -61,13 +61,13 @@ def prepare(job: Job, blocks: int) -> tuple[Any, Any, list[Any], Any]:
     """Return the model's block maker, a placement with its tables, the first chunks of the corpus, and the tables."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
-    from gensim_tfw2v.model.table_sync import tables_of
-    from gensim_tfw2v.model.training_plan import TrainingChoices, TrainingPlan, placement_for
+    from gensim_tfw2v.model.tables import tables_of
+    from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False)
     model.build_vocab(corpus_file=job.corpus)
     choice = placement_for(model, None, model.corpus_total_words)
-    plan = TrainingPlan(model, choice, TrainingChoices.of(model, choice, None, model.corpus_total_words))
+    plan = plan_for(model, choice, choices_for(model, choice, None, model.corpus_total_words))
     words, options = model.corpus_total_words, ReadingOptions.of(model)
     corpus = Corpus(None, job.corpus)
     reader = CorpusReader()

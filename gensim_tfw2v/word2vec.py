@@ -2,72 +2,34 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from timeit import default_timer
 from typing import Any, TypeVar
 
-import numpy as np
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
-from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
-from gensim_tfw2v.cluster.exposure import check_cluster
-from gensim_tfw2v.corpus.decompression import is_compressed
-from gensim_tfw2v.corpus.shards import header_of, is_encoded
-from gensim_tfw2v.files.models import missing_explained, save_whole
+from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import (
-    TRAINING_ARGUMENTS,
-    check_arguments,
-    default_of,
-    docstring_entries,
-    plain_arguments,
-)
-from gensim_tfw2v.model.checkpoint_content import state_in
-from gensim_tfw2v.model.consistency import check_fits
-from gensim_tfw2v.model.corpus_reading import (
-    Corpus,
-    CorpusReader,
-    MarklessLines,
-    RawVocabulary,
-    ReadingOptions,
-    check_holds_words,
-    shown_sentences,
-)
+from gensim_tfw2v.model.arguments import default_of, docstring_of_own, own_and_gensims
+from gensim_tfw2v.model.checks import check_constructor
+from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, path_that_gensim_takes
 from gensim_tfw2v.model.fast_vecattr import set_quickly
-from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, restored_state, saved_state
-from gensim_tfw2v.model.resuming import ResumeFrom, check_folder, resumed_model, where_to_begin
+from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
+from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
-    check_server_vectors,
     check_vocabulary_can_change,
     free_server_matrices,
     make_server_matrices,
 )
-from gensim_tfw2v.model.training_loop import TrainingCall, TrainingLoop
-from gensim_tfw2v.model.training_plan import (
-    UNSET_BATCH_WORDS,
-    TrainingChoices,
-    TrainingPlan,
-    entropy_of,
-    fall_within_epoch,
-    placement_for,
-)
-from gensim_tfw2v.placement.designs import check_design
-from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
-from gensim_tfw2v.tensorboard.model_log import check_log
-from gensim_tfw2v.tensorboard.options import LogDir, log_options
-from gensim_tfw2v.training.display import shown_while, wants_bar
-from gensim_tfw2v.training.progress import EpochCounts
+from gensim_tfw2v.model.train import TrainArguments, train
+from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
+from gensim_tfw2v.model.vocabulary import quickly_counted, sentences_for_gensim, set_cumulative_table, set_huffman_tree
+from gensim_tfw2v.tensorboard.options import LogDir
+from gensim_tfw2v.training.resuming import ResumeFrom
 
 _Model = TypeVar("_Model", bound="TFWord2Vec")
-
-logger = logging.getLogger(__name__)
 
 
 class TFWord2Vec(Word2Vec):
@@ -98,7 +60,7 @@ class TFWord2Vec(Word2Vec):
         >>> model = TFWord2Vec(sentences, min_count=1)
     """
 
-    _is_constructed = True  # so it is for models that were loaded
+    _is_constructed = True  # as models are that were loaded
 
     def __init__(
         self,
@@ -161,77 +123,15 @@ class TFWord2Vec(Word2Vec):
         allow_network: bool = False,
         vectors_on_servers: bool = False,
     ) -> None:
-        check_arguments(locals())
-        check_log(log_options(logdir))
-        check_folder(checkpoint_dir)
-        check_server_vectors(vectors_on_servers, cluster, logdir)
-        trains_later = sentences is None and corpus_file is None  # and may be given a cluster then
-        check_design(locals(), has_cluster=trains_later or cluster is not None)
-        if cluster is not None:
-            check_cluster(cluster, allow_network)
-        self.progress = progress
-        self.schedule = schedule
-        self.cache_memory = cache_memory
-        self.cache_disk = cache_disk
-        self.cache_dir = cache_dir
-        self.batch_tokens = batch_tokens
-        self.run_tokens = run_tokens
-        self.shared_negatives = shared_negatives
-        self.update_bound = update_bound
-        self.compute_dtype = compute_dtype
-        self.checkpoint_dir = checkpoint_dir
-        self.checkpoint_every = checkpoint_every
-        self.keep_checkpoints = keep_checkpoints
-        self.logdir = logdir
-        self.cluster = cluster
-        self.distribution = distribution
-        self.round_words = round_words
-        self.backup_workers = backup_workers
-        self.submodels = submodels
-        self.sampling = sampling
-        self.sampling_rate = sampling_rate
-        self.merge = merge
-        self.lbfgs_history = lbfgs_history
-        self.cluster_timeout = cluster_timeout
-        self.recovery_timeout = recovery_timeout
-        self.max_recoveries = max_recoveries
-        self.cluster_overlap = cluster_overlap
-        self.cluster_dtype = cluster_dtype
-        self.allow_network = allow_network
-        self.vectors_on_servers = vectors_on_servers
+        own, gensims = own_and_gensims(locals())
+        check_constructor(own | gensims)
+        for name, value in own.items():
+            setattr(self, name, value)
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
-        super().__init__(
-            sentences=sentences,
-            corpus_file=corpus_file,
-            vector_size=int(vector_size),
-            alpha=alpha,
-            window=window,
-            min_count=min_count,
-            max_vocab_size=max_vocab_size,
-            sample=sample,
-            seed=seed,
-            workers=workers,
-            min_alpha=min_alpha,
-            sg=sg,
-            hs=hs,
-            negative=negative,
-            ns_exponent=ns_exponent,
-            cbow_mean=cbow_mean,
-            hashfxn=hashfxn,
-            epochs=epochs,
-            null_word=null_word,
-            trim_rule=trim_rule,
-            sorted_vocab=sorted_vocab,
-            batch_words=batch_words,
-            compute_loss=compute_loss,
-            callbacks=callbacks,
-            comment=comment,
-            max_final_vocab=max_final_vocab,
-            shrink_windows=shrink_windows,
-        )
+        super().__init__(**gensims | {"vector_size": int(vector_size)})
         self._is_constructed = True
 
     # -- vocabulary ------------------------------------------------------------------------------------------------
@@ -252,19 +152,11 @@ class TFWord2Vec(Word2Vec):
             Number of raw words and of sentences.
         """
         self._reader.forget()
-        options = ReadingOptions.of(self, workers)
-        found: RawVocabulary
-        if corpus_file is not None and is_encoded(corpus_file):
-            found = self._reader.count_encoded(corpus_file, self.max_vocab_size)
-        elif corpus_file is not None and not self.max_vocab_size:
-            found = self._reader.count_file(corpus_file, options)
-        else:  # pruning depends on the order of the words, so one process reads them
-            if corpus_file is not None:
-                corpus_iterable = MarklessLines(corpus_file)
-            elif corpus_iterable is not None:
-                corpus_iterable = shown_sentences(corpus_iterable, options.draws_bar)
-            words, sentences = super().scan_vocab(corpus_iterable, None, progress_per, workers, trim_rule)
-            return words, sentences
+        found = quickly_counted(self, corpus_file, workers)
+        if found is None:
+            sentences = sentences_for_gensim(self, corpus_iterable, corpus_file)
+            words, examples = super().scan_vocab(sentences, None, progress_per, workers, trim_rule)
+            return words, examples
         self.raw_vocab = found.counts
         return found.raw_words, found.sentences
 
@@ -291,17 +183,11 @@ class TFWord2Vec(Word2Vec):
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:
         """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
-        self.cum_table = cumulative_table(word_counts(self.wv), float(self.ns_exponent), domain)
+        set_cumulative_table(self, domain)
 
     def create_binary_tree(self) -> None:
-        """Set each word's ``code`` and ``point`` as gensim would, for many words as in an order that the seed draws."""
-        logger.info("constructing a huffman tree from %i words", len(self.wv))
-        order = np.arange(len(self.wv))
-        if has_random_ties(len(self.wv)):
-            np.random.default_rng(entropy_of(self)).shuffle(order)
-        tree = build_huffman_tree(word_counts(self.wv), order)
-        tree.store(self.wv)
-        logger.info("built huffman tree with maximum node depth %i", tree.path_lengths().max(initial=0))
+        """Set each word's ``code`` and ``point``, its path in the Huffman tree."""
+        set_huffman_tree(self)
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -327,59 +213,35 @@ class TFWord2Vec(Word2Vec):
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: the first has none in gensim, and as many
-        blocks are read ahead as there are workers. `logdir` and `cluster` are as in the constructor, whose values stand
-        if there are none here.
+        blocks are read ahead as there are workers. `logdir` and `cluster` replace those of the constructor, for this
+        training.
 
         Parameters
         ----------
         resume : bool, str or os.PathLike
-            True goes on from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
-            The path of a checkpoint goes on from that one. See :meth:`resume`, which needs no model.
+            True resumes from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
+            The path of a checkpoint resumes from that one. See :meth:`resume`, which needs no model.
 
         Returns
         -------
         (int, int)
             Number of trained words (known and kept by subsampling) and of raw words, over all epochs.
         """
-        rates = plain_arguments({"start_alpha": start_alpha, "end_alpha": end_alpha})
-        self.__dict__.update(plain_arguments({name: getattr(self, name) for name in TRAINING_ARGUMENTS}))
-        log = log_options(self.logdir if logdir is None else logdir)
-        check_log(log)
-        cluster = self.cluster if cluster is None else cluster
-        check_server_vectors(self.vectors_on_servers, cluster, log)
-        check_design(vars(self), has_cluster=cluster is not None)
-        callbacks = list(callbacks)
-        with self._settings_kept_if_it_fails(), ExitStack() as cleanup:
-            self.alpha: float = rates["start_alpha"] or self.alpha
-            self.min_alpha: float = rates["end_alpha"] or self.min_alpha
-            self.epochs: Any = epochs  # gensim's own check wants a number
-            self._check_can_train(corpus_iterable, corpus_file, total_examples, total_words)
-            beginning = where_to_begin(self, resume, total_examples, total_words)
-            folder, resumed, checkpoint = cleanup.enter_context(beginning)
-            self._begin_training(compute_loss, callbacks)
-            if callbacks:  # which may have changed the model
-                check_fits(self)
-            start = default_timer() - 0.00001
-            begun_with = None if resumed is None else resumed.choices
-            connect = partial(placement_for, self, cluster, total_words, begun_with)
-            with shown_while("connecting to the cluster", wants_bar(self.progress) and cluster is not None):
-                choice = connect()
-            # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
-            end_is_chosen = self._is_constructed and bool(rates["end_alpha"])
-            fall = fall_within_epoch(self, from_file=corpus_file is not None, end_is_chosen=end_is_chosen)
-            choices = begun_with or TrainingChoices.of(self, choice, total_examples, total_words, fall)
-            source = self._reader.source(
-                Corpus(corpus_iterable, corpus_file),
-                self.wv,
-                ReadingOptions.of(self),
-                choices.block_words,
-                total_words or self.corpus_total_words or 0,
-                is_read_again=self.epochs != 1,
-            )
-            from_file = corpus_file is not None
-            call = TrainingCall(callbacks, log, report_delay, from_file, connect, folder, resumed, checkpoint)
-            of_epochs = TrainingLoop(self, TrainingPlan(self, choice, choices), source, call).run()
-        return self._end_training(of_epochs, default_timer() - start, callbacks)
+        arguments = TrainArguments(
+            corpus=Corpus(corpus_iterable, corpus_file),
+            total_examples=total_examples,
+            total_words=total_words,
+            epochs=epochs,
+            start_alpha=start_alpha,
+            end_alpha=end_alpha,
+            report_delay=report_delay,
+            compute_loss=compute_loss,
+            callbacks=callbacks,
+            logdir=logdir,
+            cluster=cluster,
+            resume=resume,
+        )
+        return train(self, arguments)
 
     @classmethod
     def resume(
@@ -395,13 +257,13 @@ class TFWord2Vec(Word2Vec):
     ) -> _Model:
         """Return the model of a training that was interrupted, after it has been trained to its end.
 
-        The corpus must be the one with which training began. It is read up to where training was, and goes on from
-        there as it would have.
+        The corpus must be the one with which training began. It is read up to where training was interrupted, and
+        training continues from there.
 
         Parameters
         ----------
         checkpoint_dir : str or os.PathLike
-            The training's ``checkpoint_dir``, or one of the checkpoints there to go on from that one.
+            The training's ``checkpoint_dir``, or one of the checkpoints in it, to resume from that one.
         corpus_iterable, corpus_file, callbacks, report_delay
             As for :meth:`train`.
         epochs : int, optional
@@ -412,78 +274,9 @@ class TFWord2Vec(Word2Vec):
         """
         model, checkpoint = resumed_model(cls, checkpoint_dir, epochs, changes)
         if checkpoint is not None:
-            choices = state_in(checkpoint).choices
-            model.train(
-                corpus_iterable,
-                corpus_file,
-                choices.total_examples,
-                choices.total_words,
-                model.epochs,
-                compute_loss=model.compute_loss,
-                callbacks=callbacks,
-                report_delay=report_delay,
-                resume=checkpoint.path,
-            )
-        found: _Model = model
-        return found
-
-    def _check_can_train(
-        self,
-        corpus_iterable: Iterable[Sequence[Any]] | None,
-        corpus_file: str | None,
-        total_examples: int | None,
-        total_words: int | None,
-    ) -> None:
-        """Raise an error for what training cannot begin with."""
-        if not len(self.wv) and corpus_file is not None and os.path.isfile(corpus_file):
-            check_holds_words(corpus_file)
-        self._check_training_sanity(epochs=self.epochs, total_examples=total_examples, total_words=total_words)
-        if corpus_iterable is not None or not self._reader.keeps_deleted(corpus_file):
-            self._check_corpus_sanity(corpus_iterable=corpus_iterable, corpus_file=corpus_file, passes=self.epochs)
-        if corpus_file is not None and not total_words:
-            raise ValueError("total_words must be provided alongside corpus_file argument.")
-        check_fits(self)
-        with shown_while("loading TensorFlow", wants_bar(self.progress) and not is_tensorflow_loaded()):
-            check_runs_at_once()
-
-    def _begin_training(self, compute_loss: bool, callbacks: Sequence[Any]) -> None:
-        """Record that training begins, reset losses, and tell the callbacks."""
-        self.add_lifecycle_event(
-            "train",
-            msg=(
-                f"training model with {self.workers} workers on {len(self.wv)} vocabulary and "
-                f"{self.layer1_size} features, using sg={self.sg} hs={self.hs} sample={self.sample} "
-                f"negative={self.negative} window={self.window} shrink_windows={self.shrink_windows}"
-            ),
-        )
-        self.compute_loss = compute_loss
-        self.running_training_loss = 0.0
-        self.epoch_losses = []
-        for callback in callbacks:
-            callback.on_train_begin(self)
-
-    def _end_training(
-        self, of_epochs: Sequence[EpochCounts], seconds: float, callbacks: Sequence[Any]
-    ) -> tuple[int, int]:
-        """Record that training has ended, tell the callbacks, and return the trained and the raw words."""
-        trained_words = sum(counts.trained_words for counts in of_epochs)
-        raw_words = sum(counts.raw_words for counts in of_epochs)
-        self._log_train_end(raw_words, trained_words, seconds, sum(counts.blocks for counts in of_epochs))
-        self.train_count += 1
-        self._clear_post_train()
-        for callback in callbacks:
-            callback.on_train_end(self)
-        return trained_words, raw_words
-
-    @contextmanager
-    def _settings_kept_if_it_fails(self) -> Iterator[None]:
-        """Give back the settings that `train()` has taken over if it raises an error."""
-        before = self.alpha, self.min_alpha, self.epochs
-        try:
-            yield
-        except Exception:
-            self.alpha, self.min_alpha, self.epochs = before
-            raise
+            totals = arguments_to_resume(model, checkpoint)
+            model.train(corpus_iterable, corpus_file, **totals, callbacks=callbacks, report_delay=report_delay)
+        return model
 
     def _check_corpus_sanity(
         self,
@@ -492,11 +285,7 @@ class TFWord2Vec(Word2Vec):
         passes: int | None = 1,
     ) -> None:
         """Raise TypeError if there is no corpus, or one that cannot be used."""
-        if corpus_file is not None and is_encoded(corpus_file):
-            corpus_file = header_of(corpus_file)  # gensim wants a file
-        elif corpus_file is not None and is_compressed(corpus_file) and os.path.isfile(corpus_file):
-            corpus_file = __file__  # gensim wants one whose name is not that of a compressed file
-        super()._check_corpus_sanity(corpus_iterable, corpus_file, passes)
+        super()._check_corpus_sanity(corpus_iterable, path_that_gensim_takes(corpus_file), passes)
 
     # -- vectors and files -------------------------------------------------------------------------------------------
 
@@ -521,7 +310,7 @@ class TFWord2Vec(Word2Vec):
         Parameters
         ----------
         path : str or os.PathLike
-            The file; its suffix tells the format: .txt or .vec, .bin, .kv.
+            The file; its suffix sets the format: .txt or .vec, .bin, .kv.
         file_format : {"text", "binary", "keyed-vectors"}, optional
             The format, whatever the suffix.
         """
@@ -549,10 +338,7 @@ class TFWord2Vec(Word2Vec):
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
         """Return a model saved by :meth:`save`, by gensim's own class or by a subclass of that, ready to train on."""
-        plain = [os.fspath(argument) if isinstance(argument, os.PathLike) else argument for argument in args]
-        with missing_explained(plain[0] if plain else kwargs.get("fname")):
-            model: _Model = as_class(cls, super().load(*plain, rethrow=rethrow, **kwargs))
-        return model
+        return as_class(cls, loaded(super().load, *args, rethrow=rethrow, **kwargs))
 
     def __getstate__(self) -> dict[str, Any]:
         return saved_state(self)
@@ -561,4 +347,4 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update({**restored_state(state), "_reader": CorpusReader()})
 
 
-TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_entries())
+TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_of_own())

@@ -31,7 +31,7 @@ def main() -> int:
     threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     request = json.loads(Path(sys.argv[1]).read_text())
-    with patch("gensim_tfw2v.model.training_loop.TrainingLog", _recorder(request["progress"])):
+    with patch("gensim_tfw2v.training.loop.TrainingLog", _recorder(request["progress"])):
         model = _trained(request, Job(**request["job"]))
     trained_at = time.time()
     vectors = _vectors(model, Path(request["result"]).with_suffix(".kv"))
@@ -76,8 +76,8 @@ def _recorder(path: str) -> Any:
             super().__init__(*arguments)
             self._words: dict[int, int] = {}  # of each epoch
 
-        def go_on(self, positions: Sequence[EpochPosition]) -> None:
-            super().go_on(positions)
+        def continue_from(self, positions: Sequence[EpochPosition]) -> None:
+            super().continue_from(positions)
             self._words = {position.epoch: position.counts.raw_words for position in positions}
             self._record(is_start=True)
 

@@ -6,7 +6,7 @@ import argparse
 import math
 from collections.abc import Callable
 
-from gensim_tfw2v.model.rules import Bytes, Interval, Number, PositiveNumber, Share, WholeNumber
+from gensim_tfw2v.arguments.rules import Bytes, Interval, Number, PositiveNumber, Share, WholeNumber
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 

@@ -1,4 +1,4 @@
-"""The folder of checkpoints of `tfw2v train`: checked before anything that takes time, and where a command goes on."""
+"""The folder of checkpoints of `tfw2v train`: checked before anything that takes time, and where a command resumes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OUTPUT = "output"  # in the folder's notes: the model file of the command that 
 def check_flags(arguments: argparse.Namespace) -> None:
     """Raise an error if --resume cannot be used with the other flags."""
     if arguments.resume and arguments.checkpoint_dir is None:
-        raise CommandError("--resume needs the --checkpoint-dir of the training that is to go on")
+        raise CommandError("--resume needs the --checkpoint-dir of the training to resume")
     if arguments.checkpoint_dir is None:
         return
     from gensim_tfw2v.checkpoints.checkpoint import absolute
@@ -43,7 +43,7 @@ def overwrites_its_own(arguments: argparse.Namespace) -> bool:
 def prepare_folder(arguments: argparse.Namespace) -> None:
     """Make the folder and note the output there; raise an error if this command cannot train with the folder."""
     from gensim_tfw2v.checkpoints.checkpoint import absolute
-    from gensim_tfw2v.model.resuming import usable
+    from gensim_tfw2v.training.resuming import usable
 
     if arguments.checkpoint_dir is None:
         return

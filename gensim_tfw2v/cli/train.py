@@ -36,7 +36,7 @@ LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
 @dataclass(frozen=True)
 class ResumedPart:
-    """What a command trained that went on from a checkpoint."""
+    """What a command trained that resumed from a checkpoint."""
 
     checkpoint: str
     raw_words: int
@@ -144,11 +144,11 @@ def _train(arguments: argparse.Namespace) -> Trained:
 
 
 def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained | None:
-    """Return the model of a training that went on from its newest checkpoint, None if there is none."""
+    """Return the model of a training that resumed from its newest checkpoint, None if there is none."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.corpus.passes import OtherCorpusError
-    from gensim_tfw2v.model.checkpoint_content import state_in
-    from gensim_tfw2v.model.resuming import MAY_CHANGE, check_settings, resumed_model
+    from gensim_tfw2v.model.resuming import MAY_CHANGE, arguments_to_resume, check_settings, resumed_model
+    from gensim_tfw2v.training.state import state_in
 
     found = checkpoint_of(arguments)
     if found is None:
@@ -162,12 +162,9 @@ def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained |
     started = time.perf_counter()
     trained_words, raw_words = state.trained_words(), state.raw_words()
     if checkpoint is not None:
-        totals = {"total_examples": state.choices.total_examples, "total_words": state.choices.total_words}
         try:
             with text_errors_named(arguments.corpus):
-                trained_words, raw_words = model.train(
-                    **corpus, **totals, epochs=model.epochs, compute_loss=model.compute_loss, resume=checkpoint.path
-                )
+                trained_words, raw_words = model.train(**corpus, **arguments_to_resume(model, checkpoint))
         except OtherCorpusError as error:
             raise CommandError(f"corpus {str(arguments.corpus)!r}: {error}") from error
     part = ResumedPart(found.path.name, raw_words - state.raw_words())

@@ -10,22 +10,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gensim_tfw2v.cli.arguments import reader_of, real_number, whole_number
+from gensim_tfw2v.arguments.argument import (
+    CHECKPOINT_FLAGS,
+    FLAG_GROUPS,
+    LEARNING_FLAGS,
+    TENSORBOARD_FLAGS,
+    Argument,
+    Flag,
+)
+from gensim_tfw2v.arguments.rules import Choice, Interval, Number
+from gensim_tfw2v.cli.arguments import reader_of, whole_number
 from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.files.formats import FORMATS
-from gensim_tfw2v.model.arguments import FLAG_GROUPS, LEARNING_FLAGS, OWN_ARGUMENTS, Argument, Flag, rule_of
-from gensim_tfw2v.model.rules import Choice, Interval, Number
-from gensim_tfw2v.tensorboard.options import PROJECTOR_CHOICES, TensorBoardLog
+from gensim_tfw2v.model.arguments import rule_of
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
-# Flags that say what to log, and the names of TensorBoardLog's arguments.
-_LOG_OPTIONS = {
-    "log_pairs": "pairs",
-    "log_analogies": "analogies",
-    "log_probe": "probes",
-    "log_projector": "projector",
-    "log_trace": "trace_seconds",
-}
 DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file of one sentence a
 line with words separated by spaces, plain or .gz, .bz2 or .xz, or a folder of such files. Settings mean what they do
 in gensim."""
@@ -48,26 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", *_LOG_OPTIONS}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", *LOG_OPTIONS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
-    settings["logdir"] = _log_of(arguments)
+    settings["logdir"] = log_of(arguments)
     if arguments.cluster not in (None, "env"):
         try:
             settings["cluster"] = read_file(Path(arguments.cluster))
         except (OSError, ValueError) as error:
             raise CommandError(f"--cluster {arguments.cluster!r}: {error}") from error
     return settings | ({"progress": False} if arguments.quiet else {})
-
-
-def _log_of(arguments: argparse.Namespace) -> TensorBoardLog | None:
-    chosen = {name: getattr(arguments, flag) for flag, name in _LOG_OPTIONS.items()}
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    if arguments.logdir is not None:
-        return TensorBoardLog(arguments.logdir, **chosen)
-    if chosen:
-        flag = next(flag for flag, name in _LOG_OPTIONS.items() if name in chosen)
-        raise CommandError(f"--{flag.replace('_', '-')} says what to log, but there is no --logdir")
-    return None
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -249,13 +239,13 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     groups = {name: parser.add_argument_group(name) for name in FLAG_GROUPS}
     for group in groups.values():
         _add_own_flags(group)
-    groups["checkpoints"].add_argument(
+    groups[CHECKPOINT_FLAGS].add_argument(
         "--resume",
         action="store_true",
-        help="go on from the newest checkpoint in --checkpoint-dir, and begin anew if there is none; everything else "
+        help="resume from the newest checkpoint in --checkpoint-dir, or begin anew if there is none; the rest "
         "of the command stays as it was (default: begin anew)",
     )
-    _add_log(groups["TensorBoard"])
+    add_log_arguments(groups[TENSORBOARD_FLAGS])
 
 
 def _add_own_flags(group: argparse._ArgumentGroup) -> None:
@@ -275,39 +265,6 @@ def _options_of(argument: Argument, flag: Flag) -> dict[str, Any]:
     if flag.has_negation:
         return options | {"action": argparse.BooleanOptionalAction}
     if isinstance(argument.rule, Choice):
-        return options | {"choices": argument.rule.words}
+        return options | {"choices": tuple(argument.rule.words)}
     read = reader_of(argument.rule) if isinstance(argument.rule, Number | Interval) else None
     return options | {"metavar": flag.metavar, "type": read}
-
-
-def _add_log(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
-    add(
-        "--log-pairs",
-        metavar="FILE",
-        action="append",
-        help="score on this file of word pairs as training goes on; may be repeated (default: what gensim brings)",
-    )
-    add(
-        "--log-analogies",
-        metavar="FILE",
-        action="append",
-        help="score on this file of analogies; may be repeated (default: none, because they take seconds)",
-    )
-    add(
-        "--log-probe",
-        metavar="WORD",
-        action="append",
-        help="show the neighbours of this word; may be repeated (default: some frequent and some middling words)",
-    )
-    add(
-        "--log-projector",
-        choices=PROJECTOR_CHOICES,
-        help="when to write vectors for the projector (default: end)",
-    )
-    add(
-        "--log-trace",
-        metavar="SECONDS",
-        type=real_number(0),
-        help="take a tf.profiler trace of this length (default: none)",
-    )

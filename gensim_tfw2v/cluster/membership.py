@@ -8,15 +8,14 @@ from typing import Any
 
 from gensim_tfw2v.cluster.cutting import cut_hanging
 from gensim_tfw2v.cluster.specification import JOBS
+from gensim_tfw2v.runtime.private_tensorflow import server_definition, update_server_definition
 
 _PATIENT_SECONDS = 2.0  # that a task may hang while TensorFlow waits for it
 
 
 def current_definition() -> Any:
     """Return a copy of the definition of all tasks that TensorFlow is connected to."""
-    from tensorflow.python.eager import context
-
-    return copy.deepcopy(context.context()._server_def)
+    return copy.deepcopy(server_definition())
 
 
 def connect_to(definition: Any, silent: Collection[str]) -> None:
@@ -25,8 +24,6 @@ def connect_to(definition: Any, silent: Collection[str]) -> None:
     No call may run meanwhile. TensorFlow asks all tasks that stay, creates what new and restarted ones lack, and tells
     those that go. A task that is left out may come in again later, with a new state.
     """
-    from tensorflow.python.eager import context
-
     kept = copy.deepcopy(definition)
     for job in kept.cluster.job:
         if job.name in JOBS:
@@ -35,7 +32,7 @@ def connect_to(definition: Any, silent: Collection[str]) -> None:
     for job in [job for job in kept.cluster.job if not job.tasks]:
         kept.cluster.job.remove(job)
     with cut_hanging(addresses_in(definition), _PATIENT_SECONDS):
-        context.context().update_server_def(kept)
+        update_server_definition(kept)
 
 
 def addresses_in(definition: Any) -> list[str]:

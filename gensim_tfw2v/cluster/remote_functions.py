@@ -1,7 +1,6 @@
 """Python functions of one task that graphs of another task call by name.
 
-TensorFlow looks up the token of a PyFunc in the registry of the process that executes the operation. Its public
-interface cannot enter functions there under chosen names, so `register` uses a private one.
+TensorFlow looks up the token of a PyFunc in the registry of the process that executes the operation.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import TaskError
+from gensim_tfw2v.runtime import private_tensorflow
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _registered: dict[str, Callable[..., Any]] = {}  # TensorFlow's registry holds weak references only
@@ -19,10 +19,8 @@ _registered: dict[str, Callable[..., Any]] = {}  # TensorFlow's registry holds w
 def register(name: str, function: Callable[..., Any]) -> None:
     """Let graphs that this process executes call `function`, which takes and returns arrays."""
     load_tensorflow()
-    from tensorflow.python.ops import script_ops
-
     _registered[name] = function
-    script_ops._py_funcs._funcs[name] = function
+    private_tensorflow.name_python_function(name, function)
 
 
 def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
@@ -63,15 +61,9 @@ def sent_to(device: str, value: Any) -> Any:
 
 
 def clear_error() -> None:
-    """Clear the error of this thread's last operation on another task, once it has been handled.
-
-    TensorFlow keeps it in the thread's executor, which threads without one of their own share. Python shows it, as an
-    exception that was ignored, whenever an object of that executor is deleted.
-    """
+    """Clear the error of this thread's last operation on another task, once it has been handled."""
     load_tensorflow()
-    from tensorflow.python.eager import context
-
-    context.context().executor.clear_error()
+    private_tensorflow.clear_error()
 
 
 def is_missing_function(error: Exception) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
@@ -18,6 +16,7 @@ from gensim_tfw2v.cluster.specification import (
     port_of,
     resolver_of,
 )
+from gensim_tfw2v.runtime.private_tensorflow import server_definition, server_definition_in_two_steps
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
@@ -31,7 +30,7 @@ def strategy_for(cluster: Any, addresses: Addresses) -> Any:
     ports, strategy = own_port(), cluster
     try:
         if own_resolver is None or _connected_addresses() != addresses:
-            with _python_running():
+            with server_definition_in_two_steps(_coordinator_alone, _keep_port_to_this_machine):
                 strategy = _new_strategy(cluster if own_resolver is None else own_resolver, addresses)
     except tf.errors.OpError as error:
         tasks = [address for job in JOBS for address in addresses[job]]
@@ -40,38 +39,22 @@ def strategy_for(cluster: Any, addresses: Addresses) -> Any:
     return strategy
 
 
-@contextlib.contextmanager
-def _python_running() -> Iterator[None]:
-    """Let other threads of Python run while TensorFlow connects to tasks, of which one may stop at that moment.
+def _coordinator_alone(definition: Any) -> Any:
+    """Return a definition of tasks without those that this process is about to connect to."""
+    alone = copy.deepcopy(definition)
+    for job in [job for job in alone.cluster.job if job.name in JOBS]:
+        alone.cluster.job.remove(job)
+    return alone
 
-    TensorFlow holds Python's lock when it sets a definition of tasks, and not when it changes one. So it is given a
-    definition of the coordinator alone, and then the others.
-    """
-    from tensorflow.python.eager import context
 
-    set_definition = context.set_server_def
-
-    def set_in_two_steps(definition: Any) -> None:
-        alone = copy.deepcopy(definition)
-        for job in [job for job in alone.cluster.job if job.name in JOBS]:
-            alone.cluster.job.remove(job)
-        set_definition(alone)
-        context.ensure_initialized()
-        keep_to_this_machine(own_port())  # before it may take long
-        context.update_server_def(definition)
-
-    context.set_server_def = set_in_two_steps
-    try:
-        yield
-    finally:
-        context.set_server_def = set_definition
+def _keep_port_to_this_machine() -> None:
+    """Keep the port to this machine before TensorFlow connects to other tasks, which may take long."""
+    keep_to_this_machine(own_port())
 
 
 def own_port() -> set[int]:
     """Return the port at which TensorFlow says that this process listens, if it does."""
-    from tensorflow.python.eager import context
-
-    definition = context.context()._server_def
+    definition = server_definition()
     jobs = () if definition is None else definition.cluster.job
     own = [job.tasks[definition.task_index] for job in jobs if job.name == definition.job_name]
     return {port_of(address) for address in own}
@@ -79,9 +62,7 @@ def own_port() -> set[int]:
 
 def _connected_addresses() -> Addresses:
     """Return the tasks that TensorFlow is connected to, by job."""
-    from tensorflow.python.eager import context
-
-    definition = context.context()._server_def
+    definition = server_definition()
     jobs = () if definition is None else definition.cluster.job
     return {job.name: [job.tasks[task] for task in sorted(job.tasks)] for job in jobs if job.name in JOBS}
 

@@ -1,27 +1,22 @@
-"""A model and how far its training has come ↔ the content and the arrays of a checkpoint."""
+"""A model ↔ the content and the arrays of a checkpoint."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from gensim.models.word2vec import Word2Vec
 
-from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.checkpoints.errors import CheckpointError
-from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
-from gensim_tfw2v.corpus.positions import PassPosition
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS
+from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.server_vectors import make_server_matrices
-from gensim_tfw2v.model.training_plan import TrainingChoices
+from gensim_tfw2v.model.tables import matrix_of, set_matrix
 from gensim_tfw2v.placement.contract import TABLES, RemoteMatrix
-from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # before the names of arrays with one value a word, such as counts
@@ -39,28 +34,7 @@ _FIXED = {
 }
 
 
-@dataclass(frozen=True)
-class TrainingState:
-    """How far a training has come, beside its tables."""
-
-    run: str  # the training's name, which it keeps when it is resumed
-    choices: TrainingChoices
-    epochs: list[EpochPosition]  # all that have begun, in their order
-    placement: Mapping[str, Any]  # what `Placement.state` returns
-    epochs_ended: int  # epochs at whose end callbacks have been called
-    seconds_before: float  # the model's `total_train_time` when the training began
-    log_folder: str | None = None  # of the TensorBoard run
-
-    def raw_words(self) -> int:
-        """Return the raw words that have been trained, over all epochs."""
-        return sum(position.counts.raw_words for position in self.epochs)
-
-    def trained_words(self) -> int:
-        """Return the words of these that subsampling kept."""
-        return sum(position.counts.trained_words for position in self.epochs)
-
-
-def check_words(model: Any) -> None:
+def check_words(model: Word2Vec) -> None:
     """Raise TypeError if a word is neither a str nor an int, which a checkpoint could not give back."""
     for word in model.wv.index_to_key:
         if type(word) not in (str, int):
@@ -70,43 +44,16 @@ def check_words(model: Any) -> None:
             )
 
 
-def content_of(model: Any, state: TrainingState) -> dict[str, Any]:
-    """Return what a checkpoint's manifest says of a model and its training."""
-    state_of_model = {name: _plain(value) for name, value in saved_state(model).items()}
-    attributes = {name: value for name, value in state_of_model.items() if type(value) in _PLAIN}
+def attributes_of(model: Word2Vec) -> dict[str, Any]:
+    """Return what a checkpoint's manifest says of a model."""
+    state = {name: _plain(value) for name, value in saved_state(model).items()}
     return {
-        "model": attributes,
+        "model": {name: value for name, value in state.items() if type(value) in _PLAIN},
         "lifecycle_events": json.loads(json.dumps(getattr(model, "lifecycle_events", None) or [], default=str)),
-        "training": json.loads(json.dumps(asdict(state), default=np.generic.item)),
     }
 
 
-def state_in(checkpoint: Checkpoint) -> TrainingState:
-    """Return how far the training of a checkpoint had come."""
-    try:
-        found = checkpoint.content["training"]
-        choices, epochs = TrainingChoices.from_json(found["choices"]), [_position(epoch) for epoch in found["epochs"]]
-        return TrainingState(**{**found, "choices": choices, "epochs": epochs})
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"{checkpoint.path} is of another version of this package ({type(error).__name__}: {error}); resume the "
-            "training with the version that began it"
-        ) from None
-
-
-def note_epochs_ended(folder: CheckpointFolder, run: str, ended: int) -> None:
-    """Note beside the checkpoints how many epochs have ended for the callbacks, also if no checkpoint follows."""
-    folder.note({**folder.notes_if_whole(), "run": run, "epochs_ended": ended})
-
-
-def with_noted_epochs(state: TrainingState, folder: CheckpointFolder) -> TrainingState:
-    """Return the state with the number of epochs that were noted as ended later than the checkpoint."""
-    notes = folder.notes_if_whole()
-    ended = notes.get("epochs_ended", 0) if notes.get("run") == state.run else 0
-    return replace(state, epochs_ended=max(state.epochs_ended, ended))
-
-
-def vocabulary_arrays(model: Any) -> dict[str, np.ndarray[Any, Any]]:
+def vocabulary_arrays(model: Word2Vec) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays of a model's vocabulary, which training leaves as they are."""
     words = json.dumps(model.wv.index_to_key, separators=(",", ":")).encode()
     arrays: dict[str, np.ndarray[Any, Any]] = {"words": np.frombuffer(words, np.uint8)}
@@ -145,21 +92,21 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
         make_server_matrices(model)
     else:
         for name, shape in _tables_in(checkpoint).items():
-            _set_matrix(model, name, np.zeros(shape, np.float32))
+            set_matrix(model, name, np.zeros(shape, np.float32))
     return model
 
 
-def read_tables(model: Any, checkpoint: Checkpoint) -> None:
+def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
     """Copy a checkpoint's tables into a model's matrices."""
     if isinstance(model.wv.vectors, RemoteMatrix):
         model.wv.vectors.store.begin_with(checkpoint.pieces)
     else:
         for name in _tables_in(checkpoint):
-            checkpoint.read_into(name, _matrix(model, name))
+            checkpoint.read_into(name, matrix_of(model, name))
     model.wv.vectors_lockf = checkpoint.array("lock_factors")
 
 
-def check_same(model: Any, checkpoint: Checkpoint) -> None:
+def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:
     """Raise ValueError that names the first setting in which a model differs from that of a checkpoint."""
     before = checkpoint.content["model"]
     for name, default in _FIXED.items():
@@ -187,12 +134,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _position(found: Mapping[str, Any]) -> EpochPosition:
-    passed = found["passed"]
-    position = PassPosition(passed["chunks"], passed["checksum"], tuple(passed["missing"]))
-    return EpochPosition(found["epoch"], position, EpochCounts(**found["counts"]), found["is_finished"])
-
-
 def _is_of_vocabulary(name: str) -> bool:
     return name in ("words", "cum_table") or name.startswith(_OF_WORDS)
 
@@ -201,7 +142,7 @@ def _tables_in(checkpoint: Checkpoint) -> dict[str, tuple[int, ...]]:
     return {name: checkpoint.arrays[name][0] for name in TABLES if name in checkpoint.arrays}
 
 
-def _set_vocabulary(model: Any, checkpoint: Checkpoint) -> None:
+def _set_vocabulary(model: Word2Vec, checkpoint: Checkpoint) -> None:
     vectors = model.wv
     vectors.index_to_key = json.loads(checkpoint.array("words").tobytes())
     vectors.key_to_index = {word: number for number, word in enumerate(vectors.index_to_key)}
@@ -223,17 +164,3 @@ def _paths(values: np.ndarray[Any, Any], checkpoint: Checkpoint, name: str) -> n
     for word, (first, end) in enumerate(pairwise(ends.tolist())):
         paths[word] = values[first:end]
     return paths
-
-
-_MATRICES = {"inputs": ("wv", "vectors"), "outputs": ("syn1neg",), "nodes": ("syn1",)}  # attributes of a model
-
-
-def _set_matrix(model: Any, table: str, matrix: Float32Array) -> None:
-    *path, name = _MATRICES[table]
-    setattr(model.wv if path else model, name, matrix)
-
-
-def _matrix(model: Any, table: str) -> Float32Array:
-    *path, name = _MATRICES[table]
-    matrix: Float32Array = getattr(model.wv if path else model, name)
-    return matrix

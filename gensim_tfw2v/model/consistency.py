@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from gensim.models import Word2Vec
 
 from gensim_tfw2v.placement.contract import RemoteMatrix
 
@@ -19,7 +20,7 @@ _ROWS_AT_ONCE = 4096  # so that a check needs no second copy of a matrix
 _LARGEST_PLACE = 2**32 - 1  # in a cum_table
 
 
-def check_fits(model: Any) -> None:
+def check_fits(model: Word2Vec) -> None:
     """Raise RuntimeError if what training needs is missing, or does not fit the vocabulary."""
     _check_ids(model.wv.key_to_index, len(model.wv))
     _check_arrays(model)
@@ -33,7 +34,7 @@ def check_fits(model: Any) -> None:
         _check_numbers(name, matrix, model.wv)
 
 
-def check_rows(model: Any, words: int) -> None:
+def check_rows(model: Word2Vec, words: int) -> None:
     """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for so many words."""
     for name, matrix in _matrices(model):
         found = getattr(matrix, "shape", None)
@@ -44,7 +45,7 @@ def check_rows(model: Any, words: int) -> None:
             )
 
 
-def _check_arrays(model: Any) -> None:
+def _check_arrays(model: Word2Vec) -> None:
     """Raise RuntimeError if an array that training needs is missing, or has another shape than the vocabulary."""
     words, size = len(model.wv), model.vector_size
     needed: list[tuple[str, Any, tuple[int, ...]]] = [(*named, (words, size)) for named in _matrices(model)]
@@ -58,7 +59,7 @@ def _check_arrays(model: Any) -> None:
             raise RuntimeError(f"{name} must hold numbers to train, got the type {array.dtype}; {_RESTORE}")
 
 
-def _matrices(model: Any) -> list[tuple[str, Any]]:
+def _matrices(model: Word2Vec) -> list[tuple[str, Any]]:
     """Return the matrices that training needs, with their names."""
     found = [("wv.vectors", model.wv.vectors)]
     if model.negative:
@@ -120,7 +121,7 @@ def _check_word_attributes(vectors: Any, needs_counts: bool) -> None:
 
 
 def _check_lock_factors(factors: Any) -> None:
-    """Raise RuntimeError unless lock factors are finite numbers along one axis; None stands for those of 1."""
+    """Raise RuntimeError unless lock factors are finite numbers along one axis; None means factors of 1."""
     if factors is None:
         return
     how = "set it to np.ones(1, np.float32), or to as many factors as there are words"

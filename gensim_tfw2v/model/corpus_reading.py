@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,14 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from gensim.models.word2vec import LineSentence
+from gensim.models.word2vec import LineSentence, Word2Vec
 from smart_open import open as smart_open
 
 from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
-from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
+from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, counted_sentences, wants_bar
@@ -48,14 +50,14 @@ class RawVocabulary:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What a model's arguments say of reading."""
+    """The model's arguments that say how corpora are read."""
 
     budget: CacheBudget
     readers: int  # processes
     draws_bar: bool
 
     @classmethod
-    def of(cls, model: Any, workers: int | None = None) -> ReadingOptions:
+    def of(cls, model: Word2Vec, workers: int | None = None) -> ReadingOptions:
         """Return a model's options, for as many reading processes as there are workers and cores."""
         readers = max(1, min(workers or model.workers, usable_cores()))
         budget = CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)
@@ -75,7 +77,7 @@ class CorpusReader:
             self._scan = None
 
     def keeps_deleted(self, path: str | None) -> bool:
-        """Return whether a file that is not there any more can be read all the same, from what was kept of it."""
+        """Return whether a deleted file can still be read, from what was kept of it."""
         scan = self._scan
         return path is not None and scan is not None and scan.is_of_deleted(path) and scan.encoded.complete
 
@@ -132,7 +134,7 @@ class CorpusReader:
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
         if self.keeps_deleted(corpus.file):
-            logger.warning("%s is not there any more; its words have been kept and are read from there", corpus.file)
+            logger.warning("%s has been deleted; its words are read from what was kept of them", corpus.file)
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
             return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
@@ -169,3 +171,12 @@ def check_holds_words(path: str) -> None:
         f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
         "training the model"
     )
+
+
+def path_that_gensim_takes(corpus_file: str | None) -> str | None:
+    """Return a path that gensim's check of corpora accepts if the corpus can be read, and refuses otherwise."""
+    if corpus_file is not None and is_encoded(corpus_file):
+        return header_of(corpus_file)  # gensim wants a file
+    if corpus_file is not None and is_compressed(corpus_file) and os.path.isfile(corpus_file):
+        return __file__  # gensim wants one whose name is not that of a compressed file
+    return corpus_file

@@ -1,20 +1,26 @@
-"""What of a model is saved, in gensim's own format, which plain gensim opens."""
+"""A model ↔ what is saved of it, in gensim's own format, which plain gensim opens."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from gensim.models import Doc2Vec, FastText
 from gensim.models.word2vec import Word2Vec
 
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, own_defaults
+from gensim_tfw2v.files.models import missing_explained
+from gensim_tfw2v.model.arguments import own_defaults
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+
+_Model = TypeVar("_Model")
 
 # What belongs to this process alone.
 _NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
 
 
-def saved_state(model: Any) -> dict[str, Any]:
-    """Return what of a model goes into files and copies."""
+def saved_state(model: Word2Vec) -> dict[str, Any]:
+    """Return the attributes of a model that go into files and copies."""
     return {name: value for name, value in vars(model).items() if name not in _NEVER_SAVED}
 
 
@@ -23,19 +29,27 @@ def restored_state(state: dict[str, Any]) -> dict[str, Any]:
     return {**own_defaults(), "training_report": None, "epoch_losses": [], **state}
 
 
-def as_plain_gensim(model: Any) -> Word2Vec:
+def as_plain_gensim(model: Word2Vec) -> Word2Vec:
     """Return a plain gensim model that shares a model's vocabulary and matrices."""
     plain = Word2Vec.__new__(Word2Vec)
     vars(plain).update(saved_state(model))
     return plain
 
 
-def as_class(cls: Any, saved: Any) -> Any:
+def loaded(load: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what gensim's `load` returns for a path, which the first argument or `fname` names."""
+    plain = [os.fspath(argument) if isinstance(argument, os.PathLike) else argument for argument in args]
+    with missing_explained(plain[0] if plain else kwargs.get("fname")):
+        return load(*plain, **kwargs)
+
+
+def as_class(cls: type[_Model], saved: Any) -> _Model:
     """Return a loaded gensim model as `cls`; raise AttributeError for models whose vectors are not of words alone."""
     if isinstance(saved, cls):
         return saved
     if isinstance(saved, Doc2Vec | FastText):
         raise AttributeError(f"Model of type {type(saved)} can't be loaded by {cls}")
-    model = cls.__new__(cls)
+    model: Any = cls.__new__(cls)
     model.__setstate__(vars(saved))
-    return model
+    converted: _Model = model
+    return converted

@@ -1,4 +1,4 @@
-"""Where a model's checkpoints are, and how its training goes on from one of them."""
+"""A model and a checkpoint → where the model's training resumes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+from gensim.models import Word2Vec
 
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, plain_arguments, rule_of
-from gensim_tfw2v.model.checkpoint_content import (
-    TrainingState,
-    check_same,
-    check_words,
-    model_in,
-    read_tables,
-    state_in,
-    with_noted_epochs,
-)
+from gensim_tfw2v.model.arguments import plain_arguments, rule_of
+from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.placement.choice import free_left_tables
+from gensim_tfw2v.training.resuming import Beginning, ResumeFrom, check_folder, epochs_in, usable
+from gensim_tfw2v.training.state import TrainingState, state_in, with_noted_epochs
+
+_Model = TypeVar("_Model")
 
 logger = logging.getLogger(__name__)
 
@@ -28,26 +27,16 @@ logger = logging.getLogger(__name__)
 MAY_CHANGE = frozenset(
     ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
 ) - {"checkpoint_dir"}
-ResumeFrom = bool | str | os.PathLike[str]
-
-
-def check_folder(checkpoint_dir: Any) -> None:
-    """Raise TypeError for what is no path, and OSError for the path of a file."""
-    if checkpoint_dir is None:
-        return
-    if not isinstance(checkpoint_dir, str | os.PathLike):
-        raise TypeError(f"checkpoint_dir must be the path of a folder, got {checkpoint_dir!r}")
-    CheckpointFolder(checkpoint_dir).check()
 
 
 @contextmanager
 def where_to_begin(
-    model: Any, resume: ResumeFrom, total_examples: int | None, total_words: int | None
-) -> Iterator[tuple[CheckpointFolder | None, TrainingState | None, Checkpoint | None]]:
-    """Yield where a training writes checkpoints, the state to go on from, and its checkpoint; each may be None.
+    model: Word2Vec, resume: ResumeFrom, total_examples: int | None, total_words: int | None
+) -> Iterator[Beginning]:
+    """Yield where a training begins, and where it writes checkpoints.
 
     No other training can use the folder meanwhile. Raise an error for a folder that cannot be used, for words that a
-    checkpoint cannot hold, for another training than the one to go on with, and for one that is not finished and that a
+    checkpoint cannot hold, for another training than the one to resume, and for one that is not finished and that a
     new one would replace.
 
     Parameters
@@ -58,54 +47,24 @@ def where_to_begin(
     if model.checkpoint_dir is None:
         if resume:
             raise ValueError(f"resume={resume!r} needs a checkpoint_dir, and checkpoint_dir is None")
-        yield None, None, None
+        yield Beginning()
         return
     check_folder(model.checkpoint_dir)
     check_words(model)
     folder = CheckpointFolder(model.checkpoint_dir, model.keep_checkpoints)
     with usable(folder, resume) as newest:
         if not resume:
-            yield folder, None, None
+            yield Beginning(folder)
         elif newest is None:
             logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
-            yield folder, None, None
+            yield Beginning(folder)
         else:
-            state = _go_on_from(model, newest, total_examples, total_words)
-            yield folder, with_noted_epochs(state, folder), newest
+            state = _restored(model, newest, total_examples, total_words)
+            yield Beginning(folder, with_noted_epochs(state, folder), newest)
 
 
-@contextmanager
-def usable(folder: CheckpointFolder, resume: ResumeFrom) -> Iterator[Checkpoint | None]:
-    """Keep a folder for one training, and yield the checkpoint to resume from, or the newest one, if there is any.
-
-    Raise an error for a folder that cannot be used, and for a training in it that is not finished and not resumed.
-    """
-    folder.prepare()
-    with folder.held():
-        found = folder.newest() if isinstance(resume, bool) else Checkpoint(resume)
-        if not resume:
-            _check_is_finished(found)
-        elif found is not None and found.path.parent != folder.path:
-            _check_is_finished(folder.newest())
-        yield found
-
-
-def _check_is_finished(newest: Checkpoint | None) -> None:
-    """Raise ValueError if the newest checkpoint of a folder is of a training that is not finished."""
-    if newest is not None and not is_finished(state_in(newest), newest.content["model"]["epochs"]):
-        raise ValueError(
-            f"checkpoint_dir {str(newest.path.parent)!r} has a training that is not finished; resume it (resume=True, "
-            "on the command line --resume), or name another folder, or remove this one"
-        )
-
-
-def is_finished(state: TrainingState, epochs: int) -> bool:
-    """Return whether a training of so many epochs has come to its end."""
-    return sum(position.is_finished for position in state.epochs) >= epochs
-
-
-def _go_on_from(
-    model: Any, checkpoint: Checkpoint, total_examples: int | None, total_words: int | None
+def _restored(
+    model: Word2Vec, checkpoint: Checkpoint, total_examples: int | None, total_words: int | None
 ) -> TrainingState:
     """Return the state of a training, with its tables and rates in the model.
 
@@ -130,13 +89,13 @@ def _go_on_from(
     read_tables(model, checkpoint)
     for name in ("alpha", "min_alpha", "train_count"):
         setattr(model, name, before[name])
-    logger.info("training goes on from %s, after %i words", checkpoint.path, state.raw_words())
+    logger.info("training resumes from %s, after %i words", checkpoint.path, state.raw_words())
     return state
 
 
 def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
     """Raise ValueError if a training had more epochs before it."""
-    before = checkpoint.content["model"]["epochs"]
+    before = epochs_in(checkpoint)
     if epochs < before:
         raise ValueError(
             f"epochs is {epochs}, and the training in {checkpoint.path} was to have {before}; it can be resumed with "
@@ -145,20 +104,20 @@ def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
 
 
 def resumed_model(
-    cls: Any, checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
-) -> tuple[Any, Checkpoint | None]:
+    cls: type[_Model], checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
+) -> tuple[_Model, Checkpoint | None]:
     """Return the model in a checkpoint, and the checkpoint to train it on from; None if its training is finished."""
     check_may_change(changes)
     checkpoint = Checkpoint(checkpoint_dir)
     state = state_in(checkpoint)
     settings = {"checkpoint_dir": checkpoint.path.parent, **plain_arguments(changes)}
-    model = model_in(cls, checkpoint, {**changes, **settings})
+    model: Any = model_in(cls, checkpoint, {**changes, **settings})
     model.alpha, model.min_alpha = state.choices.alpha, state.choices.min_alpha
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
     if epochs is not None:
         model.epochs = rule_of("epochs").plain("epochs", epochs)
         _check_epochs(model.epochs, checkpoint)
-    if is_finished(state, model.epochs) and not model.vectors_on_servers:
+    if state.is_finished(model.epochs) and not model.vectors_on_servers:
         read_tables(model, checkpoint)
         model.epoch_losses = [position.counts.mean_loss for position in state.epochs]
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
@@ -169,7 +128,19 @@ def resumed_model(
     return model, checkpoint
 
 
-def _free_left_tables(model: Any, state: TrainingState) -> None:
+def arguments_to_resume(model: Word2Vec, checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the arguments with which `train()` resumes the training of a resumed model from its checkpoint."""
+    choices = state_in(checkpoint).choices
+    return {
+        "total_examples": choices.total_examples,
+        "total_words": choices.total_words,
+        "epochs": model.epochs,
+        "compute_loss": model.compute_loss,
+        "resume": checkpoint.path,
+    }
+
+
+def _free_left_tables(model: Word2Vec, state: TrainingState) -> None:
     """Free the tables of a finished training that was killed before it could; its cluster may be gone with them."""
     try:
         free_left_tables(model.cluster, bool(model.allow_network), state.placement)
@@ -182,7 +153,7 @@ def check_may_change(changes: Mapping[str, Any]) -> None:
     for name in changes:
         if name not in MAY_CHANGE:
             raise TypeError(
-                f"resume() takes no argument {name!r}; a training goes on with the settings with which it began. These "
+                f"resume() takes no argument {name!r}; a training resumes with the settings with which it began. These "
                 f"may change: {', '.join(sorted(MAY_CHANGE))}"
             )
 

@@ -1,18 +1,18 @@
-"""A model whose matrices are on the parameter servers alone: how they are made, and what is refused of them."""
+"""Models whose matrices are on the parameter servers alone: makes these, and refuses what needs them here."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from gensim.models import KeyedVectors
+from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.placement.contract import RemoteMatrix, check_is_here
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 
 
 class ServerKeyedVectors(KeyedVectors):
-    """Keyed vectors with their matrix on the servers; copies and pickles of other attributes are gensim's own class."""
+    """Keyed vectors with their matrix on the servers; copies and pickles have gensim's own class."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save as gensim does; raise RuntimeError if the vectors are on the servers, and leave the file as it is."""
@@ -23,7 +23,7 @@ class ServerKeyedVectors(KeyedVectors):
         return object.__new__, (KeyedVectors,), self.__dict__
 
 
-def make_server_matrices(model: Any) -> None:
+def make_server_matrices(model: Word2Vec) -> None:
     """Give a model matrices that the servers make when training begins."""
     (seed,) = np.random.SeedSequence(model.seed).generate_state(1, np.uint64).tolist()
     seeds: dict[str, int | None] = {"inputs": seed}
@@ -40,13 +40,13 @@ def make_server_matrices(model: Any) -> None:
         model.syn1 = matrices["nodes"]
 
 
-def free_server_matrices(model: Any) -> None:
+def free_server_matrices(model: Word2Vec) -> None:
     """Give the servers the memory of a model's matrices back."""
     if isinstance(model.wv.vectors, RemoteMatrix):
         model.wv.vectors.store.free()
 
 
-def check_vocabulary_can_change(model: Any) -> None:
+def check_vocabulary_can_change(model: Word2Vec) -> None:
     """Raise RuntimeError if rows on the servers belong to the words of the present vocabulary."""
     if isinstance(model.wv.vectors, RemoteMatrix):
         raise RuntimeError(
@@ -55,7 +55,7 @@ def check_vocabulary_can_change(model: Any) -> None:
         )
 
 
-def check_matrices_are_here(model: Any) -> None:
+def check_matrices_are_here(model: Word2Vec) -> None:
     """Raise RuntimeError if a matrix of the model is on the servers."""
     for matrix in (model.wv.vectors, getattr(model, "syn1neg", None), getattr(model, "syn1", None)):
         check_is_here(matrix)

@@ -6,34 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.placement.block_size import InFlightLimits
-from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS
-from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
+from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
 
 
 def choose_placement(
-    cluster: Any, workers: int, size: CorpusSize, limits: InFlightLimits, tree: bool, options: ClusterOptions
+    cluster: Any, size: CorpusSize, limits: InFlightLimits, options: TrainingOptions
 ) -> PlacementChoice:
     """Return this process if `cluster` is None, or else the cluster, to which it connects.
 
     Parameters
     ----------
-    workers : int
-        The model's argument: threads of this process. On a cluster, 1 means that blocks are trained one after the
-        other, even if `options` ask for overlap.
     limits : InFlightLimits
         Of blocks in flight on a cluster.
-    tree : bool
-        Whether hierarchical softmax is trained.
     """
-    design = DESIGNS[options.distribution or DEFAULT_DESIGN]
+    design = DESIGNS[options.distribution]
     if cluster is None:
         assert design.choose_local is not None  # `check_design` has refused the others
-        return design.choose_local(LocalRequest(workers, size, tree, options))
+        return design.choose_local(LocalRequest(size, options))
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster, allow_network=options.allow_network)
-    request = ClusterRequest(connection, size, workers == 1, limits, options)
-    return design.choose(request)
+    return design.choose(ClusterRequest(connection, size, limits, options))
 
 
 def free_left_tables(cluster: Any, allow_network: bool, state: Mapping[str, Any]) -> None:

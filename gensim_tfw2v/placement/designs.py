@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
@@ -84,51 +87,129 @@ def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Design:
-    """How a design places a training, and what it takes."""
+    """How a design places a training, and what it has of its own."""
 
     choose: Callable[[ClusterRequest], PlacementChoice]
-    arguments: frozenset[str]  # of `SOME_TAKE`, those that it takes
-    choose_local: Callable[[LocalRequest], PlacementChoice] | None = None  # without a cluster; None: it needs one
-    why_not: Callable[[Mapping[str, Any]], str | None] = lambda arguments: None  # train with the model's arguments
+    choose_local: Callable[[LocalRequest], PlacementChoice] | None
+    arguments: frozenset[str]
+    why_not: Callable[[Mapping[str, Any]], str | None]
+    help: str
 
 
-# The first is the default.
-DESIGNS: Mapping[str, Design] = {
-    "downpour": Design(_downpour, frozenset(("cluster_overlap", "vectors_on_servers")), choose_local=_local),
-    "synchronous": Design(_synchronous, frozenset(("round_words", "backup_workers", "vectors_on_servers"))),
-    "averaging": Design(_averaging, frozenset(("round_words",))),
-    "columns": Design(_columns, frozenset(), why_not=_why_not_columns),
-    "partition": Design(
-        _partition,
-        frozenset(("submodels", "sampling", "sampling_rate", "merge")),
-        choose_local=_local_partition,
-        why_not=_why_not_partition,
-    ),
-    "lbfgs": Design(_lbfgs, frozenset(("lbfgs_history",)), choose_local=_local_lbfgs, why_not=_why_not_lbfgs),
-}
-DEFAULT_DESIGN = next(iter(DESIGNS))
-SOME_TAKE = (
-    *("cluster_overlap", "vectors_on_servers", "round_words", "backup_workers"),
-    *("submodels", "sampling", "sampling_rate", "merge"),
-    "lbfgs_history",
+_designs: dict[str, Design] = {}
+DESIGNS: Mapping[str, Design] = MappingProxyType(_designs)
+"""All registered designs; the first is the default."""
+
+
+def register_design(
+    name: str,
+    *,
+    choose: Callable[[ClusterRequest], PlacementChoice],
+    choose_local: Callable[[LocalRequest], PlacementChoice] | None = None,
+    arguments: Iterable[str] = (),
+    why_not: Callable[[Mapping[str, Any]], str | None] = lambda arguments: None,
+    help: str = "",
+) -> Callable[[], None]:
+    """Add a design, which `distribution` then names, and return a function that removes it again.
+
+    The class, its checks and the command line read the registered designs whenever they need them. The graphs of a
+    design may call functions on tasks, which `register_functions` registers there.
+
+    Parameters
+    ----------
+    name : str
+        The value of `distribution`.
+    choose : callable
+        Places a training on a cluster.
+    choose_local : callable, optional
+        Places a training in this process. Default: the design needs a cluster.
+    arguments : iterable of str
+        Arguments in `DESIGN_ARGUMENTS` that the design has, besides those whose entries name it. `choose` and
+        `choose_local` find them in ``request.options.of_design``.
+    why_not : callable
+        Takes the model's arguments by name, and returns why the design cannot train with them; None if it can.
+        It begins with a verb.
+    help : str
+        What the design does. It begins with a small letter and ends without a full stop.
+
+    Raises
+    ------
+    ValueError
+        If there is a design of this name, or no such argument.
+    """
+    if name in _designs:
+        raise ValueError(f"there is a design {name!r} already; choose another name")
+    own = {argument.name for argument in DESIGN_ARGUMENTS if name in argument.designs} | set(arguments)
+    if unknown := own - {argument.name for argument in DESIGN_ARGUMENTS}:
+        raise ValueError(f"design {name!r} cannot have the argument {min(unknown)!r}, which DESIGN_ARGUMENTS lacks")
+    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help)
+
+    def remove() -> None:
+        _designs.pop(name, None)
+
+    return remove
+
+
+register_design(
+    "downpour",
+    choose=_downpour,
+    choose_local=_local,
+    help="every worker trains blocks as fast as it can, on vectors that the servers have",
 )
-"""The model's arguments that not every design takes; values that are false are their defaults."""
+register_design(
+    "synchronous",
+    choose=_synchronous,
+    help="all workers train the same vectors in rounds, and runs with one seed are equal",
+)
+register_design(
+    "averaging",
+    choose=_averaging,
+    help="every worker has all vectors, and workers average theirs after every round",
+)
+register_design(
+    "columns",
+    choose=_columns,
+    why_not=_why_not_columns,
+    help="every server has some numbers of each vector, for skip-gram with negative sampling",
+)
+register_design(
+    "partition",
+    choose=_partition,
+    choose_local=_local_partition,
+    why_not=_why_not_partition,
+    help="sub-models train apart, and their vectors are merged",
+)
+register_design(
+    "lbfgs",
+    choose=_lbfgs,
+    choose_local=_local_lbfgs,
+    why_not=_why_not_lbfgs,
+    help="experimental; every epoch evaluates loss and gradient of the whole corpus, and L-BFGS steps to the next "
+    "point; learning rates have no effect",
+)
+DEFAULT_DESIGN = next(iter(DESIGNS))
+
+
+def designs_described() -> str:
+    """Return what each design does, as a part of the help of `distribution`."""
+    return ". ".join(f'`"{name}"`: {design.help}' for name, design in DESIGNS.items() if design.help)
 
 
 def check_design(arguments: Mapping[str, Any], has_cluster: bool) -> None:
     """Raise ValueError if the design that a model's arguments name cannot train with the others."""
     name = arguments["distribution"]
-    given = {argument: arguments[argument] for argument in SOME_TAKE if arguments[argument]}
-    for argument in sorted(set(given) - DESIGNS[name].arguments):
+    design = DESIGNS[name]
+    given = {argument.name for argument in DESIGN_ARGUMENTS if arguments[argument.name]}
+    for argument in sorted(given - design.arguments):
         takers = " or ".join(repr(other) for other in DESIGNS if argument in DESIGNS[other].arguments)
         raise ValueError(
-            f"{argument}={given[argument]!r} does not go with distribution={name!r}; leave one of them "
+            f"{argument}={arguments[argument]!r} does not go with distribution={name!r}; leave one of them "
             f"out, or take distribution={takers}"
         )
-    reason = DESIGNS[name].why_not(arguments)
+    reason = design.why_not(arguments)
     if reason:
         raise ValueError(f"distribution={name!r} {reason}")
-    if not has_cluster and DESIGNS[name].choose_local is None:
+    if not has_cluster and design.choose_local is None:
         raise ValueError(
             f"distribution={name!r} needs a cluster, and cluster is None; give cluster=, or leave distribution out"
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import Addresses
@@ -16,24 +16,20 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.connection import Connection
 
 
-@dataclass(frozen=True)
-class ClusterOptions:
-    """The model's arguments that say how to train on a cluster, under their names without `cluster_`."""
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """The model's arguments that say how it is to be trained, in this process or on a cluster."""
 
-    timeout: float
-    overlap: bool | None
-    dtype: str | None
+    distribution: str  # the design's name
+    workers: int  # threads of this process; 1 on a cluster: one block is trained after the other
+    skip_gram: bool
+    tree: bool  # hierarchical softmax is trained
+    seed: int | None = None
+    timeout: float  # seconds after which a worker counts as hung
+    dtype: str | None = None  # of numbers on the network; None: the design chooses
     allow_network: bool = False
-    distribution: str | None = None  # None: the default
-    round_words: int | None = None
-    backup_workers: int = 0
-    skip_gram: bool = True
-    submodels: int | None = None
-    sampling: str | None = None
-    sampling_rate: float | None = None
-    merge: str | None = None
-    lbfgs_history: int | None = None
-    seed: int | None = None  # the model's
+    of_design: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the arguments that this design has and others do not, by name."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +48,31 @@ class ClusterRequest:
 
     connection: Connection
     size: CorpusSize
-    one_by_one: bool  # one block in flight
     limits: InFlightLimits
-    options: ClusterOptions
+    options: TrainingOptions
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether one block is trained after the other."""
+        return self.options.workers == 1
 
 
 @dataclass(frozen=True)
 class LocalRequest:
     """A training that is to be placed in this process."""
 
-    workers: int  # threads
     size: CorpusSize
-    tree: bool  # hierarchical softmax is trained
-    options: ClusterOptions
+    options: TrainingOptions
+
+    @property
+    def workers(self) -> int:
+        """The threads that are asked for."""
+        return self.options.workers
+
+    @property
+    def tree(self) -> bool:
+        """Whether hierarchical softmax is trained."""
+        return self.options.tree
 
 
 @dataclass(frozen=True)

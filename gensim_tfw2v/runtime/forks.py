@@ -6,7 +6,8 @@ A fork is noticed only if `watch_forks` was called before it, so importing the p
 from __future__ import annotations
 
 import os
-import sys
+
+from gensim_tfw2v.runtime.private_tensorflow import has_started
 
 _RAN_IN: dict[str, int] = {}
 
@@ -30,10 +31,7 @@ def refuse_forked_process() -> None:
 
 def _note_parent() -> None:
     """Note the parent process if TensorFlow ran in it."""
-    # TensorFlow starts its threads with its first operation, not when it is imported.
-    module = sys.modules.get("tensorflow.python.eager.context")
-    context = getattr(module, "_context", None)
-    if getattr(context, "_context_handle", None) is not None:
+    if has_started():
         _RAN_IN.setdefault("process", os.getppid())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from gensim_tfw2v.operations import operations
+from gensim_tfw2v.runtime.private_tensorflow import anonymous_name
 
 
 def private_copy(values: tf.Tensor) -> tf.Tensor:
@@ -16,9 +17,7 @@ def private_copy(values: tf.Tensor) -> tf.Tensor:
 
 def private_variable(value: tf.Tensor) -> tf.Tensor:
     """Return the handle of a variable that nothing else knows, and that must be destroyed."""
-    from tensorflow.python.eager import context
-
-    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[None, None], shared_name=context.anonymous_name())
+    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[None, None], shared_name=anonymous_name())
     with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=private_copy(value))]):
         return tf.identity(handle)
 

@@ -101,7 +101,7 @@ class LogWriter:
             self._files.summary(self._step, summaries.session_end(succeeded=kind is None))
         self._files.close()
 
-    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+    def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         """Log from these positions on; TensorBoard forgets later points."""
         self._go_to(positions)
         self._files.purge(self._step + self._logged.trained_words + 1)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gensim_tfw2v.cluster.specification import JOBS, Addresses
+from gensim_tfw2v.cluster.specification import JOBS
 from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
-from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
-from gensim_tfw2v.training.progress import EpochPosition
+from gensim_tfw2v.training.log import LoggedTraining
 
 # Those that people compare most come first: the table of the HParams tab shows five.
-_HYPERPARAMETERS = (
+HYPERPARAMETERS = (
     "epochs", "alpha", "vector_size", "window", "sg", "hs", "negative", "shrink_windows", "cbow_mean", "min_alpha",
     "sample", "ns_exponent", "min_count", "workers", "seed",
 )  # fmt: skip
@@ -37,45 +35,35 @@ def check_log(options: TensorBoardLog | None) -> None:
 
 
 def start_log(
-    model: Any,
-    options: TensorBoardLog,
-    settings: StepSettings,
-    tables: Callable[[], ModelTables],
-    cluster: Addresses | None,
-    folder: str | None = None,
-    begun: Sequence[EpochPosition] = (),
-    can_be_resumed: bool = False,
+    options: TensorBoardLog, vocabulary: Any, hyperparameters: Mapping[str, Any], training: LoggedTraining
 ) -> LogWriter:
     """Return the writer of a training's log, with all that is known before training already written.
 
     Parameters
     ----------
-    model : TFWord2Vec
-        The model that is about to be trained.
     options : TensorBoardLog
-        What to log, and where.
-    settings : StepSettings
-        Settings of the step whose graph is shown.
-    tables : callable
-        Returns a copy of the current tables, also during training.
-    cluster : mapping, optional
-        Addresses of the cluster that trains. Its workers are traced unless the options name others.
-    folder, begun, can_be_resumed
-        As for `LogWriter`.
+        What to log, and where. The workers of a cluster are traced unless the options name others.
+    vocabulary : KeyedVectors
+        The words of the model that is about to be trained.
+    hyperparameters : mapping
+        The model's `HYPERPARAMETERS`.
+    training : LoggedTraining
+        The training.
     """
 
     def graph() -> bytes:
         from gensim_tfw2v.steps.arguments import graph_definition
 
-        return graph_definition(settings)
+        return graph_definition(training.settings)
 
-    settings_by_name = {name: getattr(model, name) for name in _HYPERPARAMETERS}
-    settings_by_name["words"] = len(model.wv)
-    settings_by_name |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
-    hyperparameters = {name: _shown(name, value) for name, value in settings_by_name.items()}
+    cluster = training.addresses
+    settings = {name: hyperparameters[name] for name in HYPERPARAMETERS} | {"words": len(vocabulary)}
+    settings |= {f"cluster_{job}": len(cluster[job]) if cluster else 0 for job in JOBS}
+    shown = {name: _shown(name, value) for name, value in settings.items()}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
-    return LogWriter(options, LoggedModel(model.wv, hyperparameters, graph, tables), folder, begun, can_be_resumed)
+    model = LoggedModel(vocabulary, shown, graph, training.tables)
+    return LogWriter(options, model, training.folder, training.begun, training.can_be_resumed)
 
 
 def _shown(name: str, value: Any) -> str | float:

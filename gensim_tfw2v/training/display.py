@@ -47,7 +47,7 @@ class TrainingBar:
     def __init__(self) -> None:
         self._bar: Any = None
 
-    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+    def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         self.close()  # another epoch's bar, perhaps
 
     def advance(self, progress: EpochProgress) -> None:
@@ -78,7 +78,7 @@ class TrainingLog:
         self._delay = report_delay
         self._next_report = self._delay
 
-    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+    def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         running = next((position.counts.seconds for position in positions if not position.is_finished), 0.0)
         self._next_report = running + self._delay
 

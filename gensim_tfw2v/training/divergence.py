@@ -1,4 +1,4 @@
-"""Batches whose numbers ran away: where they are found in a trained chunk, and the error that says so."""
+"""Finds batches in trained chunks whose steps became NaN or infinite, and the error that names them."""
 
 from __future__ import annotations
 

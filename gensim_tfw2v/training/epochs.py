@@ -139,9 +139,9 @@ def train_epochs(
     Parameters
     ----------
     begun : mapping of int to EpochPosition, optional
-        Epochs of which an earlier training has trained a part, by their numbers.
+        How far an earlier training has come with epochs that it began, by their numbers.
     chunk_observer : ChunkObserver, optional
-        Hears of every trained chunk.
+        Receives every trained chunk.
     """
     epochs = _Epochs(plans, source, placement, begun or {}, chunk_observer)
     threads = [

@@ -52,7 +52,7 @@ class EpochCounts:
 
 @dataclass(frozen=True)
 class EpochPosition:
-    """How far an epoch has come, exactly enough to go on from there."""
+    """How far an epoch has come, exactly enough to continue from there."""
 
     epoch: int  # from 0
     passed: PassPosition = BEGINNING
@@ -76,8 +76,8 @@ class EpochProgress:
 class ProgressObserver(Protocol):
     """Receives the progress of training."""
 
-    def go_on(self, positions: Sequence[EpochPosition]) -> None:
-        """Hear that training goes on from these positions, which may lie before what was received."""
+    def continue_from(self, positions: Sequence[EpochPosition]) -> None:
+        """Continue from these positions of all epochs, which may lie before what was received."""
         return
 
     def advance(self, progress: EpochProgress) -> None:
@@ -88,7 +88,7 @@ class ProgressObserver(Protocol):
 
 
 class ChunkObserver(Protocol):
-    """Hears of every chunk that was trained."""
+    """Receives every chunk that was trained."""
 
     def after_chunk(self, raw_words: int, positions: Callable[[], list[EpochPosition]]) -> None:
         """Receive the raw words of a trained chunk, and a function that returns how far all epochs have come.

@@ -20,7 +20,7 @@ from report import machine, summaries
 from report.reports import markdown_table
 
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED
-from gensim_tfw2v.model import arguments
+from gensim_tfw2v.model import own_arguments
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 
 
@@ -66,7 +66,7 @@ def test_a_model_agrees_with_itself_and_with_nothing_that_is_turned_round() -> N
 
 
 def test_the_commands_offer_the_choices_of_the_class() -> None:
-    assert (SCHEDULES, DTYPES) == (arguments.SCHEDULES, arguments.DTYPES)
+    assert (SCHEDULES, DTYPES) == (own_arguments.SCHEDULES, own_arguments.DTYPES)
 
 
 def test_every_other_round_goes_backwards() -> None:

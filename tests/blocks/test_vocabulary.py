@@ -17,7 +17,8 @@ from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.placement.block_size import InFlightLimits, choose_block_words, choose_sharing, in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
-from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
+from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 from gensim_tfw2v.steps.settings import choose_compute_dtype, choose_max_step_rates
 
 SHARING, TREE_CBOW = InFlightLimits(shares_rows=True), in_flight_limits(10_000, skip_gram=False, tree=True)
@@ -254,10 +255,10 @@ def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | N
 
 @pytest.mark.parametrize(("tree", "expected"), [(False, 65_536), (True, 32_768)])
 def test_blocks_of_one_process_are_smaller_and_those_with_huffman_paths_more_so(tree: bool, expected: int) -> None:
-    options = ClusterOptions(timeout=60.0, overlap=None, dtype=None)
+    options = TrainingOptions(distribution=DEFAULT_DESIGN, workers=1, skip_gram=True, tree=tree, timeout=60.0)
 
     def block_words(words: int, chosen: int | None = None) -> int:
-        return choose_placement(None, 1, CorpusSize(words, 1, chosen), InFlightLimits(), tree, options).block_words
+        return choose_placement(None, CorpusSize(words, 1, chosen), InFlightLimits(), options).block_words
 
     assert block_words(10**9) == expected
     assert block_words(100_000) == 25_000

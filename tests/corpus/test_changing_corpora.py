@@ -129,7 +129,7 @@ def test_a_file_deleted_before_training_is_no_error_if_it_is_kept(file: Path, ca
     assert train(models[1], file)[1] == 2 * 12_000
     assert_equal_models(*models)
     (warning,) = warnings_in(caplog)
-    assert "corpus.txt is not there any more" in warning
+    assert "corpus.txt has been deleted" in warning
 
 
 def test_a_deleted_file_that_is_not_kept_is_named(file: Path) -> None:

@@ -9,8 +9,10 @@ import pytest
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.arguments.argument import Argument
+from gensim_tfw2v.arguments.texts import table_in_markdown
 from gensim_tfw2v.cli.main import build_parser
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS, Argument, readme_table
+from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,8 +32,8 @@ def test_the_model_keeps_every_own_argument_as_an_attribute() -> None:
 
 
 def test_the_readme_has_the_tables_rows() -> None:
-    """To update it: `python -c "from gensim_tfw2v.model.arguments import readme_table; print(readme_table())"`."""
-    assert readme_table() in (ROOT / "README.md").read_text(encoding="utf8")
+    """To update it, print this with `python -c`, after imports as above: `print(table_in_markdown(OWN_ARGUMENTS))`."""
+    assert table_in_markdown(OWN_ARGUMENTS) in (ROOT / "README.md").read_text(encoding="utf8")
 
 
 @pytest.mark.parametrize("argument", OWN_ARGUMENTS, ids=lambda argument: argument.name)

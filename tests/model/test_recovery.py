@@ -19,10 +19,10 @@ from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interru
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.model import recovery
-from gensim_tfw2v.model.training_loop import TrainingLoop
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.training import recovery
+from gensim_tfw2v.training.loop import TrainingLoop
 
 
 class StopError(Exception):

@@ -17,8 +17,7 @@ from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interru
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
-from gensim_tfw2v.model import checkpointing
-from gensim_tfw2v.model.checkpointing import Cadence
+from gensim_tfw2v.training.cadence import Cadence
 
 RANDOM = np.random.default_rng(45)
 
@@ -369,7 +368,7 @@ def test_checkpoints_begin_early_so_that_an_interval_is_the_most_that_is_lost() 
 
 def test_what_comes_before_the_first_chunk_is_no_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(checkpointing.time, "monotonic", lambda: now)
+    monkeypatch.setattr("gensim_tfw2v.training.cadence.time.monotonic", lambda: now)
     cadence = Cadence(60.0)
     for moment in (25.0, 26.0, 27.0, 30.0):  # making graphs and connecting takes 25 seconds
         now = moment

@@ -13,8 +13,8 @@ from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interru
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
-from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.model.resuming import MAY_CHANGE
+from gensim_tfw2v.training.checkpointing import Checkpointer
 
 
 class StopError(Exception):

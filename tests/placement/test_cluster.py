@@ -21,9 +21,10 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.calls import worker_thread
 from gensim_tfw2v.placement.choice import choose_placement
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
 from gensim_tfw2v.placement.downpour import choice
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
+from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.training.display import TrainingLog
 
@@ -75,9 +76,15 @@ def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
 def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
     workers: int, overlap: bool | None, words: int
 ) -> None:
-    options = ClusterOptions(timeout=60.0, overlap=overlap, dtype=None)
-    size = CorpusSize(10**6, 1)
-    assert choose_placement(shared_cluster(), workers, size, InFlightLimits(), False, options).block_words == words
+    options = TrainingOptions(
+        distribution=DEFAULT_DESIGN,
+        workers=workers,
+        skip_gram=True,
+        tree=False,
+        timeout=60.0,
+        of_design={"cluster_overlap": overlap},
+    )
+    assert choose_placement(shared_cluster(), CorpusSize(10**6, 1), InFlightLimits(), options).block_words == words
 
 
 def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from support.contract import SMALL, two_topics
@@ -12,21 +14,28 @@ from support.placements import shared_cluster
 
 import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.placement.designs import DESIGNS, SOME_TAKE, check_design
+from gensim_tfw2v.arguments.argument import Argument
+from gensim_tfw2v.cli.main import build_parser
+from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, check_design, register_design
+from gensim_tfw2v.placement.request import LocalRequest, PlacementChoice
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
-MAY_NAME_DESIGNS = {"placement/designs.py", "model/arguments.py"}
-NOTHING_GIVEN = dict.fromkeys(SOME_TAKE) | {"sg": 1, "hs": 0, "negative": 5}
+MAY_NAME_DESIGNS = {"placement/designs.py", "placement/design_arguments.py"}
+SOME_HAVE = [argument.name for argument in DESIGN_ARGUMENTS]
+NOTHING_GIVEN = dict.fromkeys(SOME_HAVE) | {"sg": 1, "hs": 0, "negative": 5}
+
+
+@pytest.mark.parametrize("argument", DESIGN_ARGUMENTS, ids=lambda argument: argument.name)
+def test_an_argument_names_the_designs_that_have_it(argument: Argument) -> None:
+    assert set(argument.designs) == {name for name, design in DESIGNS.items() if argument.name in design.arguments}
+    assert argument.designs
+    assert not argument.default  # a value that is false counts as not given
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_design_takes_arguments_that_there_are(name: str) -> None:
-    assert DESIGNS[name].arguments <= set(SOME_TAKE)
-
-
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("argument", SOME_TAKE)
-def test_an_argument_that_a_design_does_not_take_is_refused_by_name(name: str, argument: str) -> None:
+@pytest.mark.parametrize("argument", SOME_HAVE)
+def test_an_argument_that_a_design_does_not_have_is_refused_by_name(name: str, argument: str) -> None:
     arguments = {**NOTHING_GIVEN, "distribution": name, argument: 7}
     if argument in DESIGNS[name].arguments:
         check_design(arguments, has_cluster=True)
@@ -52,6 +61,70 @@ def test_the_names_of_designs_are_written_in_few_places() -> None:
             if isinstance(node, ast.Constant) and node.value in set(DESIGNS) - own:
                 found.add(module)
     assert found <= MAY_NAME_DESIGNS
+
+
+@pytest.fixture
+def solo_requests() -> Iterator[list[LocalRequest]]:
+    """Register a seventh design, which trains as one process does; give the requests that it gets."""
+    requests: list[LocalRequest] = []
+
+    def choose_local(request: LocalRequest) -> PlacementChoice:
+        requests.append(request)
+        in_one_process = DESIGNS[DEFAULT_DESIGN].choose_local
+        assert in_one_process is not None
+        return in_one_process(request)
+
+    remove = register_design(
+        "solo",
+        choose=DESIGNS[DEFAULT_DESIGN].choose,
+        choose_local=choose_local,
+        arguments=["round_words"],
+        why_not=lambda arguments: "trains no CBOW" if not arguments["sg"] else None,
+    )
+    yield requests
+    remove()
+
+
+def test_a_registered_design_trains_with_its_arguments(solo_requests: list[LocalRequest]) -> None:
+    settings = SMALL | {"sg": 1, "epochs": 1, "workers": 1}
+    model = TFWord2Vec(two_topics(), **settings, distribution="solo", round_words=70)
+    (request,) = solo_requests
+    assert (request.options.distribution, request.options.of_design) == ("solo", {"round_words": 70})
+    np.testing.assert_array_equal(model.wv.vectors, TFWord2Vec(two_topics(), **settings).wv.vectors)
+
+
+def test_a_registered_design_is_a_choice_of_the_command_line(solo_requests: list[LocalRequest]) -> None:
+    command = ["train", "corpus", "--output", "model", "--distribution", "solo", "--round-words", "70"]
+    parsed = build_parser().parse_args(command)
+    assert (parsed.distribution, parsed.round_words) == ("solo", 70)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sg": 0}, "distribution='solo' trains no CBOW"),
+        ({"sg": 1, "backup_workers": 1}, "backup_workers=1 does not go with distribution='solo'"),
+    ],
+)
+def test_a_registered_design_is_checked_as_others_are(
+    settings: dict[str, int], message: str, solo_requests: list[LocalRequest]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        TFWord2Vec(distribution="solo", **settings)
+
+
+def test_a_design_that_is_removed_is_unknown_again() -> None:
+    register_design("solo", choose=DESIGNS[DEFAULT_DESIGN].choose)()
+    with pytest.raises(ValueError, match=f"distribution must be '{DEFAULT_DESIGN}' or .*, got 'solo'"):
+        TFWord2Vec(distribution="solo")
+
+
+@pytest.mark.parametrize(("name", "arguments"), [(DEFAULT_DESIGN, []), ("solo", ["rounds"])])
+def test_a_design_needs_a_name_and_arguments_that_can_be_used(name: str, arguments: list[str]) -> None:
+    before = dict(DESIGNS)
+    with pytest.raises(ValueError, match=repr(arguments[0] if arguments else name)):
+        register_design(name, choose=DESIGNS[DEFAULT_DESIGN].choose, arguments=arguments)
+    assert before == DESIGNS
 
 
 @pytest.mark.slow

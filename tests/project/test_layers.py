@@ -13,7 +13,7 @@ import gensim_tfw2v
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 # Each line may import from the lines before it.
 LAYERS = [
-    ["version", "arrays", "tuning"],
+    ["version", "arrays", "tuning", "arguments"],
     ["runtime"],
     ["corpus", "files", "merging"],
     ["checkpoints"],
@@ -30,7 +30,7 @@ LAYERS = [
         *("placement.downpour", "placement.synchronous", "placement.averaging", "placement.partition"),
         *("placement.columns", "placement.lbfgs"),
     ],
-    ["placement.designs"],
+    ["placement.design_arguments", "placement.designs"],
     ["placement.choice", "placement.server"],
     ["training"],
     ["evaluation"],
@@ -137,6 +137,24 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
     # gensim's formats are read by gensim, compressed files are opened as it opens them, and its evaluation sets are at
     # hand.
     assert below <= {"corpus.file_parts", "files.models", "files.safe_vectors", "evaluation.scoring"}
+
+
+def test_below_the_model_nothing_names_what_gensims_models_have() -> None:
+    """Training and the log know a model by interfaces, and merging and files know its vectors."""
+    names = {"wv", "syn1", "syn1neg", "cum_table", "train_count", "epoch_losses", "training_report"}
+    naming = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8")))
+        if isinstance(node, ast.Attribute) and node.attr in names and layer_of(name) < LAYER_OF["model"]
+    }
+    assert naming == {"files.models"}  # which writes gensim's models
+
+
+def test_one_module_uses_private_parts_of_tensorflow() -> None:
+    private = re.compile(r"tensorflow\.python|__internal__|_pywrap|\b_(server_def|py_funcs|add_control_dependencies)\b")
+    using = {name for name, path in MODULES.items() if private.search(path.read_text(encoding="utf8"))}
+    assert using == {"runtime.private_tensorflow"}
 
 
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:

@@ -15,10 +15,10 @@ from tensorboard.plugins.hparams import metadata
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
-from gensim_tfw2v.model.checkpoint_content import state_in
-from gensim_tfw2v.model.checkpointing import Checkpointer
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.run_files import RunFiles
+from gensim_tfw2v.training.checkpointing import Checkpointer
+from gensim_tfw2v.training.state import state_in
 
 
 class StopError(Exception):
@@ -74,11 +74,11 @@ def test_a_resumed_training_is_one_run_without_points_that_were_trained_again(
 def test_a_training_that_goes_back_to_its_beginning_forgets_all_points(tmp_path: Path) -> None:
     tables = ModelTables(np.ones((11, 8), np.float32), None, None, np.ones(1, np.float32))
     with writer_for(tmp_path, tables) as writer:
-        writer.go_on([])
+        writer.continue_from([])
         for words in (100, 200):
             writer.advance(progress_with_tasks(words))
         writer.end_epoch(progress_with_tasks(300))
-        writer.go_on([])
+        writer.continue_from([])
         writer.advance(progress_with_tasks(50))
         writer.end_epoch(progress_with_tasks(310))
     points = steps_of(tmp_path)

@@ -81,8 +81,8 @@ def test_settings_that_a_callback_changes_wait_for_the_next_training_with_a_warn
     assert trained < SENTENCE_WORDS
     warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert [warning.split(";")[0] for warning in warnings] == [
-        "window has been set to 8 during train(), which goes on with 9",
-        "sample has been set to 0 during train(), which goes on with 0.001",
+        "window has been set to 8 during train(), which continues with 9",
+        "sample has been set to 0 during train(), which continues with 0.001",
     ]
     assert model.train(SENTENCES, total_examples=len(SENTENCES), epochs=1)[0] == SENTENCE_WORDS
 

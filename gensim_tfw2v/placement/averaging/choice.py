@@ -21,7 +21,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     addresses = connection.addresses["worker"]
     if not any(map(answers, addresses)):
         raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
-    round_words = size.chunk_words or options.round_words
+    round_words = size.chunk_words or options.of_design["round_words"]
     if round_words is None and size.batch_words is not None:
         round_words = size.batch_words * connection.workers
     if round_words is None:

@@ -13,6 +13,7 @@ from gensim_tfw2v.cluster.cancellation import CancellableCalls
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.placement.calls.registration import Registration
+from gensim_tfw2v.runtime.private_tensorflow import own_executor
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _POLL_SECONDS = 0.5
@@ -90,20 +91,14 @@ class Member:
 
 
 def _serve(calls: SimpleQueue[Any]) -> None:
-    """Do what is asked for, one after the other, with an executor of TensorFlow's own (see `worker_thread`)."""
-    tf = load_tensorflow()
-    from tensorflow.python.eager import context, executor
-
-    own = executor.new_executor(enable_async=False)
-    context.context().executor = own
-    while (call := calls.get()) is not None:
-        result, function = call
-        try:
-            result.set_result(function())
-        except BaseException as error:
-            own.clear_error()
-            result.set_exception(error)
-        del call, result, function  # what they hold must not outlive the next wait
-    with contextlib.suppress(tf.errors.OpError):
-        own.wait()
-    own.clear_error()
+    """Do what is asked for, one after the other, with an executor of TensorFlow's own."""
+    load_tensorflow()
+    with own_executor() as executor:
+        while (call := calls.get()) is not None:
+            result, function = call
+            try:
+                result.set_result(function())
+            except BaseException as error:
+                executor.clear_error()
+                result.set_exception(error)
+            del call, result, function  # what they hold must not outlive the next wait

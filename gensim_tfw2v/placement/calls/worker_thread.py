@@ -21,6 +21,7 @@ from gensim_tfw2v.placement.calls.work import Attempt, Work
 from gensim_tfw2v.placement.calls.worker_return import await_return, is_lost, is_of_earlier_training
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.runtime.private_tensorflow import own_executor
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
@@ -105,17 +106,8 @@ class WorkerThread:
             self._work.put(attempt.job)
 
     def _run(self) -> None:
-        from tensorflow.python.eager import context, executor
-
-        # As in TensorFlow's ClusterCoordinator. An error stays in an executor until its next operation reports it.
-        own = executor.new_executor(enable_async=False)
-        # Until this thread ends. TensorFlow's `executor_scope` would keep an object of the other threads' executor, and
-        # Python shows that executor's error, which may be left of a lost server, when it deletes such an object.
-        context.context().executor = own
-        self._serve()
-        with contextlib.suppress(self._tf.errors.OpError):
-            own.wait()  # for the last error, which concerns nobody any more
-        own.clear_error()
+        with own_executor():
+            self._serve()
 
     def _serve(self) -> None:
         staged: tuple[Attempt, Any] | None = None  # with the block that waits on the worker

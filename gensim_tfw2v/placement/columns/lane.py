@@ -7,8 +7,7 @@ handles of variables stay on their servers.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -31,6 +30,7 @@ from gensim_tfw2v.placement.columns.column_maths import (
     steps_of,
 )
 from gensim_tfw2v.placement.columns.kept_blocks import COLUMN_BATCH
+from gensim_tfw2v.runtime.private_tensorflow import no_order_of_operations
 from gensim_tfw2v.steps.rows import memory_of
 
 
@@ -89,7 +89,7 @@ class Lane:
 
         arrays = [tf.TensorArray(tf.float32, size=end - first, element_shape=[]) for _ in BatchMetrics._fields]
         state = [begin, tf.zeros([2], tf.float64), *arrays]
-        with _without_order_of_operations():
+        with no_order_of_operations(tf.compat.v1.get_default_graph()):
             done, waited, *arrays = tf.while_loop(
                 lambda batch, *_: batch < end, train_batch, state, parallel_iterations=1
             )
@@ -147,17 +147,3 @@ def _move(found: _OnServer, gradients: RowGradients, rates: tf.Tensor) -> tf.Ten
         moved = move_rows(found.columns, found.batch, gradients, arrived, is_lacking)
         with tf.control_dependencies([count(part.counter, is_lacking, moved)]):
             return tf.identity(is_lacking)
-
-
-@contextlib.contextmanager
-def _without_order_of_operations() -> Iterator[None]:
-    """Add no order to the operations of loops that are made meanwhile, but the one that they state.
-
-    `tf.function` has all operations with a state run in the order of the program, those of servers one after the other.
-    """
-    graph: Any = tf.compat.v1.get_default_graph()
-    before, graph._add_control_dependencies = graph._add_control_dependencies, False
-    try:
-        yield
-    finally:
-        graph._add_control_dependencies = before

@@ -20,7 +20,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         return choose_block_words(size.total_words, in_flight, chosen, in_flight, request.limits)
 
     concurrency = 1 if request.one_by_one else connection.workers
-    overlap = options.overlap
+    overlap = options.of_design["cluster_overlap"]
     if overlap is None:
         overlap = blocks_overlap(size.total_words, block_words_of(concurrency), connection.workers)
     if overlap and not request.one_by_one:  # a block that is pulled while another is trained lacks that one's changes

@@ -10,7 +10,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
-from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
+from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -55,8 +55,8 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _settings(options: ClusterOptions) -> Settings:
-    return Settings(options.lbfgs_history or tuning.LBFGS_HISTORY, options.seed or 0)
+def _settings(options: TrainingOptions) -> Settings:
+    return Settings(options.of_design["lbfgs_history"] or tuning.LBFGS_HISTORY, options.seed or 0)
 
 
 def _portion_words(size: CorpusSize, workers: int, most_words: int) -> int:

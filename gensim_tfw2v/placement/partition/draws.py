@@ -9,7 +9,7 @@ import numpy as np
 from gensim_tfw2v.arrays import BoolArray, Int32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.request import ClusterOptions
+from gensim_tfw2v.placement.request import TrainingOptions
 
 EQUAL, RANDOM, SHUFFLE = "equal", "random", "shuffle"
 _DRAWS = 0x6472_6177  # a number of its own, so that draws and blocks have different random numbers
@@ -68,11 +68,12 @@ class Partition:
     merge: str
 
     @classmethod
-    def of(cls, options: ClusterOptions, default_submodels: int) -> Partition:
+    def of(cls, options: TrainingOptions, default_submodels: int) -> Partition:
         """Return what the model's arguments ask for."""
-        submodels = options.submodels or default_submodels
-        sampling = options.sampling or SHUFFLE
-        return cls(submodels, sampling, options.sampling_rate or 1 / submodels, options.merge or "alir")
+        asked = options.of_design
+        submodels = asked["submodels"] or default_submodels
+        rate = asked["sampling_rate"] or 1 / submodels
+        return cls(submodels, asked["sampling"] or SHUFFLE, rate, asked["merge"] or "alir")
 
     def draws(self) -> list[Draw]:
         """Return the draw of each sub-model."""

@@ -14,12 +14,13 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the size of its rounds. Raise ValueError if no worker is left to wait for."""
     connection, size, options = request.connection, request.size, request.options
     workers = 1 if request.one_by_one else connection.workers
-    if options.backup_workers >= workers:
+    backup_workers = options.of_design["backup_workers"]
+    if backup_workers >= workers:
         raise ValueError(
-            f"backup_workers={options.backup_workers} leaves a round no worker to wait for: workers={workers} train "
+            f"{backup_workers=} leaves a round no worker to wait for: workers={workers} train "
             "side by side; it must be smaller than their number"
         )
-    round_words = size.chunk_words or options.round_words or workers * _part_words(size, workers)
+    round_words = size.chunk_words or options.of_design["round_words"] or workers * _part_words(size, workers)
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
@@ -27,7 +28,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
 
         total_rounds = size.epochs * size.total_words / round_words
         return RoundPlacement(
-            settings, maker, connection, workers, options.backup_workers, options.timeout, total_rounds, row_type
+            settings, maker, connection, workers, backup_workers, options.timeout, total_rounds, row_type
         )
 
     return PlacementChoice(round_words, choose_negative_pool(round_words // workers), make, connection.addresses)

@@ -1,4 +1,4 @@
-"""Keeps a model's matrices and a placement's tables in step while the model is trained."""
+"""Keeps a model's tables and a placement's in step while the model is trained."""
 
 from __future__ import annotations
 
@@ -8,36 +8,18 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
-from gensim_tfw2v.model.consistency import check_fits, check_rows
-from gensim_tfw2v.model.server_vectors import writable_floats
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.training.divergence import DivergenceError
-
-
-def tables_of(model: Any) -> ModelTables:
-    """Return a Word2Vec model's matrices, made writable float32 in place if they are not."""
-    if getattr(model.wv, "vectors_lockf", None) is None:  # as after reset_from()
-        model.wv.vectors_lockf = np.ones(1, np.float32)
-    model.wv.vectors = writable_floats(model.wv.vectors)
-    if model.negative:
-        model.syn1neg = writable_floats(model.syn1neg)
-    if model.hs:
-        model.syn1 = writable_floats(model.syn1)
-    return ModelTables(
-        inputs=model.wv.vectors,
-        outputs=model.syn1neg if model.negative else None,
-        nodes=model.syn1 if model.hs else None,
-        lock_factors=model.wv.vectors_lockf,
-    )
+from gensim_tfw2v.training.trained_model import TrainedModel
 
 
 class TableSync:
     """Copies vectors between a model and a placement; one of the two has the current ones."""
 
-    def __init__(self, model: Any, placement: Placement) -> None:
+    def __init__(self, model: TrainedModel, placement: Placement) -> None:
         self._model = model
         self._placement = placement
-        self._words = list(model.wv.index_to_key)
+        self._words = list(model.words)
         self._is_pushed = False
         self._buffer: ModelTables | None = None  # for tables that may be lost while they are read
 
@@ -62,14 +44,14 @@ class TableSync:
     def push(self) -> Placement:
         """Return the placement, which has the current vectors from then on."""
         if not self._is_pushed:
-            check_fits(self._model)
+            self._model.check_fits()
             self.check_words()
-            self._placement.load(tables_of(self._model))
+            self._placement.load(self._model.tables())
             self._is_pushed = True
         return self._placement
 
     def look(self) -> ModelTables:
-        """Return the current vectors, to be read only. In the midst of training their rows are of different moments."""
+        """Return the current vectors, to be read only. During training, rows are read at slightly different times."""
         tables = self._tables()
         if self._is_pushed:
             tables = replace(
@@ -85,7 +67,7 @@ class TableSync:
         """Copy the current vectors into the model, which has them from then on."""
         if self._is_pushed:
             self._read()
-            self._model._clear_post_train()
+            self._model.use_new_tables()
             self._is_pushed = False
 
     def back_up(self) -> None:
@@ -94,7 +76,7 @@ class TableSync:
             self._read()
 
     def _read(self) -> None:
-        """Copy the placement's tables into the model; what is lost in the midst leaves the model as it is."""
+        """Copy the placement's tables into the model; if they are lost meanwhile, the model stays as it is."""
         tables = self._tables()
         if not self._placement.can_fail:
             self._placement.read_into(tables)
@@ -108,7 +90,7 @@ class TableSync:
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
-        words = len(self._model.wv)
+        words = len(self._model.words)
         if words != len(self._words):
             raise RuntimeError(
                 f"the vocabulary had {len(self._words)} words when train() began and has {words} now; change it before "
@@ -116,18 +98,18 @@ class TableSync:
             )
 
     def _tables(self) -> ModelTables:
-        """Return the model's matrices without the rows of words that came in the midst of training.
+        """Return the model's matrices without rows of words that were added during training.
 
         Raise RuntimeError if other rows belong to other words than when training began.
         """
         words = len(self._words)
-        if self._model.wv.index_to_key[:words] != self._words:
+        if self._model.words[:words] != self._words:
             raise RuntimeError(
-                "the words of wv.index_to_key have changed during train(), which cannot say any more whose vectors it "
-                "has trained; change the vocabulary before train()"
+                "the words of wv.index_to_key have changed during train(), so that it is unknown whose vectors were "
+                "trained; change the vocabulary before train()"
             )
-        check_rows(self._model, words)
-        tables = tables_of(self._model)
+        self._model.check_rows(words)
+        tables = self._model.tables()
         return replace(
             tables,
             inputs=_first_rows(tables.inputs, words),

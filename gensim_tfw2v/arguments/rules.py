@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -141,7 +141,7 @@ def words_in(text: str) -> float:
 class Choice:
     """One of some words, or None unless that is excluded."""
 
-    words: tuple[str, ...]
+    words: Collection[str]  # those that it has when the argument is checked
     or_none: bool = True
 
     def plain(self, name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Goes on after tasks with vectors were lost: waits for the cluster, and takes up the newest state that is left."""
+"""Continues a training that has lost tasks with vectors: waits for the cluster, and restores the newest state left."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.model.checkpoint_content import read_tables, state_in
 from gensim_tfw2v.placement.request import PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.training.progress import EpochPosition, EpochProgress, ProgressObserver
+from gensim_tfw2v.training.state import state_in
+from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ _SECONDS_BETWEEN_TRIALS = 1.0
 
 @dataclass(frozen=True)
 class RestorePoint:
-    """A moment of the training to go on from; the model has its tables, or the servers make them anew."""
+    """A moment of the training to continue from; the model has its tables, or the servers make them anew."""
 
     epochs: list[EpochPosition]
     placement: Mapping[str, Any] = field(default_factory=dict)  # what `Placement.state` returned
@@ -40,8 +41,8 @@ class Recovery(ProgressObserver):
 
     Parameters
     ----------
-    model : TFWord2Vec
-        Its arguments `recovery_timeout` and `max_recoveries` hold.
+    model : TrainedModel
+        The model that is trained.
     connect : callable
         Connects to the cluster again and returns where to train.
     folder : CheckpointFolder, optional
@@ -51,7 +52,7 @@ class Recovery(ProgressObserver):
     """
 
     def __init__(
-        self, model: Any, connect: Callable[[], PlacementChoice], folder: CheckpointFolder | None, run: str
+        self, model: TrainedModel, connect: Callable[[], PlacementChoice], folder: CheckpointFolder | None, run: str
     ) -> None:
         self._model, self._connect, self._folder, self._run = model, connect, folder, run
         self._trained: dict[int, int] = {}  # raw words of each epoch
@@ -66,23 +67,23 @@ class Recovery(ProgressObserver):
     def end_epoch(self, progress: EpochProgress) -> None:
         self._trained[progress.epoch] = progress.counts.raw_words
 
-    def go_on(self, positions: Sequence[EpochPosition]) -> None:
+    def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         self._trained = {position.epoch: position.counts.raw_words for position in positions}
 
     def keep(self, epochs: Sequence[EpochPosition], placement: Mapping[str, Any]) -> None:
         """Record that the model's own matrices are those of this moment, in which no chunk was in training."""
-        if not self._model.vectors_on_servers:
+        if self._model.has_tables:
             self._kept = RestorePoint(list(epochs), placement)
-        elif self._folder is not None and not epochs and self._model.wv.vectors.store.is_untrained:
-            self._kept = RestorePoint([])  # the servers can make the initial rows anew
+        elif self._folder is not None and not epochs and self._model.has_initial_tables:
+            self._kept = RestorePoint([])
 
     def check_possible(self, error: ClusterError) -> None:
-        """Raise an error that says why training cannot go on, if it cannot."""
+        """Raise an error that says why training cannot continue, if it cannot."""
         if not self._model.max_recoveries:
             raise error
         if self._count >= self._model.max_recoveries:
             raise ClusterError(
-                f"{error} Training has gone on {self._count} times after such losses (max_recoveries is "
+                f"{error} Training has continued {self._count} times after such losses (max_recoveries is "
                 f"{self._model.max_recoveries})"
             ) from error
         if self._kept is None and not self._checkpoints():
@@ -111,11 +112,11 @@ class Recovery(ProgressObserver):
         found = self._newest()
         again = max(0, sum(self._trained.values()) - found.raw_words())
         self._words_again += again
-        logger.warning("training goes on; %s words are trained again", f"{again:,}")
+        logger.warning("training continues; %s words are trained again", f"{again:,}")
         return found
 
     def report(self) -> dict[str, Any]:
-        """Return how often training has gone on, how long it waited, and how many words it trained again."""
+        """Return how often training has continued, how long it waited, and how many words it trained again."""
         return {"count": self._count, "seconds": self._seconds, "raw_words_again": self._words_again}
 
     def _newest(self) -> RestorePoint:
@@ -127,7 +128,7 @@ class Recovery(ProgressObserver):
                 if is_older or state.run != self._run:
                     break
                 checkpoint.check()  # before a matrix is changed
-                read_tables(self._model, checkpoint)
+                self._model.read_tables(checkpoint)
             except (CheckpointError, OSError) as error:
                 logger.warning("%s; the one before it is used", error)
             else:

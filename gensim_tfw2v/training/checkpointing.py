@@ -1,4 +1,4 @@
-"""Writes checkpoints of a training beside it, when it is time to."""
+"""Writes checkpoints of a training while it runs."""
 
 from __future__ import annotations
 
@@ -15,73 +15,23 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.arrays import ArrayToWrite, rows_of_a_piece
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.model.checkpoint_content import TrainingState, content_of, vocabulary_arrays
-from gensim_tfw2v.model.rules import words_in
-from gensim_tfw2v.model.table_sync import tables_of
 from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.training.cadence import Cadence
 from gensim_tfw2v.training.progress import EpochPosition
+from gensim_tfw2v.training.state import TrainingState
+from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
 _FLOAT32 = np.dtype(np.float32)  # of tables
 
 
-class Cadence:
-    """Says when a checkpoint is due, so that a crash costs at most so many seconds, or so many words.
-
-    What is trained while a checkpoint is being written is lost with it, and a checkpoint begins at the end of a chunk.
-    So one begins before the interval is over: by as much as the longest checkpoint and chunk took, but not before half
-    of it is over. The first one begins then, because nobody knows how long it takes.
-
-    Parameters
-    ----------
-    every : float or str
-        Seconds, or words as in "5e6 words".
-    """
-
-    def __init__(self, every: float | str) -> None:
-        self._counts_words = isinstance(every, str)
-        self._interval = words_in(every) if isinstance(every, str) else float(every)
-        self._words = 0
-        self._began = self._now()
-        self._chunk_ended: float | None = None  # what comes before the first one is not a chunk's time
-        self._longest_chunk = 0.0
-        self._longest_writing: float | None = None
-
-    def add(self, words: int) -> None:
-        """Count the words of a trained chunk."""
-        self._words += words
-        now = self._now()
-        if self._chunk_ended is not None:
-            self._longest_chunk = max(self._longest_chunk, now - self._chunk_ended)
-        self._chunk_ended = now
-
-    def is_due(self) -> bool:
-        """Return whether it is time for a checkpoint."""
-        early = self._interval / 2
-        if self._longest_writing is not None:
-            early = min(early, self._longest_writing + self._longest_chunk)
-        return self._now() - self._began >= self._interval - early
-
-    def begin(self) -> None:
-        """Count from now on."""
-        self._began = self._now()
-
-    def end_writing(self) -> None:
-        """Take notice that the checkpoint is written with which counting began."""
-        self._longest_writing = max(self._longest_writing or 0.0, self._now() - self._began)
-
-    def _now(self) -> float:
-        """Return words or seconds, whichever the interval has."""
-        return self._words if self._counts_words else time.monotonic()
-
-
 class Checkpointer:
     """Writes checkpoints of one call of `train()`.
 
-    With one chunk at a time, training stands while its tables are copied in memory. With several, tables are read while
-    they are trained, so that their rows are of slightly different moments. In both cases a thread writes the files. An
-    error in writing is warned of, and training goes on.
+    With one chunk at a time, training pauses while its tables are copied in memory. With several, training continues
+    meanwhile, so that rows are saved at slightly different times. In both cases a thread writes the files. An error in
+    writing is logged as a warning, and training continues.
 
     Where a placement has tables of its own, these are read instead, and the model's are those that were loaded.
 
@@ -89,19 +39,25 @@ class Checkpointer:
     ----------
     folder : CheckpointFolder
         Where to write.
-    model : TFWord2Vec
+    model : TrainedModel
         The model that is trained.
+    every : float or str
+        Seconds, or words as in "5e6 words", after which a checkpoint is due.
     state : callable
         Takes the positions of all epochs that have begun, and returns the state of the training.
     """
 
     def __init__(
-        self, folder: CheckpointFolder, model: Any, state: Callable[[list[EpochPosition]], TrainingState]
+        self,
+        folder: CheckpointFolder,
+        model: TrainedModel,
+        every: float | str,
+        state: Callable[[list[EpochPosition]], TrainingState],
     ) -> None:
         self.folder = folder
         self._model, self._state = model, state
-        self._cadence = Cadence(model.checkpoint_every)
-        self._vocabulary = vocabulary_arrays(model)
+        self._cadence = Cadence(every)
+        self._vocabulary = model.vocabulary_arrays()
         self._placement: Placement | None = None
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._positions: Callable[[], list[EpochPosition]] | None = None  # of the latest chunk
@@ -126,7 +82,7 @@ class Checkpointer:
             self._cadence.begin()
             began = time.perf_counter()
             # Positions first: chunks that are trained during the copy count as not trained.
-            content = content_of(self._model, self._state(positions()))
+            content = self._content(positions())
             tables = self._tables_in_training(self._placement)
             self._seconds_paused += time.perf_counter() - began
             self._writing = threading.Thread(target=self._write, args=(content, tables), name="tfw2v-checkpoint")
@@ -145,19 +101,23 @@ class Checkpointer:
         self.end()
         if placement is not None and self._positions is not None:
             tables = _read(placement, {**self._shapes, **placement.own_tables()})
-            self._write(content_of(self._model, self._state(self._positions())), tables)
+            self._write(self._content(self._positions()), tables)
 
     def report(self) -> dict[str, Any]:
-        """Return how many checkpoints were written, and for how long training stood meanwhile."""
+        """Return how many checkpoints were written, and for how long training paused meanwhile."""
         return {"written": self._written, "seconds_paused": self._seconds_paused}
 
+    def _content(self, positions: list[EpochPosition]) -> dict[str, Any]:
+        """Return what a checkpoint's manifest says of the model and its training."""
+        return {**self._model.attributes(), "training": self._state(positions).to_json()}
+
     def _tables_in_training(self, placement: Placement) -> dict[str, ArrayToWrite]:
-        """Return the tables that training needs to go on."""
+        """Return the tables without which training cannot be resumed."""
         read = _copied if placement.concurrency == 1 else _read
         own = placement.own_tables()
         if not own:
             return read(placement, self._shapes)
-        loaded = tables_of(self._model).present()
+        loaded = self._model.tables().present()
         return {
             **{name: ArrayToWrite.of(loaded[name][: shape[0]].copy()) for name, shape in self._shapes.items()},
             **read(placement, own),
@@ -165,13 +125,13 @@ class Checkpointer:
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()
-        constant = {"lock_factors": np.asarray(self._model.wv.vectors_lockf, np.float32), **self._vocabulary}
+        constant = {"lock_factors": self._model.lock_factors, **self._vocabulary}
         try:
             found = self.folder.write(
                 content, {**tables, **{name: ArrayToWrite.of(array) for name, array in constant.items()}}
             )
         except (OSError, ValueError, ClusterError) as error:
-            logger.warning("no checkpoint could be written to %s: %s; training goes on", self.folder.path, error)
+            logger.warning("no checkpoint could be written to %s: %s; training continues", self.folder.path, error)
             return
         with self._lock:
             self._cadence.end_writing()

@@ -1,4 +1,4 @@
-"""Runs a training plan for a model: its epochs, callbacks and logs, with the vectors back in the model at the end."""
+"""Runs a training plan: its epochs, callbacks, checkpoints and log, with the tables back in the model at the end."""
 
 from __future__ import annotations
 
@@ -9,42 +9,41 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sources import Source
-from gensim_tfw2v.model.callbacks import EpochCallbacks
-from gensim_tfw2v.model.checkpoint_content import TrainingState, note_epochs_ended, state_in
-from gensim_tfw2v.model.checkpointing import Checkpointer
-from gensim_tfw2v.model.recovery import Recovery
-from gensim_tfw2v.model.table_sync import TableSync
-from gensim_tfw2v.model.training_plan import TrainingPlan
 from gensim_tfw2v.placement.request import PlacementChoice
-from gensim_tfw2v.tensorboard.log_writer import LogWriter
-from gensim_tfw2v.tensorboard.model_log import start_log
-from gensim_tfw2v.tensorboard.options import TensorBoardLog
-from gensim_tfw2v.training.display import TrainingBar, TrainingLog, wants_bar
+from gensim_tfw2v.training.callbacks import EpochCallback, EpochCallbacks
+from gensim_tfw2v.training.checkpointing import Checkpointer
+from gensim_tfw2v.training.display import TrainingBar, TrainingLog
 from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.epochs import train_epochs
+from gensim_tfw2v.training.log import Log, LoggedTraining, StartLog
+from gensim_tfw2v.training.plan import TrainingPlan
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ProgressObserver
+from gensim_tfw2v.training.recovery import Recovery
+from gensim_tfw2v.training.resuming import Beginning
+from gensim_tfw2v.training.state import TrainingState, note_epochs_ended, state_in
+from gensim_tfw2v.training.table_sync import TableSync
+from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
 _NOTABLE_PART = 1000  # a corpus has changed if it is longer or shorter by more than one such part
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingCall:
     """What one call of `train()` brings besides the model and its corpus."""
 
-    callbacks: Sequence[Any]
-    log: TensorBoardLog | None
-    report_delay: float
+    callbacks: Sequence[EpochCallback]
+    start_log: StartLog | None  # None: no log
+    draws_bar: bool
+    report_delay: float  # seconds between two log lines where there is no bar
     from_file: bool  # the corpus is a file, which gensim's log lines depend on
+    checkpoint_every: float | str  # seconds, or words as "5e6 words"
     connect: Callable[[], PlacementChoice]  # connects to the cluster again
-    folder: CheckpointFolder | None = None  # of checkpoints
-    resumed: TrainingState | None = None
-    checkpoint: Checkpoint | None = None  # with which it is resumed
+    beginning: Beginning
 
 
 class TrainingLoop:
@@ -52,8 +51,8 @@ class TrainingLoop:
 
     Parameters
     ----------
-    model : TFWord2Vec
-        Its vectors, losses and report are up to date after each epoch that a callback or a log can see, and at the end.
+    model : TrainedModel
+        Its tables, losses and report are up to date after each epoch that a callback or a log can see, and at the end.
     plan : TrainingPlan
         What is trained.
     source : Source
@@ -62,60 +61,61 @@ class TrainingLoop:
         How it is trained.
     """
 
-    def __init__(self, model: Any, plan: TrainingPlan, source: Source, call: TrainingCall) -> None:
+    def __init__(self, model: TrainedModel, plan: TrainingPlan, source: Source, call: TrainingCall) -> None:
         self._model, self._plan, self._source, self._call = model, plan, source, call
-        resumed, folder = call.resumed, call.folder
+        resumed, folder = call.beginning.state, call.beginning.folder
         self._run = secrets.token_hex(8) if resumed is None else resumed.run  # the training's name
         self._positions = {} if resumed is None else {position.epoch: position for position in resumed.epochs}
         self._placement_state = {} if resumed is None else resumed.placement
-        self._checkpoint = call.checkpoint
-        self._seconds_before = model.total_train_time if resumed is None else resumed.seconds_before
+        self._checkpoint = call.beginning.checkpoint
+        self._seconds_before = model.training_seconds if resumed is None else resumed.seconds_before
         self._log_folder = None if resumed is None else resumed.log_folder
         self._callbacks = EpochCallbacks(
-            model,
+            model.for_callbacks,
             call.callbacks,
             0 if resumed is None else resumed.epochs_ended,
             None if folder is None else lambda ended: note_epochs_ended(folder, self._run, ended),
         )
         self._recovery = Recovery(model, call.connect, folder, self._run)
-        self._checkpointer = None if folder is None else Checkpointer(folder, model, self._state)
+        self._checkpointer: Checkpointer | None = None
+        if folder is not None:
+            self._checkpointer = Checkpointer(folder, model, call.checkpoint_every, self._state)
 
     def run(self) -> list[EpochCounts]:
         """Return what each epoch has done; whatever ends training early, the model has what was learnt until then."""
-        model, call = self._model, self._call
-        shown = TrainingBar() if wants_bar(model.progress) else TrainingLog(call.report_delay)
+        call = self._call
+        shown = TrainingBar() if call.draws_bar else TrainingLog(call.report_delay)
         with ExitStack() as cleanup:
             cleanup.callback(self._source.close)
             cleanup.callback(shown.close)
-            self._sync = TableSync(model, self._plan.placement(self._source))
+            self._sync = TableSync(self._model, self._plan.placement(self._source))
             cleanup.callback(self._sync.close)
             self._observers: list[ProgressObserver] = [shown, self._recovery]
-            if call.log is not None:
-                self._observers.append(cleanup.enter_context(self._start_log(call.log)))
+            if call.start_log is not None:
+                self._observers.append(cleanup.enter_context(self._start_log(call.start_log)))
             if self._checkpointer is not None:
                 cleanup.callback(self._checkpointer.end)
-            self._go_on()
+            self._resume()
             while not self._trains_to_the_end():
                 continue
         return [position.counts for position in self._finished()]
 
-    def _start_log(self, options: TensorBoardLog) -> LogWriter:
-        plan, has_checkpoints = self._plan, self._checkpointer is not None
+    def _start_log(self, start_log: StartLog) -> Log:
         log = start_log(
-            self._model,
-            options,
-            plan.settings,
-            self._sync.look,
-            plan.choice.addresses,
-            self._log_folder,
-            list(self._positions.values()),
-            has_checkpoints,
+            LoggedTraining(
+                settings=self._plan.settings,
+                tables=self._sync.look,
+                addresses=self._plan.choice.addresses,
+                folder=self._log_folder,
+                begun=list(self._positions.values()),
+                can_be_resumed=self._checkpointer is not None,
+            )
         )
         self._log_folder = str(log.folder)
         return log
 
     def _trains_to_the_end(self) -> bool:
-        """Train; return False if servers were lost and training is to go on from an earlier moment."""
+        """Train; return False if servers were lost and training is to continue from an earlier moment."""
         try:
             self._train_all()
             self._finish_checkpoints()
@@ -135,11 +135,11 @@ class TrainingLoop:
     def _train_all(self) -> None:
         """Train the epochs that are left."""
         finished, epochs = len(self._finished()), self._model.epochs
-        for epoch in range(self._callbacks.ended, finished):  # training was cut off before they heard of its end
+        for epoch in range(self._callbacks.ended, finished):  # training was cut off before they were called
             self._callbacks.end(epoch)
         left = range(finished, epochs)
         # Epochs follow each other without a pause, unless something looks at the model between them.
-        is_seen_between = bool(self._callbacks) or self._call.log is not None
+        is_seen_between = bool(self._callbacks) or self._call.start_log is not None
         for group in [range(epoch, epoch + 1) for epoch in left] if is_seen_between else [left] if left else []:
             self._callbacks.begin(group[0])
             self._train(group)
@@ -159,8 +159,10 @@ class TrainingLoop:
         ):
             for done, counts in trained:
                 self._positions[done.epoch] = EpochPosition(done.epoch, counts=counts, is_finished=True)
-                self._record(done, counts)
-                model.training_report = self._report()
+                model.add_finished(done, counts, self._call.from_file)
+                if self._call.from_file:  # of other corpora gensim's own log has said so by now
+                    _warn_of_other_size(done, counts)
+                model.set_report(self._report())
                 is_last = done.epoch + 1 == model.epochs
                 if self._callbacks:  # they may read the model, and change it
                     sync.pull()
@@ -171,7 +173,7 @@ class TrainingLoop:
                     self._recovery.keep(self._finished(), sync.placement.state())
 
     def _recover(self, error: ClusterError) -> None:
-        """Go on from an earlier moment after servers were lost."""
+        """Continue from an earlier moment after servers were lost."""
         if self._checkpointer is not None:
             self._checkpointer.end()
         self._recovery.check_possible(error)
@@ -182,22 +184,19 @@ class TrainingLoop:
         self._placement_state, self._checkpoint = point.placement, point.checkpoint
         self._source.allow_passes()
         self._sync.move_to(self._plan.placement(self._source))
-        self._go_on()
+        self._resume()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         """Bring all that depends on the positions up to date with them."""
-        model, finished = self._model, self._finished()
         if self._placement_state:
             self._sync.placement.restore(self._placement_state)
         if self._checkpoint is not None:
             self._sync.placement.restore_tables(self._checkpoint.array)
-        model.epoch_losses = [position.counts.mean_loss for position in finished]
-        model.running_training_loss = sum(position.counts.loss for position in finished) if model.compute_loss else 0.0
-        model.total_train_time = self._seconds_before + sum(position.counts.seconds for position in finished)
+        self._model.set_finished([position.counts for position in self._finished()], self._seconds_before)
         positions = list(self._positions.values())
         self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
-            observer.go_on(positions)
+            observer.continue_from(positions)
 
     def _finished(self) -> list[EpochPosition]:
         """Return the finished epochs, in their order."""
@@ -221,7 +220,7 @@ class TrainingLoop:
         if self._checkpointer is not None:
             self._sync.push()
             self._checkpointer.finish()
-            self._model.training_report = self._report()
+            self._model.set_report(self._report())
 
     def _with_checkpoint(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the name of the training's last checkpoint, if there is one."""
@@ -242,31 +241,6 @@ class TrainingLoop:
         if self._checkpointer is not None:
             report = {**(report or {}), "checkpoints": self._checkpointer.report()}
         return report
-
-    def _record(self, plan: EpochPlan, counts: EpochCounts) -> None:
-        """Add an epoch's counts to the model's attributes and to gensim's log."""
-        model = self._model
-        if counts.blocks == 0 and counts.raw_words == 0 and model.train_count == 0:
-            logger.warning(
-                "train() called with an empty iterator (if not intended, "
-                "be sure to provide a corpus that offers restartable iteration = an iterable)."
-            )
-        model.epoch_losses.append(counts.mean_loss)
-        if model.compute_loss:
-            model.running_training_loss += counts.loss
-        model.total_train_time += counts.seconds
-        model._log_epoch_end(
-            plan.epoch,
-            counts.examples,
-            plan.total_examples,
-            counts.raw_words,
-            plan.total_words,
-            counts.trained_words,
-            max(counts.seconds, 1e-9),
-            self._call.from_file,
-        )
-        if self._call.from_file:  # of other corpora gensim's own log has said so by now
-            _warn_of_other_size(plan, counts)
 
 
 def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:

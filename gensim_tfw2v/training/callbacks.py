@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
+
+
+class EpochCallback(Protocol):
+    """What gensim's callbacks have."""
+
+    def on_epoch_begin(self, model: Any) -> object:
+        """Receive the model before an epoch."""
+        ...
+
+    def on_epoch_end(self, model: Any) -> object:
+        """Receive the model after an epoch."""
+        ...
 
 
 class EpochCallbacks:
-    """The callbacks of one training, which may be resumed or go back to an earlier moment.
+    """The callbacks of one training, which may be resumed or return to an earlier moment.
 
     Parameters
     ----------
-    model : TFWord2Vec
+    model : object
         What the callbacks get.
-    callbacks : sequence
+    callbacks : sequence of EpochCallback
         gensim's callbacks.
     ended : int
         Epochs at whose end callbacks have been called.
@@ -23,7 +35,11 @@ class EpochCallbacks:
     """
 
     def __init__(
-        self, model: Any, callbacks: Sequence[Any], ended: int = 0, record: Callable[[int], None] | None = None
+        self,
+        model: object,
+        callbacks: Sequence[EpochCallback],
+        ended: int = 0,
+        record: Callable[[int], None] | None = None,
     ) -> None:
         self._model, self._callbacks, self._record = model, callbacks, record
         self._begun = 0
@@ -33,14 +49,14 @@ class EpochCallbacks:
         return bool(self._callbacks)
 
     def begin(self, epoch: int) -> None:
-        """Tell the callbacks that an epoch begins, unless they have heard of it."""
+        """Call the callbacks for the beginning of an epoch, unless that has been done before."""
         if epoch >= self._begun:
             self._begun = epoch + 1
             for callback in self._callbacks:
                 callback.on_epoch_begin(self._model)
 
     def end(self, epoch: int) -> None:
-        """Tell the callbacks that an epoch has ended, unless they have heard of it."""
+        """Call the callbacks for the end of an epoch, unless that has been done before."""
         if epoch < self.ended:
             return
         self.ended = epoch + 1

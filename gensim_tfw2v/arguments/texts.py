@@ -1,0 +1,42 @@
+"""A table of arguments → its rows in the README and its entries in a docstring."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from gensim_tfw2v.arguments.argument import Argument
+
+
+def docstring_entries(arguments: Iterable[Argument]) -> str:
+    """Return the entries of arguments in a class's docstring, in NumPy style."""
+    lines: list[str] = []
+    for argument in arguments:
+        lines.append(f"{argument.name} : {argument.type}")
+        text = _without_links(argument.help) + "." + _sentence_of_default(argument)
+        lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent="    ")
+    return textwrap.indent("\n".join(lines), "    ").lstrip()
+
+
+def table_in_markdown(arguments: Iterable[Argument]) -> str:
+    """Return a table of arguments, as the README has it."""
+    rows = [
+        f"| `{argument.name}` | `{_shown(argument.default)}` | {argument.help}.{_sentence_of_default(argument)} |"
+        for argument in arguments
+    ]
+    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows]).replace("``", "`")
+
+
+def _sentence_of_default(argument: Argument) -> str:
+    return f" Default: {argument.default_help}." if argument.default_help else ""
+
+
+def _shown(default: Any) -> str:
+    return "2**28" if default == 2**28 else f"{default:g}" if isinstance(default, float) else repr(default)
+
+
+def _without_links(text: str) -> str:
+    """Return a text without its Markdown links."""
+    parts: Iterable[str] = text.split("[")
+    return "".join(part.partition("]")[0] + part.partition(")")[2] if "](" in part else part for part in parts)

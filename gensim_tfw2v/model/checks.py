@@ -1,0 +1,27 @@
+"""Whether a model can be made with the arguments of its constructor, each by itself and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gensim_tfw2v.cluster.exposure import check_cluster
+from gensim_tfw2v.model.arguments import check_arguments
+from gensim_tfw2v.model.server_vectors import check_server_vectors
+from gensim_tfw2v.placement.designs import check_design
+from gensim_tfw2v.tensorboard.model_log import check_log
+from gensim_tfw2v.tensorboard.options import log_options
+from gensim_tfw2v.training.resuming import check_folder
+
+
+def check_constructor(arguments: Mapping[str, Any]) -> None:
+    """Raise an error that names the first argument of the constructor that cannot be used."""
+    check_arguments(arguments)
+    cluster, logdir = arguments["cluster"], arguments["logdir"]
+    check_log(log_options(logdir))
+    check_folder(arguments["checkpoint_dir"])
+    check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
+    trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # perhaps with a cluster
+    check_design(arguments, has_cluster=trains_later or cluster is not None)
+    if cluster is not None:
+        check_cluster(cluster, arguments["allow_network"])

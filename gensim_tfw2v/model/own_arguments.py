@@ -1,0 +1,262 @@
+"""The table of TFWord2Vec's own arguments, in the order of the README and of `tfw2v train --help`."""
+
+from __future__ import annotations
+
+from gensim_tfw2v.arguments.argument import (
+    CHECKPOINT_FLAGS,
+    CLUSTER_FLAGS,
+    LEARNING_FLAGS,
+    MEMORY_FLAGS,
+    TENSORBOARD_FLAGS,
+    TUNING_FLAGS,
+    Argument,
+    Flag,
+)
+from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, WholeNumber
+from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
+
+DTYPES = ("bfloat16", "float32")  # TensorFlow's names
+SCHEDULES = ("linear",)
+
+OWN_ARGUMENTS: tuple[Argument, ...] = (
+    Argument(
+        "progress",
+        None,
+        "bool, optional",
+        "Draw progress bars, on standard error or in the notebook",
+        "only on a terminal and in a notebook; log lines otherwise",
+    ),
+    Argument(
+        "schedule",
+        None,
+        '{"linear"}, optional',
+        'How the learning rate falls from `alpha` to `min_alpha`. `"linear"`: evenly over all epochs, as gensim '
+        "documents it",
+        "as in gensim's class: evenly for iterables; for a `corpus_file` by 1/`workers` of that within an epoch, with "
+        "a drop between epochs ([picture](docs/differences.md#the-learning-rate)). An `end_alpha` given to `train()` "
+        "is always reached",
+        rule=Choice(SCHEDULES),
+        flag=Flag(
+            LEARNING_FLAGS,
+            None,
+            "let the learning rate fall evenly to --min-alpha",
+            default="as in gensim, which with n --workers takes 1/n of the fall within an epoch of a file",
+        ),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "cache_memory",
+        2**28,
+        "int",
+        "Bytes of memory that the encoded corpus, 4 a word, may take. A corpus that fits is read once, not once an "
+        "epoch. 0 reads it every epoch, which is required if your iterable changes between epochs",
+        rule=Bytes(),
+        flag=Flag(
+            MEMORY_FLAGS, "BYTES", "memory that the encoded corpus may take, as 500000, 512M or 2G", default="256M"
+        ),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "cache_disk",
+        0,
+        "int",
+        "Bytes of disk that the encoded corpus may take if it does not fit `cache_memory`",
+        rule=Bytes(),
+        flag=Flag(MEMORY_FLAGS, "BYTES", "disk space that it may take instead"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "cache_dir",
+        None,
+        "str, optional",
+        "Folder of the encoded corpus on disk",
+        "the system's folder for temporary files",
+        flag=Flag(MEMORY_FLAGS, "FOLDER", "where that space is", default="the temporary folder"),
+    ),
+    Argument(
+        "batch_tokens",
+        None,
+        "int, optional",
+        "Words whose gradients are computed from the same version of the vectors",
+        "chosen from the vocabulary and the vector size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(TUNING_FLAGS, "N"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "run_tokens",
+        None,
+        "int, optional",
+        "Consecutive words (a run) that share contexts and negative words; at most `batch_tokens`",
+        "chosen from the window, the vocabulary and the vector size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(TUNING_FLAGS, "N", "consecutive words that share contexts and negative words"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "shared_negatives",
+        None,
+        "int, optional",
+        "Negative words drawn for each run. They are weighted so that they replace `negative` draws for each pair",
+        "chosen from the vocabulary's size",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(TUNING_FLAGS, "N", "negative words drawn for each such run"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "update_bound",
+        None,
+        "float, optional",
+        "Limit on how far one batch may move a vector, in learning rates: multiples of `alpha`, or of the current "
+        "rate if that is higher",
+        "20, or 7 for skip-gram with hierarchical softmax alone",
+        rule=PositiveNumber(or_none=True),
+        flag=Flag(TUNING_FLAGS, "X", "limit on how far one batch may move a vector, in learning rates"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "compute_dtype",
+        None,
+        '{"bfloat16", "float32"}, optional',
+        'Number format of skip-gram\'s matrix products: `"bfloat16"` is faster on processors that support it. Vectors, '
+        "sums and steps are float32, and so is all of CBOW",
+        "bfloat16 where the processor supports it and batches are large",
+        rule=Choice(DTYPES),
+        flag=Flag(TUNING_FLAGS, None, "number format of skip-gram's matrix products"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "checkpoint_dir",
+        None,
+        "str or os.PathLike, optional",
+        "Folder in which `train()` writes [checkpoints](docs/checkpoints.md), from which training can be resumed. It "
+        "is not saved with the model",
+        "no checkpoints",
+        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "write checkpoints there, for --resume", default="none"),
+        is_saved=False,
+    ),
+    Argument(
+        "checkpoint_every",
+        600.0,
+        "float or str",
+        'How often: seconds, or words as in `"5e6 words"`',
+        rule=Interval(),
+        flag=Flag(
+            CHECKPOINT_FLAGS,
+            "INTERVAL",
+            'seconds, or words as "5e6 words", between two checkpoints',
+            default="10 minutes",
+        ),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "keep_checkpoints",
+        3,
+        "int",
+        "How many checkpoints are kept; older ones are removed",
+        rule=WholeNumber(1, is_int=True),
+        flag=Flag(CHECKPOINT_FLAGS, "N", "checkpoints that are kept"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "logdir",
+        None,
+        "str, os.PathLike or TensorBoardLog, optional",
+        "Folder in which `train()` logs for [TensorBoard](docs/tensorboard.md), or a `TensorBoardLog` that also says "
+        "what. Also an argument of `train()`. It is not saved with the model",
+        "no log",
+        flag=Flag(TENSORBOARD_FLAGS, "FOLDER", "log the training for TensorBoard there"),
+        is_saved=False,
+    ),
+    Argument(
+        "cluster",
+        None,
+        "optional",
+        'Parameter servers and workers to train on: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" '
+        'addresses, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable '
+        "TF_CONFIG, or what `local_cluster()` yields. Also an argument of `train()`. It is not saved with the model. "
+        "See [docs/cluster.md](docs/cluster.md)",
+        "train in this process",
+        flag=Flag(
+            CLUSTER_FLAGS,
+            "FILE",
+            'train over the tasks in a JSON file, {"ps": [...], "worker": [...]}, or in TF_CONFIG if FILE is env',
+            default="in this process",
+        ),
+        is_saved=False,
+    ),
+    Argument(
+        "distribution",
+        DEFAULT_DESIGN,
+        "str",
+        f"[How](docs/distribution.md) the tasks of a cluster train together. {designs_described()}",
+        rule=Choice(DESIGNS, or_none=False),
+        flag=Flag(CLUSTER_FLAGS, None, "how the tasks of the cluster train together"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    *DESIGN_ARGUMENTS,
+    Argument(
+        "cluster_timeout",
+        120.0,
+        "float",
+        "Seconds after which a block that its worker has not finished goes to another worker",
+        rule=PositiveNumber(unit="seconds"),
+        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which another worker gets a block that is not finished"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "recovery_timeout",
+        300.0,
+        "float",
+        "Seconds that training waits for lost tasks with vectors to restart. It then continues from the last "
+        "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
+        rule=PositiveNumber(unit="seconds"),
+        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time that training waits for lost tasks with vectors to restart"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "max_recoveries",
+        10,
+        "int",
+        "How often a training may continue after it has lost tasks with vectors",
+        rule=WholeNumber(0, is_int=True),
+        flag=Flag(CLUSTER_FLAGS, "N", "how often training may continue after it has lost tasks with vectors"),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "cluster_dtype",
+        None,
+        '{"bfloat16", "float32"}, optional',
+        'Number format of rows and their changes on the network: `"bfloat16"`, or `"float32"` in twice the bytes',
+        "bfloat16; with `workers=1` float32, which gives the vectors of local training",
+        rule=Choice(DTYPES),
+        flag=Flag(
+            CLUSTER_FLAGS, None, "number format of rows on the network", default="bfloat16, with --workers 1 float32"
+        ),
+        is_read_by_train=True,
+    ),
+    Argument(
+        "allow_network",
+        False,
+        "bool",
+        "The cluster's tasks may be on a network. Nothing is encrypted there, and whoever reaches a task's port can "
+        "run code on its machine: see [docs/security.md](docs/security.md). It is not saved with the model",
+        "only tasks on this machine are used",
+        flag=Flag(
+            CLUSTER_FLAGS,
+            None,
+            "the tasks may be on a network, where nothing is encrypted and whoever reaches a port can run code",
+            default="this machine alone",
+            is_switch=True,
+        ),
+        is_saved=False,
+    ),
+)

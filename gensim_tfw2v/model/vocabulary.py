@@ -1,0 +1,61 @@
+"""A corpus → a model's vocabulary, with the tables that sampling and the Huffman tree need."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from gensim.models import Word2Vec
+
+from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
+from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
+from gensim_tfw2v.corpus.shards import is_encoded
+from gensim_tfw2v.model.corpus_reading import MarklessLines, RawVocabulary, ReadingOptions, shown_sentences
+from gensim_tfw2v.model.training_plan import entropy_of
+
+logger = logging.getLogger(__name__)
+
+
+def quickly_counted(model: Word2Vec, corpus_file: str | None, workers: int | None) -> RawVocabulary | None:
+    """Return the words of a corpus that several processes can count at once, or that is encoded; None for others.
+
+    Pruning by ``max_vocab_size`` depends on the order of the words, so that gensim's one process has to count them.
+    """
+    if corpus_file is None:
+        return None
+    found: RawVocabulary | None = None
+    if is_encoded(corpus_file):
+        found = model._reader.count_encoded(corpus_file, model.max_vocab_size)
+    elif not model.max_vocab_size:
+        found = model._reader.count_file(corpus_file, ReadingOptions.of(model, workers))
+    return found
+
+
+def sentences_for_gensim(
+    model: Word2Vec, corpus_iterable: Iterable[Sequence[Any]] | None, corpus_file: str | None
+) -> Iterable[Any] | None:
+    """Return the sentences of a corpus for gensim to count; None if there is no corpus."""
+    if corpus_file is not None:
+        return MarklessLines(corpus_file)
+    if corpus_iterable is not None:
+        return shown_sentences(corpus_iterable, ReadingOptions.of(model).draws_bar)
+    return None
+
+
+def set_cumulative_table(model: Word2Vec, domain: int) -> None:
+    """Set ``cum_table``, which negatives are drawn from, as gensim's loop over all words would."""
+    model.cum_table = cumulative_table(word_counts(model.wv), float(model.ns_exponent), domain)
+
+
+def set_huffman_tree(model: Word2Vec) -> None:
+    """Set the ``code`` and ``point`` of each word; a large vocabulary has words of equal count in random order."""
+    words = len(model.wv)
+    logger.info("constructing a huffman tree from %i words", words)
+    order = np.arange(words)
+    if has_random_ties(words):
+        np.random.default_rng(entropy_of(model)).shuffle(order)
+    tree = build_huffman_tree(word_counts(model.wv), order)
+    tree.store(model.wv)
+    logger.info("built huffman tree with maximum node depth %i", tree.path_lengths().max(initial=0))

@@ -1,0 +1,191 @@
+"""All private parts of TensorFlow that this package uses, each with the reason why no public part does.
+
+They may change with any version of TensorFlow. `tests/runtime/test_private_tensorflow.py` uses every function here, and
+`scripts/test-versions` runs it on the oldest and the newest version that is allowed, 2.16 and 2.21.
+
+TensorFlow has to be loaded before a call (`runtime.tensorflow`), except for `has_started`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+
+def has_started() -> bool:
+    """Return whether TensorFlow runs its threads in this process, without importing it.
+
+    It starts them with its first operation, not when it is imported, and no public function tells the two apart.
+    """
+    module = sys.modules.get("tensorflow.python.eager.context")
+    context = getattr(module, "_context", None)
+    return getattr(context, "_context_handle", None) is not None
+
+
+def anonymous_name() -> str:
+    """Return the name with which an operation makes a variable that only its handle leads to.
+
+    `tf.Variable` uses it, but its Python object cannot live in a graph that makes and destroys a variable in each run.
+    """
+    from tensorflow.python.eager import context
+
+    name: str = context.anonymous_name()
+    return name
+
+
+# -- threads -------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def own_executor() -> Iterator[Any]:
+    """Run this thread's operations with an executor of its own, as TensorFlow's ClusterCoordinator does.
+
+    Threads without one share an executor, in which an error of one thread stays until the next operation of any thread
+    reports it. The executor stays with this thread until the thread ends: TensorFlow's own `executor_scope` would keep
+    an object of the shared executor, and Python shows that executor's error, which may be left of a lost server, when
+    it deletes such an object.
+
+    Yield the executor, whose `clear_error()` drops the error of the thread's last operation.
+    """
+    import tensorflow
+    from tensorflow.python.eager import context, executor
+
+    own = executor.new_executor(enable_async=False)
+    context.context().executor = own
+    yield own
+    with contextlib.suppress(tensorflow.errors.OpError):
+        own.wait()  # for the last error, which concerns nobody any more
+    own.clear_error()
+
+
+def clear_error() -> None:
+    """Clear the error of this thread's last operation on another task, once it has been handled.
+
+    TensorFlow keeps it in the thread's executor. Python shows it, as an exception that was ignored, whenever an object
+    of that executor is deleted. Executors have no public interface.
+    """
+    from tensorflow.python.eager import context
+
+    context.context().executor.clear_error()
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def name_python_function(name: str, function: Callable[..., Any]) -> None:
+    """Let the operation PyFunc find a Python function under this token. The caller keeps the function alive.
+
+    `tf.py_function` chooses tokens itself, which are known to its own process alone. Tasks call each other's functions.
+    """
+    from tensorflow.python.ops import script_ops
+
+    script_ops._py_funcs._funcs[name] = function  # holds weak references
+
+
+def new_cancellation() -> Any:
+    """Return what cancels the calls of graphs that are made with it: its `start_cancel()` ends them.
+
+    Its public way in, `get_cancelable_function`, keeps it in a global variable, so that calls of other threads would be
+    cancelled with it.
+    """
+    from tensorflow.python.eager import cancellation
+
+    return cancellation.CancellationManager()
+
+
+def call_with_cancellation(function: Any, inputs: Sequence[Any], cancellation: Any) -> list[Any]:
+    """Return the outputs of a concrete function, flat, unless the call is cancelled.
+
+    Parameters
+    ----------
+    function : ConcreteFunction
+        What is called.
+    inputs : sequence of tensors
+        Its arguments, flat.
+    cancellation : object
+        What `new_cancellation` returns.
+    """
+    from tensorflow.python.eager import context, execute
+
+    own = context.context()
+    own.ensure_initialized()
+    outputs: list[Any] = execute.execute_with_cancellation(
+        function.name.decode(),
+        num_outputs=len(function.outputs),
+        inputs=[*inputs, *function.captured_inputs],
+        attrs=tuple(itertools.chain(*own.function_call_options.as_attrs().items())),
+        ctx=own,
+        cancellation_manager=cancellation,
+    )
+    return outputs
+
+
+@contextlib.contextmanager
+def no_order_of_operations(graph: Any) -> Iterator[None]:
+    """Add no order to the operations of loops that are made in a graph meanwhile, but the one that they state.
+
+    `tf.function` has all operations with a state run in the order of the program, those of servers one after the other,
+    and nothing public turns that off.
+    """
+    before, graph._add_control_dependencies = graph._add_control_dependencies, False
+    try:
+        yield
+    finally:
+        graph._add_control_dependencies = before
+
+
+# -- tasks ---------------------------------------------------------------------------------------------------------
+
+
+def server_definition() -> Any:
+    """Return the definition of all tasks that TensorFlow is connected to, None if it is connected to none.
+
+    `tf.config.experimental_connect_to_cluster` sets it, and nothing public returns it.
+    """
+    from tensorflow.python.eager import context
+
+    return context.context()._server_def
+
+
+def update_server_definition(definition: Any) -> None:
+    """Connect TensorFlow to the tasks of another definition; tasks that stay keep their state.
+
+    `tf.config.experimental_connect_to_cluster` invalidates what this process has on all tasks.
+    """
+    from tensorflow.python.eager import context
+
+    context.context().update_server_def(definition)
+
+
+@contextlib.contextmanager
+def server_definition_in_two_steps(first: Callable[[Any], Any], between: Callable[[], None]) -> Iterator[None]:
+    """Set definitions of tasks, as TensorFlow's strategies do, in two steps meanwhile.
+
+    TensorFlow holds Python's lock when it sets a definition, and not when it changes one. A task that stops answering
+    while TensorFlow connects would otherwise stop all threads of this process.
+
+    Parameters
+    ----------
+    first : callable
+        Takes a definition, and returns the one that is set first.
+    between : callable
+        Called before the whole definition is set.
+    """
+    from tensorflow.python.eager import context
+
+    set_at_once = context.set_server_def
+
+    def set_in_two_steps(definition: Any) -> None:
+        set_at_once(first(definition))
+        context.ensure_initialized()
+        between()
+        context.update_server_def(definition)
+
+    context.set_server_def = set_in_two_steps
+    try:
+        yield
+    finally:
+        context.set_server_def = set_at_once

@@ -1,0 +1,39 @@
+"""What is chosen when a training begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gensim_tfw2v.blocks.batches import BatchShape, Windows
+from gensim_tfw2v.steps.settings import StepSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingChoices:
+    """What is chosen when a training begins, and stays as it is if the training is resumed elsewhere."""
+
+    total_examples: int | None  # sentences of an epoch
+    total_words: int | None  # raw words of an epoch
+    fall: float  # share of an even fall to `min_alpha` by which the learning rate falls within an epoch
+    entropy: tuple[int, ...]  # of the training's random numbers
+    alpha: float  # the model's rates at the beginning; callbacks may change them
+    min_alpha: float
+    block_words: int
+    negative_pool: int | None
+    shape: BatchShape
+    windows: Windows
+    settings: StepSettings
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> TrainingChoices:
+        """Return the choices that a checkpoint has as JSON."""
+        return cls(
+            **{
+                **found,
+                "entropy": tuple(found["entropy"]),
+                "shape": BatchShape(**found["shape"]),
+                "windows": Windows(found["windows"]),
+                "settings": StepSettings(**found["settings"]),
+            }
+        )
