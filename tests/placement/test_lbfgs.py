@@ -245,8 +245,8 @@ class FakeWorkers:
     def __init__(self) -> None:
         self.jobs: list[Any] = []
 
-    def start(self, request: Any, slot: int) -> Any:
-        job = SimpleNamespace(request=request, slot=slot, result=Future())
+    def start(self, request: Any, place: int) -> Any:
+        job = SimpleNamespace(request=request, place=place, result=Future())
         self.jobs.append(job)
         return job
 
@@ -257,7 +257,7 @@ class FakeWorkers:
 
 def test_an_idle_worker_gets_a_copy_of_the_slowest_portion_and_the_first_result_counts() -> None:
     workers = FakeWorkers()
-    runs = PortionRuns(workers, slots=4)  # type: ignore[arg-type]
+    runs = PortionRuns(workers, places=4)  # type: ignore[arg-type]
     found: dict[str, Any] = {}
 
     def run(name: str, is_last: bool) -> None:
@@ -278,15 +278,15 @@ def test_an_idle_worker_gets_a_copy_of_the_slowest_portion_and_the_first_result_
     copy.result.set_result("of the copy")
     for thread in threads:
         thread.join(10)
-    assert found["slow"] == ("of the copy", copy.slot)
+    assert found["slow"] == ("of the copy", copy.place)
     slow.result.set_result("too late")
-    assert found["slow"].slot != slow.slot
+    assert found["slow"].place != slow.place
     assert runs.report() == {"copies": 1, "copies_first": 1}
 
 
 def test_a_copy_that_no_worker_has_begun_is_not_run_any_more() -> None:
     workers = FakeWorkers()
-    runs = PortionRuns(workers, slots=3)  # type: ignore[arg-type]
+    runs = PortionRuns(workers, places=3)  # type: ignore[arg-type]
     threads = [threading.Thread(target=runs.run, args=(name, name == "b")) for name in "ab"]
     for number, thread in enumerate(threads):
         thread.start()
@@ -428,9 +428,9 @@ def test_messages_of_the_coordinator_do_not_grow(
     requests, arguments = set(), set()
     start, run = Dispatcher.start, ServerVectors._run
 
-    def start_and_look(self: Dispatcher, request: Any, slot: int | None = None) -> Any:
-        requests.add(len(request.model) + len(self._work.training.tickets.sealed(request.assignment, 0)))
-        return start(self, request, slot)
+    def start_and_look(self: Dispatcher, request: Any, place: int | None = None) -> Any:
+        requests.add(len(request.model) + len(self._work.trained.tickets.sealed(request.assignment, 0)))
+        return start(self, request, place)
 
     def run_and_look(self: ServerVectors, graph: Any, vectors: Any, *numbers: float) -> float:
         handles = sum(len(shards) for vector in vectors for shards in self.slices[vector])

@@ -24,6 +24,7 @@ from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made, take_over
+from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
@@ -280,10 +281,8 @@ class AveragingPlacement(Placement):
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        return {
-            "words": self._words,
-            "leases": [tables.lease for member in self._members if (tables := member.tables) is not None],
-        }
+        leases = tuple(tables.lease for member in self._members if (tables := member.tables) is not None)
+        return PlacementState(leases=leases, own={"words": self._words}).to_json()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._words = int(state.get("words", 0))

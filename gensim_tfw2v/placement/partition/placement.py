@@ -26,6 +26,7 @@ from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import SubModelLost, WorkerSubModel
 from gensim_tfw2v.placement.remote.left_tables import take_over
+from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
@@ -220,8 +221,8 @@ class PartitionPlacement(SubModelPlacement):
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        leases = [submodel.lease for submodel in self._left() if submodel.lease is not None]
-        return {**super().state(), "leases": leases}
+        leases = tuple(submodel.lease for submodel in self._left() if submodel.lease is not None)
+        return PlacementState(leases=leases, own=super().state()).to_json()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
