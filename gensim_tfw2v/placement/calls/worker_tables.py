@@ -1,0 +1,93 @@
+"""Tables that one worker has: made when they are first needed, and freed at once, or later if it does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.health import wait_while_answering
+from gensim_tfw2v.cluster.task import key_of
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made
+from gensim_tfw2v.placement.remote.tables import RemoteTables
+
+_Result = TypeVar("_Result")
+
+_RENEWAL_SECONDS = 20.0  # that a worker may take to answer when its lease is renewed
+
+
+class WorkerTables:
+    """Makes and frees a worker's tables, and limits calls about them.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds without an answer after which the worker counts as lost.
+
+    Attributes
+    ----------
+    is_lost : bool
+        Whether the worker was lost, and the tables with it.
+    """
+
+    def __init__(self, connection: Connection, member: Member, timeout: float) -> None:
+        self.member = member
+        self.is_lost = False
+        self._connection, self._timeout = connection, timeout
+        self._made: RemoteTables | None = None
+        self._is_given_up = False
+
+    @property
+    def are_made(self) -> bool:
+        """Whether the worker has the tables."""
+        return self._made is not None
+
+    @property
+    def lease(self) -> str | None:
+        """The name of the lease, None before there are tables."""
+        return None if self._made is None else self._made.name
+
+    @property
+    def lease_key(self) -> int:
+        """The number by which the worker renews the lease."""
+        return key_of(self.tables.name)
+
+    @property
+    def tables(self) -> RemoteTables:
+        """The tables, once they are made."""
+        assert self._made is not None
+        return self._made
+
+    def made(self) -> RemoteTables:
+        """Return the tables, which are made if there are none."""
+        if self._made is None:
+            self._made = RemoteTables(self._connection, 1, [("worker", self.member.number)])
+            if self._is_given_up:  # an interrupt has closed the placement while this thread was making them
+                self.free_later()
+        return self._made
+
+    def while_answering(self, call: Callable[[], _Result]) -> _Result:
+        """Return what a call about the tables returns; raise ClusterError if the worker does not answer."""
+        return self._wait(call, self._timeout)
+
+    def renew_lease(self) -> None:
+        """Renew the lease; raise an error if the worker does not answer."""
+        made = self._made
+        if made is not None:
+            self._wait(made.renew_lease, _RENEWAL_SECONDS)
+
+    def free(self) -> None:
+        """Free the memory; raise an error if the worker does not answer."""
+        if self._made is not None:
+            self._wait(self._made.free, self._timeout)
+            self._made = None
+
+    def free_later(self) -> None:
+        """Free the memory when tables are made next on this worker, which may not answer now."""
+        self._is_given_up = True
+        if self.lease is not None:
+            free_when_next_are_made(self.lease)
+
+    def _wait(self, call: Callable[[], _Result], seconds: float) -> _Result:
+        return wait_while_answering(call, {self.member.task: self.member.address}, seconds)
