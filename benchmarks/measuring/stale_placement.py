@@ -97,9 +97,7 @@ class StalePlacement(Placement):
         }
         with tf.device(_DEVICE):
             self._tables = {number: tf.Variable(values, trainable=False) for number, values in present.items()}
-        nodes = 0 if tables.nodes is None else len(tables.nodes)
-        locks = np.array(tables.lock_factors, np.float32)
-        self._model = WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
+        self._model = WorkerModel.of(self._settings, self._maker, tables)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         """Begin the chunk's block, after parts of others have been trained to make place; its loss is not measured."""

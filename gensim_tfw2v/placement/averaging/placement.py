@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
-
-import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
@@ -20,15 +17,14 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
 from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings, is_finite, words_of
+from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite, words_of
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
-from gensim_tfw2v.placement.calls.waiting import MembersLost, ModelForgotten
+from gensim_tfw2v.placement.calls.waiting import MembersLost
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.remote.left_tables import take_over
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-from gensim_tfw2v.placement.tasks.codec import encode
-from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.settings import StepSettings
@@ -69,7 +65,7 @@ class AveragingPlacement(Placement):
         )
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
-        self._model: Model | None = None
+        self._model: EncodedModel | None = None
         self._words = 0  # trained so far
 
     @property
@@ -80,13 +76,17 @@ class AveragingPlacement(Placement):
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def load(self, tables: ModelTables) -> None:
-        self._model = self._model_of(tables)
+        self._model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
         if self._metrics is None:
             bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(self._round_settings.row_type).size
             self._metrics = RoundMetrics(self._connection.workers, bytes_of_row)
-            objective = objective_of(self._settings)
             self._rounds = Rounds(
-                self._team, self._round_settings, self._maker, objective, self._connection.number, self._metrics
+                self._team,
+                self._round_settings,
+                self._maker,
+                objective_of(self._settings),
+                self._connection.number,
+                self._metrics,
             )
             self._team.keep_alive()
         with self._team.loading():
@@ -112,11 +112,6 @@ class AveragingPlacement(Placement):
         self._team.add(tables)
         return tables
 
-    def _model_of(self, tables: ModelTables) -> Model:
-        nodes = 0 if tables.nodes is None else len(tables.nodes)
-        locks = np.array(tables.lock_factors, dtype=np.float32)
-        data = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
-        return Model(hashlib.sha256(data.tobytes()).hexdigest(), data, tables.inputs.shape[1])
 
     def read_into(self, tables: ModelTables) -> None:
         def read(base: RemoteTables) -> None:
@@ -183,8 +178,6 @@ class AveragingPlacement(Placement):
                 trained, lost = self._rounds.train(task, self._model, members)
             except MembersLost as too_few:
                 self._team.leave_out(too_few.reasons)
-            except ModelForgotten:
-                pass
             except self._tf.errors.OpError as error:
                 trials += 1
                 if trials >= _TRIALS:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int64Array, UInt8Array
+from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -31,6 +31,7 @@ from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import EncodedModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.concurrent_updates import Partners, no_partners
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
@@ -59,15 +60,6 @@ class RoundSettings:
     row_type: str
 
 
-@dataclass(frozen=True)
-class Model:
-    """What workers have to know of a model."""
-
-    name: str
-    data: UInt8Array  # of a `WorkerModel`
-    vector_size: int
-
-
 class Rounds:
     """Runs rounds on the workers that take part."""
 
@@ -86,7 +78,7 @@ class Rounds:
         self._objective, self._number = objective, connection_number
 
     def train(
-        self, task: ChunkTask, model: Model, members: Sequence[Member]
+        self, task: ChunkTask, model: EncodedModel, members: Sequence[Member]
     ) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
 
@@ -116,7 +108,7 @@ class Rounds:
         else:
             trained = time.monotonic()
             if len(members) > 1:
-                self._average_rows(shape, model, members)
+                self._average_rows(shape, members)
             lost = self._keep(shape, members)
             averaging += time.monotonic() - trained
             self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
@@ -135,20 +127,21 @@ class Rounds:
     def _handles(self, member: Member) -> WorkerHandles:
         return self._team.own_tables(member).handles(self._names())
 
-    def _register(self, shape: RoundShape, model: Model, members: Sequence[Member]) -> None:
+    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[Member]) -> None:
         """Send the model to workers that do not know it."""
-        unknowing = [member for member in members if member.model != model.name]
-        graphs = worker_graphs(shape)
+        unknowing = [member for member in members if not member.registration.knows(model.name)]
 
         def register(member: Member, calls: Any) -> None:
-            sent = remote_functions.local(model.name), remote_functions.local(model.data)
-            with self._tf.device(_device(member)):
-                calls.run(graphs.register_model, *sent).numpy()
+            member.registration.ensure(model.name, lambda: self._send(shape, model, member, calls))
 
         if unknowing:
             self._waiting.each("register", unknowing, register)
-            for member in unknowing:
-                member.model = model.name
+
+    def _send(self, shape: RoundShape, model: EncodedModel, member: Member, calls: Any) -> None:
+        """Send the model to a worker."""
+        sent = remote_functions.local(model.name), remote_functions.local(model.data)
+        with self._tf.device(_device(member)):
+            calls.run(worker_graphs(shape).register_model, *sent).numpy()
 
     def _parts(self, task: ChunkTask, workers: int) -> list[list[ChunkTask]]:
         """Return the parts of each worker, in the order in which it trains them."""
@@ -161,7 +154,7 @@ class Rounds:
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _train_parts(
-        self, shape: RoundShape, model: Model, tasks: dict[Member, ChunkTask]
+        self, shape: RoundShape, model: EncodedModel, tasks: dict[Member, ChunkTask]
     ) -> dict[Member, BlockReport]:
         """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
@@ -172,11 +165,19 @@ class Rounds:
             data = encode(Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member]))
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
-            with self._tf.device(_device(member)):
-                report, own.partners = calls.run(
-                    graphs.train, own.handles(self._names()), *sent, _partners_of(own, self._tf)
-                )
-            return report.numpy()
+
+            def train_part() -> Any:
+                with self._tf.device(_device(member)):
+                    report, partners = calls.run(
+                        graphs.train, own.handles(self._names()), *sent, _partners_of(own, self._tf)
+                    )
+                numbers = report.numpy()
+                own.partners = partners  # not before it is known that there are some
+                return numbers
+
+            return member.registration.call(
+                model.name, lambda: self._send(shape, model, member, calls), train_part
+            )
 
         found = self._waiting.each("train", list(tasks), train)
         reports = {}
@@ -199,7 +200,7 @@ class Rounds:
         self._waiting.together("average shared rows", members, average)
         self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
 
-    def _average_rows(self, shape: RoundShape, model: Model, members: Sequence[Member]) -> None:
+    def _average_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
         graphs, graph = worker_graphs(shape), rows_graph(shape, tuple(map(_device, members)))
 
@@ -209,7 +210,7 @@ class Rounds:
                 calls.run(graphs.scale, own.handles(self._names()), _partners_of(own, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
-        for handles, first, end in self._pieces(model, members):
+        for handles, first, end in self._pieces(members):
 
             def average(calls: Any, handles: Any = handles, first: int = first, end: int = end) -> Int64Array:
                 bounds = np.array([first, end], np.int32)
@@ -223,20 +224,18 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(
-        self, model: Model, members: Sequence[Member]
-    ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+    def _pieces(self, members: Sequence[Member]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
-        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // model.vector_size)
         of_members = list(map(self._handles, members))
         tables = self._team.own_tables(members[0]).tables
         for number, name in enumerate(self._names()):
             handles = tuple(
                 TableHandles(own.current[number], own.base[number], own.strengths[number]) for own in of_members
             )
-            rows = tables.shape(name).rows
-            for first in range(0, rows, step):
-                yield handles, first, min(first + step, rows)
+            shape = tables.shape(name)
+            step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // shape.columns)
+            for first in range(0, shape.rows, step):
+                yield handles, first, min(first + step, shape.rows)
 
     def _keep(self, shape: RoundShape, members: Sequence[Member]) -> MembersLost | None:
         """Make the current rows the base of all workers, and return those that are lost meanwhile.

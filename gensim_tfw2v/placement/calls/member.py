@@ -12,6 +12,7 @@ from typing import Any
 from gensim_tfw2v.cluster.cancellation import CancellableCalls
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.placement.calls.registration import Registration
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _POLL_SECONDS = 0.5
@@ -22,8 +23,8 @@ class Member:
 
     Attributes
     ----------
-    model : str or None
-        The model that the worker knows.
+    registration : Registration
+        Which model the worker knows.
     """
 
     def __init__(self, number: int, connection: Connection) -> None:
@@ -31,7 +32,7 @@ class Member:
         self.address = connection.addresses["worker"][number]
         self.task = f"worker {number}"
         self.name = f"worker {number} at {self.address}"
-        self.model: str | None = None
+        self.registration = Registration()
         self.is_missed = False  # the log has said that it is gone
         self._locks = connection.worker_locks
         self._closed = threading.Event()

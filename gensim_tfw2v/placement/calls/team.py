@@ -119,7 +119,7 @@ class Team(Generic[_Tables]):
                 if not member.is_missed:
                     logger.warning("%s is gone (%s)%s", member.name, reason, self._after_loss(own))
                 member.is_missed = True
-                member.model = None  # if it comes back, it is another process
+                member.registration.forget()  # if it comes back, it is another process
                 lost += own
         return lost
 

@@ -16,7 +16,6 @@ from gensim_tfw2v.cluster.health import Silence, answers
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.patience import Patience
 from gensim_tfw2v.placement.calls.worker_return import can_be_called, is_lost
-from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _Member = TypeVar("_Member", bound=Member)
@@ -163,10 +162,7 @@ class Waiting:
             error, (self._tf.errors.OpError, ClusterError)
         ):
             return {}
-        if (message := remote_functions.task_error_message(error)) is not None:
-            if message != UNKNOWN_MODEL:
-                return {}
-            call.caller.model = None  # another training's model took its place; this one is registered again
+        if remote_functions.task_error_message(error) is not None:
             return {}
         if len(call.needed) == 1:
             member = call.needed[0]
@@ -189,8 +185,6 @@ class Waiting:
         if remote_functions.is_missing_function(error):
             return ClusterError(f"{name} was not started by `tfw2v server`")
         message = remote_functions.task_error_message(error)
-        if message == UNKNOWN_MODEL:
-            return ModelForgotten()
         return error if message is None else ClusterError(f"{name}: {message}")
 
     def can_be_called(self, member: Member) -> bool:
@@ -199,10 +193,6 @@ class Waiting:
             return can_be_called(self._connection, member.number)
         except (ClusterError, self._tf.errors.OpError):
             return False
-
-
-class ModelForgotten(Exception):
-    """A worker has to be sent its model again."""
 
 
 class _Results:

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
@@ -15,10 +16,10 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
+from gensim_tfw2v.placement.calls.registration import Registration, has_forgotten_model
 from gensim_tfw2v.placement.calls.work import Attempt, Work
 from gensim_tfw2v.placement.calls.worker_return import await_return, is_lost, is_of_earlier_training
 from gensim_tfw2v.placement.tasks.assignment import Request
-from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
@@ -118,7 +119,7 @@ class WorkerThread:
 
     def _serve(self) -> None:
         staged: tuple[Attempt, Any] | None = None  # with the block that waits on the worker
-        known_model: str | None = None
+        registration = Registration()
         waited = 0.0
         if self._is_late or not answers(self._address):
             if not self._await_return("it does not answer"):
@@ -131,13 +132,14 @@ class WorkerThread:
                 return
             try:
                 with self._calling() as calls:
-                    if following is not None and following.request.model != known_model:
-                        self._register_model(calls, following.request.model)
-                        known_model = following.request.model
+                    if following is not None:
+                        model = following.request.model
+                        registration.ensure(model, partial(self._register_model, calls, model))
                     staged = self._advance(calls, staged, following, waited)
                 waited = 0.0
             except Exception as error:
-                staged = known_model = None
+                staged = None
+                registration.forget()
                 if not self._recover(error):
                     return
             self._end_lateness()
@@ -232,9 +234,9 @@ class WorkerThread:
             attempts, self._attempts = self._attempts, []
         if remote_functions.is_missing_function(error):
             error = ClusterError(f"{self.name} was not started by `tfw2v server`")
-        elif (message := remote_functions.task_error_message(error)) == UNKNOWN_MODEL:
+        elif has_forgotten_model(error):
             return self._hand_back(attempts)
-        elif message:
+        elif message := remote_functions.task_error_message(error):
             error = ClusterError(f"{self.name}: {message}")
         elif isinstance(error, self._tf.errors.OpError):
             if self._is_late:

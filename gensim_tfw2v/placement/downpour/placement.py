@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStor
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
+from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
@@ -107,8 +107,6 @@ class ClusterPlacement(Placement):
     def _fill_servers(self, tables: ModelTables) -> tuple[str, Any]:
         """Send the tables, and return the name of the model and the handle of its bytes."""
         from gensim_tfw2v.placement.calls.tickets import Tickets, first_generations
-        from gensim_tfw2v.placement.tasks.codec import encode
-        from gensim_tfw2v.placement.tasks.model import WorkerModel
 
         if self._tables is None:
             self._tables = self._tables_for(tables)
@@ -120,10 +118,8 @@ class ClusterPlacement(Placement):
         on_servers = self._tables
         for name, values in _local(tables).items():
             on_servers.load(name, values)
-        nodes = 0 if tables.nodes is None else len(tables.nodes)
-        locks = np.array(tables.lock_factors, dtype=np.float32)
-        model = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
-        return hashlib.sha256(model.tobytes()).hexdigest(), self._keep_model(model)
+        model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
+        return model.name, self._keep_model(model.data)
 
     def _keep_model(self, model: Any) -> Any:
         """Return the handle of the model's bytes on the first server."""

@@ -51,8 +51,7 @@ class LocalDescent(Placement):
             shapes = {name: table.shape for name, table in values.items()}
             self._vectors = LocalVectors(vector_names(self._own.history), shapes)
             self._descent = Descent(self._vectors, self._own.history, most_ahead=2 * self.concurrency)
-        locks = np.array(tables.lock_factors, dtype=np.float32)
-        self._model = WorkerModel(self._settings, self._maker, len(tables.inputs), 0, locks)
+        self._model = WorkerModel.of(self._settings, self._maker, tables)
         point = self._vectors.tables[POINT]
         for name, table in values.items():
             point[name][:] = table
