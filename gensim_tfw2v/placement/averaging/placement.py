@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,6 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
@@ -21,6 +19,7 @@ from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_fin
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
+from gensim_tfw2v.placement.calls.worker_tables import TablesLost
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.remote.left_tables import take_over
 from gensim_tfw2v.placement.remote.tables import RemoteTables
@@ -129,10 +128,9 @@ class AveragingPlacement(Placement):
             if not own.have_base:
                 continue
             try:
-                return own.while_answering(functools.partial(read, own.tables))
-            except (self._tf.errors.OpError, ClusterError) as error:  # the next round leaves it out
-                remote_functions.clear_error()
-                logger.warning("%s has not sent its rows: %s", own.member.name, brief(error))
+                return own.ask(read)
+            except TablesLost as lost:  # the next round leaves the worker out
+                logger.warning("%s has not sent its rows: %s", lost.member.name, lost.reason)
         raise self._team.failure or self._team.declare_lost("no worker sends its rows")
 
     # -- rounds --------------------------------------------------------------------------------------------------------

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TypeVar
 
+from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made
 from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _Result = TypeVar("_Result")
 
 _RENEWAL_SECONDS = 20.0  # that a worker may take to answer when its lease is renewed
+
+
+class TablesLost(Exception):
+    """Tables of a worker that does not answer, or has lost them."""
+
+    def __init__(self, tables: WorkerTables, reason: str) -> None:
+        super().__init__(reason)
+        self.member, self.reason = tables.member, reason
 
 
 class WorkerTables:
@@ -67,9 +79,15 @@ class WorkerTables:
                 self.free_later()
         return self._made
 
-    def while_answering(self, call: Callable[[], _Result]) -> _Result:
-        """Return what a call about the tables returns; raise ClusterError if the worker does not answer."""
-        return self._wait(call, self._timeout)
+    def ask(self, call: Callable[[RemoteTables], _Result]) -> _Result:
+        """Return what a call about the tables returns; raise TablesLost if the worker does not answer."""
+        if self.is_lost:
+            raise TablesLost(self, "it was lost")
+        try:
+            return self._wait(functools.partial(call, self.tables), self._timeout)
+        except (load_tensorflow().errors.OpError, ClusterError) as error:
+            remote_functions.clear_error()
+            raise TablesLost(self, brief(error)) from error
 
     def renew_lease(self) -> None:
         """Renew the lease; raise an error if the worker does not answer."""

@@ -17,12 +17,13 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
+from gensim_tfw2v.placement.calls.worker_tables import TablesLost
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.sampling import Partition
 from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
-from gensim_tfw2v.placement.partition.worker_submodel import SubModelLost, WorkerSubModel
+from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.remote.left_tables import take_over
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -111,26 +112,26 @@ class PartitionPlacement(SubModelPlacement):
     def _load_former(self) -> None:
         try:
             super()._load_former()
-        except SubModelLost as lost:
-            self._leave_out({lost.submodel.member: lost.reason})
-            raise self._team.declare_lost(f"{lost.submodel.member.name} could not take its tables up") from lost
+        except TablesLost as lost:
+            self._leave_out({lost.member: lost.reason})
+            raise self._team.declare_lost(f"{lost.member.name} could not take its tables up") from lost
 
     def read_into(self, tables: ModelTables) -> None:
         while True:
             self._team.raise_if_none_is_left("send tables")
             try:
                 super().read_into(tables)
-            except SubModelLost as lost:
-                self._leave_out({lost.submodel.member: lost.reason})
+            except TablesLost as lost:
+                self._leave_out({lost.member: lost.reason})
             else:
                 return
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         try:
             return super().rows(table, first, end)
-        except SubModelLost as lost:
-            self._leave_out({lost.submodel.member: lost.reason})
-            raise ClusterError(f"{lost.submodel.member.name} is gone: {lost.reason}") from lost
+        except TablesLost as lost:
+            self._leave_out({lost.member: lost.reason})
+            raise ClusterError(f"{lost.member.name} is gone: {lost.reason}") from lost
 
     # -- training ------------------------------------------------------------------------------------------------------
 

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray, Float32Array
-from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.sampling import Draw
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-
-_Result = TypeVar("_Result")
-
-
-class SubModelLost(Exception):
-    """A sub-model whose tables cannot be read."""
-
-    def __init__(self, submodel: WorkerSubModel, reason: str) -> None:
-        super().__init__(reason)
-        self.submodel, self.reason = submodel, reason
 
 
 class WorkerSubModel(WorkerTables):
@@ -71,28 +58,19 @@ class WorkerSubModel(WorkerTables):
         return tuple(self.tables.handles(name)[0] for name in names), self.tables.handles(TRAINED)[0]
 
     def load_table(self, name: str, values: Float32Array) -> None:
-        """Set one table to these values; raise SubModelLost if the worker does not answer."""
-        self._unless_lost(lambda: self.tables.load(name, values))
+        """Set one table to these values; raise TablesLost if the worker does not answer."""
+        self.ask(lambda tables: tables.load(name, values))
 
     def read_table(self, name: str, values: Float32Array) -> None:
-        """Write the current values of one table into an array; raise SubModelLost if they cannot be had."""
-        self._unless_lost(lambda: self.tables.read_into(name, values))
+        """Write the current values of one table into an array; raise TablesLost if they cannot be had."""
+        self.ask(lambda tables: tables.read_into(name, values))
         self._on_read(self.member, values.nbytes)
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
-        """Return rows `first` to `end` of one table; raise SubModelLost if they cannot be had."""
-        found = self._unless_lost(lambda: self.tables.rows(name, first, end))
+        """Return rows `first` to `end` of one table; raise TablesLost if they cannot be had."""
+        found = self.ask(lambda tables: tables.rows(name, first, end))
         self._on_read(self.member, found.nbytes)
         return found
-
-    def _unless_lost(self, call: Callable[[], _Result]) -> _Result:
-        if self.is_lost:
-            raise SubModelLost(self, "it was lost")
-        try:
-            return self.while_answering(call)
-        except (load_tensorflow().errors.OpError, ClusterError) as error:
-            remote_functions.clear_error()
-            raise SubModelLost(self, brief(error)) from error
 
     def trained(self) -> BoolArray:
         """Return for each word whether its input vector has been trained."""
