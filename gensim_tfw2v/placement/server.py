@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,12 +16,8 @@ from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.specification import port_of
 from gensim_tfw2v.cluster.task import Task, register_task
 from gensim_tfw2v.operations import load_operations, operations
-from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK, make_own_block
-from gensim_tfw2v.placement.columns import task_functions as columns
-from gensim_tfw2v.placement.lbfgs.task_functions import MAKE_PORTION, make_portion
-from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK, make_share_block
-from gensim_tfw2v.placement.server_rows.task_functions import MAKE_BLOCK, make_block
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
@@ -34,16 +30,27 @@ def register_functions() -> None:
     factory = BlockFactory()
     register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
-    register(MAKE_BLOCK, partial(make_block, factory))
-    register(MAKE_OWN_BLOCK, partial(make_own_block, factory))
-    register(MAKE_SHARE_BLOCK, partial(make_share_block, factory))
-    register(MAKE_PORTION, partial(make_portion, factory))
-    blocks = columns.ColumnBlocks(factory)
-    register(columns.READ_WORDS, blocks.read_words)
-    register(columns.MAKE_COLUMN_BLOCK, blocks.make)
-    register(columns.KEEP_COLUMN_BLOCK, blocks.keep)
-    register(columns.COLUMN_BATCH, blocks.batch)
-    register(columns.DROP_COLUMN_BLOCK, blocks.drop)
+    for kind in _block_kinds():
+        register(kind.function, partial(factory.made, kind))
+    for name, function in _functions_of_columns(factory).items():
+        register(name, function)
+
+
+def _block_kinds() -> list[BlockKind[Any]]:
+    """Return what the designs' graphs train blocks of; not before TensorFlow is loaded."""
+    from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
+    from gensim_tfw2v.placement.columns.blocks import COLUMN_BLOCK
+    from gensim_tfw2v.placement.lbfgs.portion import PORTION
+    from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK
+    from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+
+    return [STAGED_BLOCK, OWN_BLOCK, SHARE_BLOCK, PORTION, COLUMN_BLOCK]
+
+
+def _functions_of_columns(factory: BlockFactory) -> Mapping[str, Callable[..., Any]]:
+    from gensim_tfw2v.placement.columns.kept_blocks import KeptBlocks
+
+    return KeptBlocks(factory).functions()
 
 
 def serve(

@@ -157,8 +157,8 @@ def test_a_report_that_is_none_is_an_error_that_names_its_worker(monkeypatch: py
         """Reads a report as if its last number had not come."""
 
         @staticmethod
-        def from_array(numbers: Any, servers: int) -> BlockReport:
-            return BlockReport.from_array(numbers[:-1], servers)
+        def from_array(numbers: Any, servers: int, exchanged: type[Any]) -> BlockReport:
+            return BlockReport.from_array(numbers[:-1], servers, exchanged)
 
     monkeypatch.setattr(worker_thread, "BlockReport", CutShort)
     with pytest.raises(ClusterError, match=r"^worker \d at 127\.0\.0\.1:\d+: a report of 2 servers cannot"):

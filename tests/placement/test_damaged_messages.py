@@ -17,7 +17,7 @@ from gensim_tfw2v.cluster.connection import description_in
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.task import Task
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.server_rows import task_functions
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
@@ -48,7 +48,7 @@ def make_block(sent: Assignment) -> Any:
     """Have a worker make the block of an assignment."""
     factory = BlockFactory()
     factory.register_model(b"model", encode(MODEL))
-    return task_functions.make_block(factory, b"model", encode(sent))
+    return factory.made(STAGED_BLOCK, b"model", encode(sent))
 
 
 def block_of(ids: list[int], lengths: list[int]) -> Any:

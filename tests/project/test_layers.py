@@ -155,6 +155,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.partition.graphs",
         "placement.server_rows.graphs",
         "placement.server_rows.messages",
+        "placement.server_rows.numbering",
         "placement.server_rows.pull",
         "placement.server_rows.push",
         "placement.server_rows.shared_rows",

@@ -8,14 +8,19 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
-from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
-from gensim_tfw2v.placement.tasks.block import own_lookups, without_batches
+from gensim_tfw2v.placement.tasks.block import (
+    BlockBasics,
+    WorkerBlock,
+    without_batches,
+    worker_block,
+    worker_block_specs,
+)
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import block_tensors, rates
+from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
-from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 
 class TrainedRows(NamedTuple):
@@ -26,55 +31,24 @@ class TrainedRows(NamedTuple):
     counts: Any  # [3], how many are of inputs, outputs, nodes
 
 
-class OwnBlock(NamedTuple):
-    """A block as its worker's graph takes it."""
+class RoundRows(NamedTuple):
+    """The rows of a block in its worker's tables."""
 
-    block: BlockTensors
-    rates: Rates
-    lookups: Lookups
-    hot_rows: HotRows
+    hot: HotRows
     trained: TrainedRows
-    pairs: Any  # [S]
-    tokens: Any
-    metrics: Any  # of the worker's process
-    lease_key: Any
 
 
-OWN_BLOCK = OwnBlock(
-    block=SIGNATURE[1],
-    rates=SIGNATURE[2],
-    lookups=SIGNATURE[3],
-    hot_rows=HOT_ROWS,
-    trained=TrainedRows(
-        tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
-    ),
-    pairs=tf.TensorSpec([None], tf.float64),
-    tokens=tf.TensorSpec([], tf.int64),
-    metrics=tf.TensorSpec([None], tf.float64),
-    lease_key=tf.TensorSpec([], tf.int32),
-)
-
-
-def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> OwnBlock:
+def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block; one without batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     shared = _shared_rows(model, assignment)
     if prepared is None:
-        return _empty(assignment, shared, metrics)
-    hot_rows, trained = _rows_of(model, prepared, assignment, shared)
-    return OwnBlock(
-        block=block_tensors(prepared.block),
-        # Nobody else changes the worker's tables, so that hot nodes need no copy.
-        rates=rates(model.settings, prepared, model.lock_factors, hot_nodes=0),
-        lookups=own_lookups(model.settings),
-        hot_rows=hot_rows,
-        trained=trained,
-        pairs=prepared.block.pairs,
-        tokens=np.int64(prepared.block.tokens),
-        metrics=metrics,
-        lease_key=np.int32(assignment.lease_key),
-    )
+        return without_batches(assignment, metrics, _no_rows(assignment, shared))
+    # Nobody else changes the worker's tables, so that hot nodes need no copy.
+    scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
+    basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
+    return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
 
 
 def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:
@@ -91,10 +65,10 @@ def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]
 
 def _rows_of(
     model: WorkerModel, prepared: PreparedBlock, assignment: Assignment, shared: list[Int32Array]
-) -> tuple[HotRows, TrainedRows]:
+) -> RoundRows:
     """Return the rows that a block trains most, with shared ones, and all that it trains but these."""
     rate = float(prepared.learning_rates.mean())
-    block: Block = prepared.block
+    block = prepared.block
     hot, trained = [], []
     strengths = strengths_by_row(block, max(model.words, model.nodes), model.settings)
     for of_table, first in zip(strengths, shared, strict=True):
@@ -104,7 +78,7 @@ def _rows_of(
         rows = np.flatnonzero(is_trained).astype(np.int32)
         # Rows that are trained at a rate of zero have no strength, and stay where they are.
         trained.append((rows, of_table[rows] * np.float32(rate)))
-    return (
+    return RoundRows(
         HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moment_weights(block, model.settings)),
         TrainedRows(*_joined(trained)),
     )
@@ -119,10 +93,18 @@ def _none() -> tuple[Int32Array, Float32Array]:
     return np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 
-def _empty(assignment: Assignment, shared: list[Int32Array], metrics: Float64Array) -> OwnBlock:
-    """Return a block of no batches."""
+def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
+    """Return the rows of a block of no batches."""
     still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
-    return without_batches(OWN_BLOCK, assignment, metrics)._replace(
-        hot_rows=HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
-        trained=TrainedRows(*_joined([_none()] * 3)),
+    return RoundRows(
+        HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
+        TrainedRows(*_joined([_none()] * 3)),
     )
+
+
+_TRAINED_ROWS = TrainedRows(
+    tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
+)
+OWN_BLOCK = BlockKind(
+    "gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), own_block
+)

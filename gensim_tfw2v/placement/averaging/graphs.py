@@ -18,8 +18,7 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK, OwnBlock
-from gensim_tfw2v.placement.averaging.task_functions import MAKE_OWN_BLOCK
+from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK, RoundRows, TrainedRows
 from gensim_tfw2v.placement.averaging.worker_rows import (
     RoundShape,
     WorkerHandles,
@@ -29,6 +28,8 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     write_shared_rows,
 )
 from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_report import StageSeconds
 from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph, report_of
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
@@ -78,32 +79,32 @@ def _train(
     """Make a part's block, train it on the current tables, and return the report and the partners' directions."""
     began = tf.timestamp()
     with tf.control_dependencies([began]):
-        block = _make_block(name, assignment)
-    with tf.control_dependencies([block.tokens]):
+        block = make_block(OWN_BLOCK, name, assignment)
+    rows: RoundRows = block.extra
+    with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
-    updates = ConcurrentUpdates(block.hot_rows, shape.objective, shape.sharing, given)
+    updates = ConcurrentUpdates(rows.hot, shape.objective, shape.sharing, given)
     starts = shared_rows(shape, handles.current) if shape.sharing.rows else []
     probes = _probes(shape, handles, updates)
     with tf.control_dependencies([made, *starts, probes]):
         batches: BatchMetrics = train_block(
-            _tables(shape, handles), block.block, block.rates, block.lookups, tf.stack([0, tf.size(block.pairs)])
+            _tables(shape, handles),
+            block.block,
+            block.basics.rates,
+            block.lookups,
+            tf.stack([0, tf.size(block.basics.pairs)]),
         )
     with tf.control_dependencies(list(batches)):
-        done = [_add_strengths(shape, handles, block)]
+        done = [_add_strengths(shape, handles, rows.trained)]
         if starts:
             done.append(_scale_shared_rows(shape, handles, updates, starts, probes))
-        (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
+        (renewed,) = remote_functions.call(RENEW_LEASE, [block.basics.lease_key], [tf.float64])
     with tf.control_dependencies(done):
-        moved = most_moved(batches, lambda: _changes(shape, handles, block))
+        moved = most_moved(batches, lambda: _changes(shape, handles, rows))
     with tf.control_dependencies([moved, renewed]):
         trained = tf.timestamp()
-    return report_of(block, batches, block.trained.counts, moved, made - began, trained - made), updates.partners
-
-
-def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> OwnBlock:
-    """Return the block as the worker's Python makes it."""
-    block: OwnBlock = remote_functions.call_for(MAKE_OWN_BLOCK, [name, assignment], OWN_BLOCK)
-    return block
+    seconds = StageSeconds(make=made - began, compute=trained - made)
+    return report_of(block.basics, batches, seconds, moved), updates.partners
 
 
 def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:
@@ -120,23 +121,22 @@ def _probes(shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdate
     )
 
 
-def _changes(shape: RoundShape, handles: WorkerHandles, block: OwnBlock) -> tuple[tf.Tensor, tf.Tensor]:
+def _changes(shape: RoundShape, handles: WorkerHandles, of_block: RoundRows) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the words [U] whose rows a block has trained, and how far each row [U, D] is from the base."""
     words, changes = [], []
     for table, current, base in zip(shape.tables(), handles.current, handles.base, strict=True):
         if table != TABLES.index("nodes"):
             rows = [
                 tf.split(of_all.rows, of_all.counts, num=len(TABLES))[table]
-                for of_all in (block.trained, block.hot_rows)
+                for of_all in (of_block.trained, of_block.hot)
             ]
             words.append(tf.concat(rows, 0))
             changes.append(read_rows(current, words[-1]) - read_rows(base, words[-1]))
     return tf.concat(words, 0), tf.concat(changes, 0)
 
 
-def _add_strengths(shape: RoundShape, handles: WorkerHandles, block: OwnBlock) -> tf.Tensor:
+def _add_strengths(shape: RoundShape, handles: WorkerHandles, trained: TrainedRows) -> tf.Tensor:
     """Add a part's strengths to those of the round."""
-    trained = block.trained
     rows = tf.split(trained.rows, trained.counts, num=len(TABLES))
     strengths = tf.split(trained.strengths[:, None], trained.counts, num=len(TABLES))
     return tf.add_n(

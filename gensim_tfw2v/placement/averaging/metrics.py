@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.metrics import TaskMetrics
+from gensim_tfw2v.placement.tasks.worker_metrics import WorkerMetrics
 
 _NUMBER_BYTES = 4  # of a row's number
 
 
-class RoundMetrics:
+class RoundMetrics(WorkerMetrics):
     """Adds up what rounds cost; safe to use from several threads.
 
     Parameters
@@ -26,26 +24,16 @@ class RoundMetrics:
     """
 
     def __init__(self, workers: int, vector_bytes: int) -> None:
-        self._tasks = [TaskMetrics() for _ in range(workers)]
+        super().__init__(workers)
         self._vector_bytes = vector_bytes
-        self._make = self._compute = self._average = self._idle = self._in_rounds = 0.0
-        self._rounds = self._words = self._tokens = self._parts = 0
+        self._average = self._in_rounds = 0.0
+        self._rounds = self._words = 0
         self._waited_for = [0.0] * workers
-        self._lock = threading.Lock()
-        self._began = time.monotonic()
 
     def add_part(self, member: Member, report: BlockReport, sent_bytes: int) -> None:
         """Count a part that a worker has trained, for which the coordinator sent `sent_bytes`."""
         with self._lock:
-            task = self._tasks[member.number]
-            task.blocks += 1
-            task.received_bytes += sent_bytes
-            task.messages += 1
-            task.update(report.worker)
-            self._parts += 1
-            self._tokens += int(report.tokens)
-            self._make += float(report.seconds[0])
-            self._compute += float(report.seconds[2])
+            self._count(member.number, report, sent_bytes)
 
     def add_meeting(self, finished: Mapping[Member, float]) -> None:
         """Count what workers waited that finished at these times, and for whom."""
@@ -53,8 +41,7 @@ class RoundMetrics:
         end = finished[last]
         with self._lock:
             for member, moment in finished.items():
-                self._tasks[member.number].waited_seconds += end - moment
-                self._idle += end - moment
+                self._workers[member.number].waited_seconds += end - moment
             others = [moment for member, moment in finished.items() if member is not last]
             if others:
                 self._waited_for[last.number] += end - sum(others) / len(others)
@@ -78,7 +65,7 @@ class RoundMetrics:
                 self._add_traffic(member, (total - own) // others * row_bytes, own * row_bytes, 2 * others)
 
     def _add_traffic(self, member: Member, received: int, sent: int, messages: int) -> None:
-        task = self._tasks[member.number]
+        task = self._workers[member.number]
         task.received_bytes += received
         task.sent_bytes += sent
         task.messages += messages
@@ -91,39 +78,25 @@ class RoundMetrics:
             self._in_rounds += seconds
             self._average += seconds_averaging * workers
 
-    def tasks(self) -> dict[str, dict[str, float]]:
-        """Return each worker's metrics so far, by its name."""
-        with self._lock:
-            found = {f"worker {number}": task.report_of_worker() for number, task in enumerate(self._tasks)}
-        for metrics in found.values():
-            del metrics["staleness"]  # all workers have the same rows
-        return found
-
     def report(self, raw_words: int) -> dict[str, Any]:
         """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
         tasks = self.tasks()
         travelled = sum(int(task["received_bytes"]) for task in tasks.values())
         with self._lock:
-            in_rounds = max(self._in_rounds, 1e-9)
-            all_seconds = self._make + self._compute + self._average + self._idle
+            in_rounds, rounds = max(self._in_rounds, 1e-9), max(self._rounds, 1)
+            seconds = {
+                "make": self._seconds.make,
+                "compute": self._seconds.compute,
+                "average": self._average,
+                "idle": self._waited(),
+            }
             return {
-                "seconds": time.monotonic() - self._began,
-                "raw_words": raw_words,
-                "trained_words": self._tokens,
-                "blocks": self._parts,
-                "bytes": travelled,
-                "bytes_per_word": travelled / max(raw_words, 1),
-                "worker_seconds": {
-                    "make": self._make,
-                    "compute": self._compute,
-                    "average": self._average,
-                    "idle": self._idle,
-                },
+                **self._common_report(raw_words, travelled, seconds),
                 "rounds": {
                     "count": self._rounds,
-                    "words": self._words / max(self._rounds, 1),
-                    "seconds": self._in_rounds / max(self._rounds, 1),
-                    "share_averaging": self._average / max(all_seconds, 1e-9),
+                    "words": self._words / rounds,
+                    "seconds": self._in_rounds / rounds,
+                    "share_averaging": self._average / max(sum(seconds.values()), 1e-9),
                     "waited_for": {
                         f"worker {number}": seconds / in_rounds for number, seconds in enumerate(self._waited_for)
                     },

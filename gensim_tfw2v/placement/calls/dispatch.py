@@ -16,7 +16,7 @@ from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 _POLL_SECONDS = 0.2
 _SECONDS_BETWEEN_LOOKS = 0.5

@@ -19,7 +19,7 @@ from gensim_tfw2v.placement.remote.handles import Handles, Slot
 from gensim_tfw2v.placement.remote.servers import Servers
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from gensim_tfw2v.placement.tasks.block_report import TableRows
+
 
 class WorkerGraphs(NamedTuple):
     """Concrete functions: the second without overlap, the others with it."""
@@ -13,3 +15,4 @@ class WorkerGraphs(NamedTuple):
     stage: Any = None  # (handles, request) → staged
     finish: Any = None  # (handles, staged) → report
     finish_and_stage: Any = None  # (handles, staged, request) → report, staged
+    exchanged: type[Any] = TableRows  # what the reports have of the exchange with servers

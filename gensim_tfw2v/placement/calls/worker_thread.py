@@ -213,7 +213,7 @@ class WorkerThread:
 
     def _hand_in(self, attempt: Attempt, numbers: Any, waited: float, seconds: float) -> None:
         try:
-            report = BlockReport.from_array(numbers, self._work.connection.servers)
+            report = BlockReport.from_array(numbers, self._work.connection.servers, self._work.graphs.exchanged)
         except ValueError as error:
             raise ClusterError(f"{self.name}: {error}") from None
         self._work.patience.record(self._number, seconds)

@@ -16,10 +16,10 @@ from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
-from gensim_tfw2v.placement.tasks.block import zeros_for
+from gensim_tfw2v.placement.tasks.block import BASICS, BlockBasics, basics_without_batches, zeros_for
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import rates
-from gensim_tfw2v.steps.signature import SIGNATURE, Rates
 
 
 class MovedRows(NamedTuple):
@@ -56,66 +56,49 @@ def with_sentences(model: WorkerModel, assignment: Assignment) -> Assignment:
 # -- what a worker needs -----------------------------------------------------------------------------------------------
 
 
-class WorkerBlock(NamedTuple):
+class ColumnBlock(NamedTuple):
     """A block as its worker's graph takes it."""
 
     left: Any  # [S, R, B], contexts before each token
     right: Any  # [S, R, B], contexts after each token
     candidates: Any  # [S, R, P + K], output rows: the widened run, and the run's negatives
     window: Any
-    rates: Rates
     input_rows: Any  # the distinct input rows of all batches, one batch after the other
     input_ends: Any  # [S + 1], 0 and where those of each batch end
     moved: Any  # [S], distinct rows of both tables
-    pairs: Any  # [S]
-    tokens: Any
-    metrics: Any  # of this task's process
-    lease_key: Any
+    basics: BlockBasics
 
 
 def _int(rank: int) -> tf.TensorSpec:
     return tf.TensorSpec([None] * rank, tf.int32)
 
 
-WORKER_BLOCK = WorkerBlock(
-    left=_int(3),
-    right=_int(3),
-    candidates=_int(3),
-    window=_int(0),
-    rates=SIGNATURE[2],
-    input_rows=_int(1),
-    input_ends=_int(1),
-    moved=_int(1),
-    pairs=tf.TensorSpec([None], tf.float64),
-    tokens=tf.TensorSpec([], tf.int64),
-    metrics=tf.TensorSpec([None], tf.float64),
-    lease_key=_int(0),
-)
+_SPECS = ColumnBlock(_int(3), _int(3), _int(3), _int(0), _int(1), _int(1), _int(1), BASICS)
 
 
-def worker_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
+def column_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> ColumnBlock:
     """Return the assignment's block; one without batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
-        return zeros_for(WORKER_BLOCK)._replace(metrics=metrics, lease_key=np.int32(assignment.lease_key))
+        return zeros_for(_SPECS)._replace(basics=basics_without_batches(assignment, metrics))
     block = prepared.block
     assert block.candidate_ids is not None
     inputs, outputs = moved_rows(block.input_ids), moved_rows(block.candidate_ids)
-    return WorkerBlock(
+    scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
+    return ColumnBlock(
         left=block.left,
         right=block.right,
         candidates=block.candidate_ids,
         window=np.int32(block.window),
-        rates=rates(model.settings, prepared, model.lock_factors, hot_nodes=0),
         input_rows=inputs.rows,
         input_ends=inputs.ends,
         moved=np.diff(inputs.ends) + np.diff(outputs.ends),
-        pairs=block.pairs,
-        tokens=np.int64(block.tokens),
-        metrics=metrics,
-        lease_key=np.int32(assignment.lease_key),
+        basics=BlockBasics.of(block, scales, assignment, metrics),
     )
+
+
+COLUMN_BLOCK = BlockKind("gensim_tfw2v.make_column_block", _SPECS, column_block)
 
 
 # -- what a server needs -----------------------------------------------------------------------------------------------

@@ -19,19 +19,16 @@ from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
-from gensim_tfw2v.placement.columns.blocks import WORKER_BLOCK, WorkerBlock
+from gensim_tfw2v.placement.columns.blocks import COLUMN_BLOCK
+from gensim_tfw2v.placement.columns.kept_blocks import DROP_COLUMN_BLOCK, KEEP_COLUMN_BLOCK, READ_WORDS
 from gensim_tfw2v.placement.columns.lane import Lane, LaneEnd, ServerPart
+from gensim_tfw2v.placement.columns.metrics import Exchanged
 from gensim_tfw2v.placement.columns.progress import Sender, begin, is_valid
-from gensim_tfw2v.placement.columns.task_functions import (
-    DROP_COLUMN_BLOCK,
-    KEEP_COLUMN_BLOCK,
-    MAKE_COLUMN_BLOCK,
-    READ_WORDS,
-)
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
-from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
-from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete
+from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_report import ServersReport, StageSeconds
+from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete, report_of
 
 SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the job, and the worker's ticket
 
@@ -73,6 +70,7 @@ def column_graphs(shape: ColumnGraphShape) -> WorkerGraphs:
         return WorkerGraphs(
             register_model=concrete(_register_model, REQUEST.model, of_servers),
             train=concrete(train, handles, REQUEST),
+            exchanged=Exchanged,
         )
 
 
@@ -103,13 +101,13 @@ class _BlockTraining:
         words.set_shape([None])
         self._id_bytes = tf.size(words)
         self._sender = tf.bitcast(tf.reshape(sealed[-SENDER_BYTES:], [len(Sender._fields), -1]), tf.int32)
-        self._block = _make_block(request.model, words)
+        self._block = make_block(COLUMN_BLOCK, request.model, words)
         self._kept: list[tf.Tensor] = []  # of each server, ready when it has the block
         for server in range(shape.servers):
             with tf.device(device("ps", server)):
                 job = tf.identity(self._sender)[0]
                 self._kept += remote_functions.call(KEEP_COLUMN_BLOCK, [request.model, words, job], [tf.bool])
-        with tf.control_dependencies([self._block.tokens, *self._kept]):
+        with tf.control_dependencies([self._block.basics.tokens, *self._kept]):
             self._seconds_making = tf.timestamp() - began
         with tf.device(device("ps", 0)), tf.control_dependencies([self._kept[0]]):
             self._version = self._read_version()
@@ -128,25 +126,20 @@ class _BlockTraining:
         ends = tf.stack([self._end(server, end) for server in range(shape.servers)])
         # Batches that a former worker has trained are part of the block, but what was measured of them is lost.
         is_trained = tf.concat([lane.is_trained for lane in lanes], 0)
-        assert len(STAGES) == 4
-        return BlockReport(
-            tokens=block.tokens,
-            staleness=ends[0, 0] - self._version,
-            is_accepted=tf.reduce_min(ends[:, 1]),
-            seconds=tf.stack([self._seconds_making, waited[0], seconds - tf.reduce_sum(waited), waited[1]]),
-            rows=self._exchanged(is_trained),
-            most_moved=tf.constant([-1.0, 0.0], tf.float64),
-            worker=block.metrics,
-            servers=ends[:, 2:],
-            batches=BatchMetrics(*metrics),
-            measured=tf.logical_and(block.rates.measured, is_trained),
-            pairs=block.pairs,
-        ).to_tensor()
+        return report_of(
+            block.basics,
+            BatchMetrics(*metrics),
+            StageSeconds(self._seconds_making, waited[0], seconds - tf.reduce_sum(waited), waited[1]),
+            servers=ServersReport(
+                ends[0, 0] - self._version, tf.reduce_min(ends[:, 1]), self._exchanged(is_trained), ends[:, 2:]
+            ),
+            measured=tf.logical_and(block.basics.rates.measured, is_trained),
+        )
 
     def _train_lane(self, number: int) -> LaneEnd:
         """Train a lane's share of the batches, from the first one that a server lacks."""
         shape, handles, counters = self._shape, self._handles, self._handles.slot[number]
-        batches = tf.size(self._block.pairs)
+        batches = tf.size(self._block.basics.pairs)
         first, end = (batches * bound // shape.lanes for bound in (number, number + 1))
         parts, done = [], []
         for server in range(shape.servers):
@@ -160,20 +153,20 @@ class _BlockTraining:
         lane = Lane(self._block, self._sender, parts, shape.number_type, shape.mask_hits)
         return lane.train(first, first + tf.reduce_min(tf.stack(done)), end)
 
-    def _exchanged(self, is_trained: tf.Tensor) -> tf.Tensor:
-        """Return the products, squares and bytes of ids [3] that each server has exchanged (`metrics.Exchanged`)."""
+    def _exchanged(self, is_trained: tf.Tensor) -> Exchanged:
+        """Return what the worker has exchanged with each server."""
         block = self._block
         _, runs, tokens = tf.unstack(tf.shape(block.left), num=3)
-        pairs = 2 * block.window + block.rates.shared_negatives
+        pairs = 2 * block.window + block.basics.rates.shared_negatives
         batches = tf.math.count_nonzero(is_trained, dtype=tf.int32)
         moved = tf.reduce_sum(tf.boolean_mask(block.moved, is_trained))
-        return tf.stack([batches * runs * tokens * pairs, moved, self._id_bytes])
+        return Exchanged(batches * runs * tokens * pairs, moved, self._id_bytes)
 
     def _end(self, server: int, trained: tf.Tensor) -> tf.Tensor:
         """Return a server's answer at the end: blocks trained before, whether it took this one, and its metrics."""
         with tf.device(device("ps", server)):
             arrived = tf.identity(trained)
-            message = tf.identity(tf.concat([self._sender, [self._block.lease_key]], 0))
+            message = tf.identity(tf.concat([self._sender, [self._block.basics.lease_key]], 0))
             *fields, lease_key = tf.unstack(message, num=len(Sender._fields) + 1)
             accepted = is_valid(self._handles.generations[server], Sender(*fields), [arrived])
             (dropped,) = remote_functions.call(DROP_COLUMN_BLOCK, [lease_key, fields[0], accepted], [tf.bool])
@@ -192,9 +185,3 @@ class _BlockTraining:
 
     def _read_version(self) -> tf.Tensor:
         return tf.cast(tf.raw_ops.ReadVariableOp(resource=self._handles.version, dtype=tf.int64), tf.float64)
-
-
-def _make_block(name: tf.Tensor, words: tf.Tensor) -> WorkerBlock:
-    """Return the block as the worker's Python makes it."""
-    block: WorkerBlock = remote_functions.call_for(MAKE_COLUMN_BLOCK, [name, words], WORKER_BLOCK)
-    return block

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.placement.columns.blocks import ServerBatch, WorkerBlock
+from gensim_tfw2v.placement.columns.blocks import ColumnBlock, ServerBatch
 from gensim_tfw2v.steps import maths
 
 _LONGEST_STEP = 1e32  # as in gensim_tfw2v/operations: longer steps, and NaN, are refused
@@ -114,7 +114,7 @@ def changes_of(gradients: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
 
 
 def score_gradients(
-    block: WorkerBlock, batch: tf.Tensor, scores: tf.Tensor, mask_hits: bool
+    block: ColumnBlock, batch: tf.Tensor, scores: tf.Tensor, mask_hits: bool
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the gradients [R, B, V + K] of a batch's scores, and its loss, 0 if it is not measured."""
     near = 2 * block.window
@@ -123,27 +123,27 @@ def score_gradients(
         weights = _without_hits(block, batch, weights)
     labels = tf.cast(tf.range(tf.shape(scores)[-1]) < near, tf.float32)
     loss = tf.reduce_sum(maths.sampling_loss(scores, labels, weights))
-    measured = block.rates.measured[batch]
+    measured = block.basics.rates.measured[batch]
     return maths.sampling_gradient(scores, labels, weights), tf.where(measured, loss, 0.0)
 
 
-def pair_weights(block: WorkerBlock, batch: tf.Tensor) -> tf.Tensor:
+def pair_weights(block: ColumnBlock, batch: tf.Tensor) -> tf.Tensor:
     """Return how often each pair [R, B, V + K] counts."""
-    by_distance = maths.reach_chances(block.window, block.rates.radius_chance)
+    by_distance = maths.reach_chances(block.window, block.basics.rates.radius_chance)
     distances = tf.range(1, block.window + 1)
     after = by_distance * tf.cast(distances <= block.right[batch][..., None], tf.float32)
     before = by_distance * tf.cast(distances <= block.left[batch][..., None], tf.float32)
     contexts = tf.concat([tf.reverse(before, [-1]), after], -1)
-    shared = block.rates.shared_negatives
-    weight = maths.negative_weight(shared, block.rates.negative) * tf.reduce_sum(contexts, -1, keepdims=True)
+    shared = block.basics.rates.shared_negatives
+    weight = maths.negative_weight(shared, block.basics.rates.negative) * tf.reduce_sum(contexts, -1, keepdims=True)
     return tf.concat([contexts, tf.repeat(weight, shared, axis=-1)], -1)
 
 
-def _without_hits(block: WorkerBlock, batch: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+def _without_hits(block: ColumnBlock, batch: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Return the weights without negatives that equal the context."""
-    near, shared = 2 * block.window, block.rates.shared_negatives
+    near, shared = 2 * block.window, block.basics.rates.shared_negatives
     of_runs = tf.concat([in_widened_run(weights[..., :near], block.window), weights[..., near:]], -1)
-    masked = maths.without_accidental_hits(of_runs, block.candidates[batch], shared, block.rates.negative)
+    masked = maths.without_accidental_hits(of_runs, block.candidates[batch], shared, block.basics.rates.negative)
     return tf.concat([weights[..., :near], masked[..., -shared:]], -1)
 
 
@@ -155,12 +155,12 @@ class Steps(NamedTuple):
     clipped: Any  # of which the step was clipped; both are NaN if a step was refused
 
 
-def steps_of(block: WorkerBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
+def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
     """Return the step of each row, whose gradient has this sum of squares [U]."""
-    rate, longest = block.rates.learning_rates[batch], block.rates.max_step
+    rate, longest = block.basics.rates.learning_rates[batch], block.basics.rates.max_step
     lengths = tf.sqrt(squares)
     is_long = rate * lengths > longest
-    locks = block.rates.lock_factors
+    locks = block.basics.rates.lock_factors
     input_rows = block.input_rows[block.input_ends[batch] : block.input_ends[batch + 1]]
     input_factors = tf.gather(locks, input_rows % tf.size(locks))
     factors = tf.concat([input_factors, tf.ones([tf.size(squares) - tf.size(input_factors)])], 0)

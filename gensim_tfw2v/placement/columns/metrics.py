@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics, Traffic
+from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics, Traffic
 
 _SQUARE_BYTES = 4  # of a row's squares, and of its rate
 # From or to each server: whether the loop goes on, the batch, products, gradients, squares, rates and an answer.
@@ -13,11 +13,11 @@ _MESSAGES_OF_A_BATCH, _MESSAGES_OF_A_BLOCK = 7, 4
 
 
 class Exchanged(NamedTuple):
-    """What a worker exchanges with each server for a block: a report has these numbers in the place of rows."""
+    """What a worker exchanges with each server for a block: tensors in a graph, numbers where a report is read."""
 
-    products: int  # and as many gradients of scores
-    squares: int  # and as many rates
-    id_bytes: int  # of the message with the ids of the block's words
+    products: Any  # and as many gradients of scores
+    squares: Any  # and as many rates
+    id_bytes: Any  # of the message with the ids of the block's words
 
 
 class ColumnMetrics(ClusterMetrics):
@@ -33,8 +33,8 @@ class ColumnMetrics(ClusterMetrics):
         super().__init__(workers, servers, 0)
         self._number_bytes = number_bytes
 
-    def _traffic(self, block: BlockReport) -> Traffic:
-        exchanged, servers = Exchanged(*map(int, block.rows)), len(self._servers)
+    def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:
+        exchanged, servers = Exchanged(*map(int, of_servers.exchanged)), len(self._servers)
         numbers = self._number_bytes * exchanged.products + _SQUARE_BYTES * exchanged.squares
         return Traffic(
             pulled=servers * numbers,

@@ -19,7 +19,7 @@ from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing

@@ -94,9 +94,9 @@ class LocalDescent(Placement):
         began = time.perf_counter()
         portion = portion_on(self._model, Assignment(0, 1, 1, NOT_SHARED, fixed(task)), np.zeros(0))
         made = time.perf_counter()
-        counts = dict(zip(TABLES, portion.rows.counts[0].tolist(), strict=True))
+        counts = dict(zip(TABLES, portion.extra.needed.counts[0].tolist(), strict=True))
         ends = np.cumsum(list(counts.values()))[:-1]
-        rows_of = dict(zip(TABLES, np.split(portion.rows.numbers, ends), strict=True))
+        rows_of = dict(zip(TABLES, np.split(portion.extra.needed.numbers, ends), strict=True))
         assert self._vectors is not None
         point = self._vectors.tables[self._descent.minimizer.trial]
         with self._tf.device("/CPU:0"):
@@ -107,7 +107,8 @@ class LocalDescent(Placement):
         if self._descent.is_whole:
             self._descent.order.add(number, lambda: self._add(rows_of, of_tables))
         self._descent.end_portion(losses)
-        return trained(losses, portion.pairs, int(portion.tokens), made - began, time.perf_counter() - made)
+        basics = portion.basics
+        return trained(losses, basics.pairs, int(basics.tokens), made - began, time.perf_counter() - made)
 
     def _tensors(self, portion: Any) -> Any:
         return self._tf.nest.map_structure(self._tf.convert_to_tensor, portion)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.placement.calls.work import RemoteTraining
     from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
     from gensim_tfw2v.placement.server_rows.shape import GraphShape
-    from gensim_tfw2v.placement.tasks.metrics import ClusterMetrics
+    from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 _NAME_LENGTH = 16  # of a model, in the request of every portion
 
@@ -122,7 +122,7 @@ class ClusterDescent(ClusterPlacement):
         report = found.finished.report
         losses = np.asarray(report.batches.losses)
         descent.end_portion(losses)
-        preparing, *stepping = report.seconds.tolist()
+        preparing, *stepping = map(float, report.seconds)
         return trained(losses, report.pairs, int(report.tokens), preparing, sum(stepping))
 
     def _add(self, slot: int) -> None:

@@ -14,11 +14,10 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.cluster.task import RENEW_LEASE
-from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareBlock
-from gensim_tfw2v.placement.partition.task_functions import MAKE_SHARE_BLOCK
+from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareWords
+from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_report import StageSeconds
 from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph, report_of
-from gensim_tfw2v.placement.tasks.refused_steps import nothing_moved
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
@@ -60,22 +59,17 @@ def _train(
     """Make the block of a share, train it and mark its words as trained; return the report."""
     began = tf.timestamp()
     with tf.control_dependencies([began]):
-        block = _make_block(name, assignment)
-    with tf.control_dependencies([block.tokens]):
+        block = make_block(SHARE_BLOCK, name, assignment)
+    with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
     with tf.control_dependencies([made]):
         batches: BatchMetrics = train_block(
-            tables, block.block, block.rates, block.lookups, tf.stack([0, tf.size(block.pairs)])
+            tables, block.block, block.basics.rates, block.lookups, tf.stack([0, tf.size(block.basics.pairs)])
         )
     with tf.control_dependencies(list(batches)):
-        marked = write_rows(trained_words, block.words, tf.ones([tf.size(block.words), 1]))
-        (renewed,) = remote_functions.call(RENEW_LEASE, [block.lease_key], [tf.float64])
+        words: ShareWords = block.extra
+        marked = write_rows(trained_words, words.trained, tf.ones([tf.size(words.trained), 1]))
+        (renewed,) = remote_functions.call(RENEW_LEASE, [block.basics.lease_key], [tf.float64])
     with tf.control_dependencies([marked, renewed]):
         trained = tf.timestamp()
-    return report_of(block, batches, tf.zeros([len(TABLES)]), nothing_moved(), made - began, trained - made)
-
-
-def _make_block(name: tf.Tensor, assignment: tf.Tensor) -> ShareBlock:
-    """Return the block as the worker's Python makes it."""
-    block: ShareBlock = remote_functions.call_for(MAKE_SHARE_BLOCK, [name, assignment], SHARE_BLOCK)
-    return block
+    return report_of(block.basics, batches, StageSeconds(make=made - began, compute=trained - made))

@@ -17,24 +17,26 @@ from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_
 from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.remote.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
-from gensim_tfw2v.placement.server_rows.push import push_changes
+from gensim_tfw2v.placement.server_rows.push import push_changes, servers_report
 from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
-from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedBlock
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
 from gensim_tfw2v.placement.server_rows.sums import put_changes
-from gensim_tfw2v.placement.server_rows.task_functions import MAKE_BLOCK
 from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining
 from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
-from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.graphs import HANDLE, NAME, REQUEST, concrete
+from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_report import StageSeconds
+from gensim_tfw2v.placement.tasks.graphs import HANDLE, NAME, REQUEST, concrete, report_of
 from gensim_tfw2v.steps.graph import block_function
 
 
 class Staged(NamedTuple):
     """A block that waits on its worker with the rows it needs."""
 
-    block: StagedBlock
+    block: WorkerBlock  # with `StagedRows`
     messages: tuple[Any, ...]  # to each shard, which rows the block needs
     start: Any  # its rows [U, D]
     version: Any  # when the rows were pulled
@@ -83,7 +85,7 @@ call_on_disconnect(worker_graphs.cache_clear)
 
 def _staged_spec(shape: GraphShape) -> Staged:
     return Staged(
-        block=STAGED_BLOCK,
+        block=STAGED_BLOCK.specs,
         messages=tuple(tf.TensorSpec([None], tf.int32) for _ in range(shape.shards)),
         start=tf.TensorSpec([None, None], tf.float32),
         version=tf.TensorSpec([], tf.float64),
@@ -106,25 +108,20 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     began = tf.timestamp()
     assignment, ticket = split_ticket(request.assignment)
     with tf.control_dependencies([began]):
-        block = _make_block(Request(request.model, assignment))
-    with tf.control_dependencies([block.tokens]):
+        block = make_block(STAGED_BLOCK, request.model, assignment)
+    with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
-    messages = shard_messages(shape, block.lease_key, ticket, block.rows)
+    messages = shard_messages(shape, block.basics.lease_key, ticket, block.extra.needed)
     start, version = pull_rows(shape, handles, messages)
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
 
 
-def _make_block(request: Request) -> StagedBlock:
-    """Return the block as the worker's Python makes it."""
-    block: StagedBlock = remote_functions.call_for(MAKE_BLOCK, request, STAGED_BLOCK)
-    return block
-
-
 def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
     """Train the block, push its changes or put them into its slot, and return the report."""
     block = staged.block
+    rows: BlockRows = block.extra.needed
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
@@ -133,19 +130,14 @@ def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Stage
     with tf.control_dependencies([*batches, change]):
         trained = tf.timestamp()
     push = put_changes if shape.has_slots else push_changes
-    done = push(shape, handles, block.rows, staged.messages, change)
+    done = push(shape, handles, rows, staged.messages, change)
     with tf.control_dependencies([done.metrics]):
         pushed = tf.timestamp()
-    return BlockReport(
-        tokens=block.tokens,
-        staleness=done.version - staged.version,
-        is_accepted=done.is_accepted,
-        seconds=tf.concat([staged.seconds, tf.stack([trained - began, pushed - trained])], 0),
-        rows=tf.reduce_sum(block.rows.counts, 0),
-        most_moved=most_moved,
-        worker=block.metrics,
-        servers=done.metrics,
-        batches=batches,
-        measured=block.rates.measured,
-        pairs=block.pairs,
-    ).to_tensor()
+    making, pulling = tf.unstack(staged.seconds, num=2)
+    return report_of(
+        block.basics,
+        batches,
+        StageSeconds(make=making, pull=pulling, compute=trained - began, push=pushed - trained),
+        most_moved,
+        servers_report(done, staged.version, rows),
+    )

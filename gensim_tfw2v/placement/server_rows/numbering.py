@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.blocks.batches import Block
@@ -24,6 +25,9 @@ class BlockRows(NamedTuple):
 
     numbers: Any  # [U], within their shards
     counts: Any  # [S, 3], how many each shard has of inputs, outputs, nodes
+
+
+BLOCK_ROWS = BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32))
 
 
 class NeededRows(NamedTuple):

@@ -18,10 +18,12 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.remote.handles import Handles
 from gensim_tfw2v.placement.server_rows.messages import LEASE_KEY, has_valid_ticket, rows_of_tables
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.tasks.block_report import ServersReport, TableRows
 from gensim_tfw2v.steps.rows import add_to_rows
 
 
@@ -40,6 +42,12 @@ class Pushed(NamedTuple):
     version: Any  # how many blocks were pushed before this one
     is_accepted: Any  # 1 if every server took the changes, 0 if the ticket was no longer valid
     metrics: Any  # [servers, M], of each server's process
+
+
+def servers_report(pushed: Pushed, version: tf.Tensor, rows: BlockRows) -> ServersReport:
+    """Return what a block's report has of the servers, whose rows the block pulled at this version."""
+    counts = tf.unstack(tf.reduce_sum(rows.counts, 0), num=len(TABLES))
+    return ServersReport(pushed.version - version, pushed.is_accepted, TableRows(*counts), pushed.metrics)
 
 
 def push_changes(

@@ -13,7 +13,8 @@ from gensim_tfw2v.placement.remote.handles import Handles
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
-from gensim_tfw2v.placement.server_rows.staging import StagedBlock
+from gensim_tfw2v.placement.server_rows.staging import StagedRows
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
@@ -38,13 +39,14 @@ class WorkerTraining:
         shape: GraphShape,
         train_block: Any,
         handles: Handles,
-        staged: StagedBlock,
+        block: WorkerBlock,
         messages: Sequence[tf.Tensor],
         start: tf.Tensor,
     ) -> None:
         self._shape, self._train_block, self._handles = shape, train_block, handles
-        self._staged, self._messages, self._start = staged, messages, start
-        self._updates = ConcurrentUpdates(staged.hot_rows, shape.objective, shape.sharing)
+        self._block, self._messages, self._start = block, messages, start
+        self._rows: StagedRows = block.extra
+        self._updates = ConcurrentUpdates(self._rows.hot, shape.objective, shape.sharing)
         self._own = private_variable(start)
         # As they were when the part began: shared rows [T * H, D] and probe rows.
         self._shared, self._probes = (
@@ -64,21 +66,21 @@ class WorkerTraining:
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
         change = self._end_after(metrics[-1]) - self._start
-        moved = most_moved(of_block, lambda: _of_words(self._staged.rows, change))
+        moved = most_moved(of_block, lambda: _of_words(self._rows.needed, change))
         return of_block, _unless_refused(of_block, change), moved
 
     def _train_part(self, part: int) -> BatchMetrics:
         """Return the metrics of a part's batches."""
-        staged = self._staged
-        span = tf.stack(self._shape.sharing.span(part, tf.size(staged.pairs)))
+        block = self._block
+        span = tf.stack(self._shape.sharing.span(part, tf.size(block.basics.pairs)))
         tables = Tables(self._own, self._own, self._own)
         with tf.control_dependencies([self._shared, self._probes]):
-            metrics: BatchMetrics = self._train_block(tables, staged.block, staged.rates, staged.lookups, span)
+            metrics: BatchMetrics = self._train_block(tables, block.block, block.basics.rates, block.lookups, span)
         return metrics
 
     def _exchange(self, trained: BatchMetrics) -> None:
         """Push a part's changes of shared rows, and continue with the servers' sums."""
-        updates, order = self._updates, self._staged.shared_order
+        updates, order = self._updates, self._rows.shared_order
         with tf.control_dependencies(list(trained)):
             moved = read_rows(self._own, updates.shared_rows) - self._shared
         kept = _unless_refused(trained, updates.of_part(moved, self._probes))

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arrays import UInt8Array
 from gensim_tfw2v.cluster.errors import TaskError, brief
 from gensim_tfw2v.cluster.task import text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
 from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind, read_assignment
 from gensim_tfw2v.placement.tasks.codec import decode
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -50,26 +51,25 @@ class BlockFactory:
                 self._models.popitem(last=False)
         return np.bool_(True)
 
-    def made(
-        self, name: bytes, assignment: Any, make: Callable[..., Any], read: Callable[[Any], Any] | None = None
-    ) -> Any:
-        """Return the arrays that `make` makes of a model, an assignment and this task's metrics.
-
-        `read` turns the assignment's bytes into what `make` gets, by default into an `Assignment`.
-        """
-        found = self.answer(name, assignment, lambda model, work: make(model, work, own_metrics()), read)
+    def made(self, kind: BlockKind[Any], name: bytes, assignment: Any) -> Any:
+        """Return the arrays of a block of this kind, for the model of this name and an assignment's bytes."""
+        found = self.answer(name, assignment, lambda model, work: kind.make(model, work, own_metrics()), kind.read)
         self.blocks += 1
         return load_tensorflow().nest.flatten(found)
 
     def answer(
-        self, name: bytes, assignment: Any, make: Callable[..., Any], read: Callable[[Any], Any] | None = None
+        self,
+        name: bytes,
+        assignment: Any,
+        make: Callable[[WorkerModel, Any], Any],
+        read: Callable[[UInt8Array], Any] = read_assignment,
     ) -> Any:
-        """Return what `make` makes of a model and an assignment, which `read` turns into an object, as above."""
+        """Return what `make` makes of the model of this name and of the assignment that `read` finds in its bytes."""
         with self._lock:
             known = self._models.get(text_of(name))
         if known is None:
             raise TaskError(UNKNOWN_MODEL)
-        work = decode(Assignment, assignment) if read is None else read(assignment)
+        work = read(assignment)
         try:
             return make(known, work)
         except (OSError, EncodedCorpusError) as error:

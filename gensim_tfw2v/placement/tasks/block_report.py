@@ -11,11 +11,35 @@ import numpy as np
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
-STAGES = ("make", "pull", "compute", "push")
 _MOST_COUNTED = 2**53  # which float64 counts to
+
+
+class StageSeconds(NamedTuple):
+    """Seconds of the stages of a block; 0 where a design has no such stage."""
+
+    make: Any = 0.0
+    pull: Any = 0.0
+    compute: Any = 0.0
+    push: Any = 0.0
+
+
+class TableRows(NamedTuple):
+    """Rows that a block pulled, and pushed, of each table."""
+
+    inputs: Any
+    outputs: Any
+    nodes: Any
+
+
+class ServersReport(NamedTuple):
+    """What is known of a block where tables are on servers."""
+
+    staleness: Any  # blocks that others pushed between this one's pull and its push
+    is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes
+    exchanged: Any  # what its worker exchanged with them: `TableRows`, or counts of the design's own
+    metrics: Any  # [servers, metrics], of their processes
 
 
 class BlockReport(NamedTuple):
@@ -25,16 +49,13 @@ class BlockReport(NamedTuple):
     """
 
     tokens: Any
-    staleness: Any  # blocks that others pushed between this one's pull and its push
-    is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes
-    seconds: Any  # of each of `STAGES`
-    rows: Any  # that the block pulled, and pushed, of each of `TABLES`; where no rows travel, what else was exchanged
+    seconds: StageSeconds
     most_moved: Any  # the word that the block moved most, and how far, if its changes were dropped; else -1 and 0
     worker: Any  # metrics of the worker's process
-    servers: Any  # [servers, metrics]
     batches: BatchMetrics  # [S] each
     measured: Any  # [S]
     pairs: Any  # [S]
+    servers: ServersReport | None = None  # None: the worker has all tables
 
     def to_tensor(self) -> Any:
         """Return all fields in one tensor, so that one answer brings it."""
@@ -42,24 +63,43 @@ class BlockReport(NamedTuple):
         return tf.concat([tf.reshape(tf.cast(part, tf.float64), [-1]) for part in _parts(self)], 0)
 
     @classmethod
-    def from_array(cls, numbers: Float64Array, servers: int) -> BlockReport:
-        """Return the report that `to_tensor` wrote."""
-        fixed, with_a_batch = (_numbers_in(_shapes(servers, batches)) for batches in (0, 1))
-        shapes = _shapes(servers, max(0, len(numbers) - fixed) // (with_a_batch - fixed))
+    def from_array(cls, numbers: Float64Array, servers: int, exchanged: type[Any] = TableRows) -> BlockReport:
+        """Return the report that `to_tensor` wrote.
+
+        Parameters
+        ----------
+        servers : int
+            With tables; 0 if the worker has all tables.
+        exchanged : type
+            The NamedTuple of counts that a report of servers has.
+        """
+        fixed, with_a_batch = (_numbers_in(_shapes(servers, exchanged, batches)) for batches in (0, 1))
+        shapes = _shapes(servers, exchanged, max(0, len(numbers) - fixed) // (with_a_batch - fixed))
         ends = np.cumsum([math.prod(shape) for shape in _parts(shapes)])
         if ends[-1] != len(numbers):
             raise ValueError(f"a report of {servers} servers cannot have {len(numbers)} numbers")
         parts = zip(np.split(numbers, ends[:-1]), _parts(shapes), strict=True)
-        report = _report_of(part.reshape(shape) for part, shape in parts)
-        counted = np.concatenate([report.tokens, report.rows, report.pairs], axis=None)
-        signed = np.array([report.staleness, report.most_moved[0]])
-        if not np.all((counted >= 0) & (counted < _MOST_COUNTED)) or not np.all(np.abs(signed) < _MOST_COUNTED):
-            raise ValueError("a report has impossible numbers of tokens, blocks, rows, pairs or words")
+        report: BlockReport = _with_parts(shapes, (part.reshape(shape) for part, shape in parts))
+        report._raise_if_impossible()
         return report
+
+    def _raise_if_impossible(self) -> None:
+        counted, signed = [self.tokens, self.pairs], [self.most_moved[0]]
+        if self.servers is not None:
+            counted += self.servers.exchanged
+            signed.append(self.servers.staleness)
+        counts = np.concatenate(counted, axis=None)
+        if not np.all((counts >= 0) & (counts < _MOST_COUNTED)) or not np.all(np.abs(signed) < _MOST_COUNTED):
+            raise ValueError("a report has impossible numbers of tokens, blocks, rows, pairs or words")
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether no server has dropped the block's changes."""
+        return self.servers is None or bool(self.servers.is_accepted)
 
     def trained(self) -> TrainedChunk:
         """Return what the training loop counts."""
-        preparing, *stepping = self.seconds.tolist()
+        preparing, *stepping = map(float, self.seconds)
         word, distance = self.most_moved.tolist()
         return TrainedChunk(
             tokens=int(self.tokens),
@@ -72,21 +112,19 @@ class BlockReport(NamedTuple):
         )
 
 
-def _shapes(servers: int, batches: int) -> BlockReport:
+def _shapes(servers: int, exchanged: type[Any], batches: int) -> BlockReport:
     """Return the shape of each field."""
     of_batches = (batches,)
+    counts = exchanged(*[()] * len(exchanged._fields))
     return BlockReport(
         tokens=(),
-        staleness=(),
-        is_accepted=(),
-        seconds=(len(STAGES),),
-        rows=(len(TABLES),),
+        seconds=StageSeconds((), (), (), ()),
         most_moved=(2,),
         worker=(len(NAMES),),
-        servers=(servers, len(NAMES)),
-        batches=BatchMetrics(*[of_batches] * len(BatchMetrics._fields)),
+        batches=BatchMetrics(of_batches, of_batches, of_batches),
         measured=of_batches,
         pairs=of_batches,
+        servers=ServersReport((), (), counts, (servers, len(NAMES))) if servers else None,
     )
 
 
@@ -94,19 +132,17 @@ def _numbers_in(shapes: BlockReport) -> int:
     return sum(math.prod(shape) for shape in _parts(shapes))
 
 
-def _parts(report: BlockReport) -> Iterator[Any]:
-    """Yield the fields in their order, those of `BatchMetrics` one by one."""
-    for value in report:
-        if isinstance(value, BatchMetrics):
-            yield from value
-        else:
-            yield value
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield the fields of a NamedTuple in their order, those of NamedTuples in it one by one."""
+    if hasattr(value, "_fields"):
+        for field in value:
+            yield from _parts(field)
+    elif value is not None:
+        yield value
 
 
-def _report_of(parts: Iterator[Any]) -> BlockReport:
-    """Return the report that has these parts."""
-    values = {
-        name: BatchMetrics(*(next(parts) for _ in BatchMetrics._fields)) if name == "batches" else next(parts)
-        for name in BlockReport._fields
-    }
-    return BlockReport(**values)
+def _with_parts(value: Any, parts: Iterator[Any]) -> Any:
+    """Return a NamedTuple like this one with other fields, in the order in which `_parts` yields them."""
+    if hasattr(value, "_fields"):
+        return type(value)(*(_with_parts(field, parts) for field in value))
+    return None if value is None else next(parts)

@@ -9,8 +9,10 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block import BlockBasics
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
-from gensim_tfw2v.placement.tasks.block_report import STAGES, BlockReport
+from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds
+from gensim_tfw2v.placement.tasks.refused_steps import nothing_moved
 
 BYTES = tf.TensorSpec([None], tf.uint8)
 NAME = tf.TensorSpec([], tf.string)
@@ -33,33 +35,31 @@ def register_model_graph() -> Any:
 
 
 def report_of(
-    block: Any,
+    basics: BlockBasics,
     batches: BatchMetrics,
-    rows: tf.Tensor,
-    most_moved: tf.Tensor,
-    seconds_making: tf.Tensor,
-    seconds_training: tf.Tensor,
+    seconds: StageSeconds,
+    most_moved: tf.Tensor | None = None,
+    servers: ServersReport | None = None,
+    measured: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Return the report of a block that was trained on its worker's own tables, without servers.
+    """Return the report of a block, as one tensor.
 
     Parameters
     ----------
-    block : NamedTuple
-        With rates, tokens, pairs and metrics.
-    rows, most_moved : tensor
-        As `BlockReport` has them.
+    most_moved : tensor, optional
+        As `BlockReport` has it. Default: no word.
+    servers : ServersReport, optional
+        Of a design with tables on servers.
+    measured : tensor, optional
+        Which batches [S] were measured. Default: all that the block's rates name.
     """
-    assert len(STAGES) == 4
     return BlockReport(
-        tokens=block.tokens,
-        staleness=0,
-        is_accepted=1,
-        seconds=tf.stack([seconds_making, 0.0, seconds_training, 0.0]),
-        rows=rows,
-        most_moved=most_moved,
-        worker=block.metrics,
-        servers=tf.zeros([0], tf.float64),
+        tokens=basics.tokens,
+        seconds=seconds,
+        most_moved=nothing_moved() if most_moved is None else most_moved,
+        worker=basics.metrics,
         batches=batches,
-        measured=block.rates.measured,
-        pairs=block.pairs,
+        measured=basics.rates.measured if measured is None else measured,
+        pairs=basics.pairs,
+        servers=servers,
     ).to_tensor()
