@@ -32,6 +32,7 @@ from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import decode, encode, message
 from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.placement.tasks.plain_block import PLAIN_BLOCK
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import RowSharing
 
@@ -133,6 +134,21 @@ def check_own_block(example: Assignment) -> None:
         assert found.counts.sum() == len(found.rows) == len(found.strengths)
         for rows, numbers in zip(of_words, np.split(found.rows, np.cumsum(found.counts)[:-1]), strict=True):
             assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+
+
+def check_plain_block(example: Assignment) -> None:
+    """A worker that trains as one process does does the same."""
+    factory = BlockFactory()
+    factory.register_model(b"model", encode(_MODEL))
+    try:
+        arrays = factory.made(PLAIN_BLOCK, b"model", encode(example))
+    except TaskError as error:
+        assert "\n" not in str(error)
+        return
+    of_tables = load_tensorflow().nest.pack_sequence_as(PLAIN_BLOCK.specs, arrays).block
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, of_tables.tree.nodes)
+    for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
+        assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 
 
 def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
@@ -282,6 +298,7 @@ FORGED = Target(
 )
 ASSIGNMENTS = Target(_assignments, check_assignment)
 OWN_BLOCKS = Target(_assignments, check_own_block)
+PLAIN_BLOCKS = Target(_assignments, check_plain_block)
 _draws = st.builds(
     Draw, st.sampled_from(["equal", "random", "shuffle", ""]), st.floats(0, 1), st.integers(-1, 3), st.integers(-1, 3)
 )

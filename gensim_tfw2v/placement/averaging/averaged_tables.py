@@ -46,11 +46,9 @@ class AveragedTables(WorkerTables):
         return tables
 
     def load(self, values: Mapping[str, Float32Array]) -> None:
-        """Set the tables to these values."""
-        tables = self.made()
+        """Set the base and the current tables to these values."""
         self._names = list(values)
-        for name, of_table in values.items():
-            tables.load(name, of_table)
+        super().load(values)
         self.have_base = True
         self.renew()
 

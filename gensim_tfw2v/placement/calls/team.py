@@ -21,6 +21,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 logger = logging.getLogger(__name__)
 
 _Tables = TypeVar("_Tables", bound=WorkerTables)
+_Result = TypeVar("_Result")
 
 _CLOSING_SECONDS = 2.0
 
@@ -141,14 +142,16 @@ class Team(Generic[_Tables]):
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     def each(
-        self, kind: str, members: Sequence[Member], function: Callable[[Member, Any], Any]
-    ) -> None:
-        """Call a function for each of these workers, and leave those out that are lost."""
+        self, kind: str, members: Sequence[Member], function: Callable[[Member, Any], _Result]
+    ) -> Mapping[Member, _Result]:
+        """Return what a function returns for each of these workers, without those that are lost and now left out."""
+        if not members:
+            return {}
         try:
-            if members:
-                self.waiting.each(kind, members, function)
+            return self.waiting.each(kind, members, function).values
         except MembersLost as lost:
             self.leave_out(lost.reasons)
+            return lost.values
 
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -30,7 +32,7 @@ class TablesLost(Exception):
 
 
 class WorkerTables:
-    """Makes and frees a worker's tables, and limits calls about them.
+    """Makes, fills and frees a worker's tables, and limits calls about them.
 
     Parameters
     ----------
@@ -78,6 +80,16 @@ class WorkerTables:
             if self._is_given_up:  # an interrupt has closed the placement while this thread was making them
                 self.free_later()
         return self._made
+
+    def load(self, values: Mapping[str, Float32Array]) -> None:
+        """Set the tables, which are made if there are none, to these values; other tables stay as they are."""
+        tables = self.made()
+        for name, of_table in values.items():
+            tables.load(name, of_table)
+
+    def handles_for_steps(self) -> tuple[Any, ...]:
+        """Return the handles of inputs, outputs and nodes, with inputs for those that the model does not have."""
+        return tuple((self.tables.handles(name) or self.tables.handles("inputs"))[0] for name in TABLES)
 
     def ask(self, call: Callable[[RemoteTables], _Result]) -> _Result:
         """Return what a call about the tables returns; raise TablesLost if the worker does not answer."""

@@ -11,7 +11,6 @@ from gensim_tfw2v.arrays import BoolArray, Float32Array
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
-from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.sampling import Draw
 
@@ -35,7 +34,6 @@ class WorkerSubModel(WorkerTables):
     ) -> None:
         super().__init__(connection, member, timeout)
         self.draw, self._on_read = draw, on_read
-        self._names: list[str] = []
 
     @property
     def number(self) -> int:
@@ -43,19 +41,13 @@ class WorkerSubModel(WorkerTables):
         return self.draw.submodel
 
     def load(self, values: Mapping[str, Float32Array]) -> None:
-        """Set the tables, which are made if there are none, to these values."""
-        self._names = list(values)
-        is_new = not self.are_made
-        tables = self.made()
-        if is_new:
-            tables.make(TRAINED, len(values["inputs"]), 1)
-        for name, of_table in values.items():
-            tables.load(name, of_table)
+        if not self.are_made:
+            self.made().make(TRAINED, len(values["inputs"]), 1)
+        super().load(values)
 
     def handles(self) -> tuple[tuple[Any, ...], Any]:
         """Return the handles of inputs, outputs and nodes, with inputs for missing ones; and that of trained words."""
-        names = [name if name in self._names else "inputs" for name in TABLES]
-        return tuple(self.tables.handles(name)[0] for name in names), self.tables.handles(TRAINED)[0]
+        return self.handles_for_steps(), self.tables.handles(TRAINED)[0]
 
     def load_table(self, name: str, values: Float32Array) -> None:
         """Set one table to these values; raise TablesLost if the worker does not answer."""
