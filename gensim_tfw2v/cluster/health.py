@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from queue import SimpleQueue
@@ -92,6 +92,12 @@ def is_taken(port: int) -> bool:
 def silent_of(tasks: Mapping[str, str]) -> list[str]:
     """Return "name at address" of those tasks, given as addresses by name, that do not answer."""
     return [f"{name} at {address}" for name, address in tasks.items() if not answers(address)]
+
+
+def raise_if_no_worker_answers(addresses: Sequence[str]) -> None:
+    """Raise ClusterError if none of the workers at these addresses answers."""
+    if not any(map(answers, addresses)):
+        raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
 
 
 def await_answers(tasks: Mapping[str, str], seconds: float) -> None:

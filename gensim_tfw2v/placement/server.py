@@ -43,8 +43,9 @@ def _block_kinds() -> list[BlockKind[Any]]:
     from gensim_tfw2v.placement.lbfgs.portion import PORTION
     from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK
     from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+    from gensim_tfw2v.placement.tasks.plain_block import PLAIN_BLOCK
 
-    return [STAGED_BLOCK, OWN_BLOCK, SHARE_BLOCK, PORTION, COLUMN_BLOCK]
+    return [PLAIN_BLOCK, STAGED_BLOCK, OWN_BLOCK, SHARE_BLOCK, PORTION, COLUMN_BLOCK]
 
 
 def _functions_of_columns(factory: BlockFactory) -> Mapping[str, Callable[..., Any]]:

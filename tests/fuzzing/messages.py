@@ -29,9 +29,11 @@ from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareAssig
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import decode, encode, message
 from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.placement.tasks.plain_block import PLAIN_BLOCK
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import RowSharing
 
@@ -90,16 +92,23 @@ def _with_node(tree: Any, place: int, value: Any) -> Any:
     return root[0]
 
 
-def check_assignment(example: Assignment) -> None:
-    """A worker refuses an assignment that does not fit its model by a TaskError, or its block has rows that exist."""
+def block_of(kind: BlockKind[Any], assignment: Any) -> Any:
+    """Return the arrays of an assignment's block, None if it is refused."""
     factory = BlockFactory()
     factory.register_model(b"model", encode(_MODEL))
     try:
-        arrays = factory.made(STAGED_BLOCK, b"model", encode(example))
+        arrays = factory.made(kind, b"model", encode(assignment))
     except TaskError as error:
         assert "\n" not in str(error)
+        return None
+    return load_tensorflow().nest.pack_sequence_as(kind.specs, arrays)
+
+
+def check_assignment(example: Assignment) -> None:
+    """A worker refuses an assignment that does not fit its model by a TaskError, or its block has rows that exist."""
+    block = block_of(STAGED_BLOCK, example)
+    if block is None:
         return
-    block = load_tensorflow().nest.pack_sequence_as(STAGED_BLOCK.specs, arrays)
     needed = block.extra.needed
     rows = len(needed.numbers)
     assert needed.counts.shape == (example.shards, 3)
@@ -117,14 +126,9 @@ def check_assignment(example: Assignment) -> None:
 
 def check_own_block(example: Assignment) -> None:
     """A worker with tables of its own does the same, and rows of its block are within these tables."""
-    factory = BlockFactory()
-    factory.register_model(b"model", encode(_MODEL))
-    try:
-        arrays = factory.made(OWN_BLOCK, b"model", encode(example))
-    except TaskError as error:
-        assert "\n" not in str(error)
+    block = block_of(OWN_BLOCK, example)
+    if block is None:
         return
-    block = load_tensorflow().nest.pack_sequence_as(OWN_BLOCK.specs, arrays)
     of_words, of_tables = (WORDS, WORDS, WORDS - 1), block.block
     tables = (of_tables.inputs, of_tables.candidates, of_tables.tree.nodes)
     for rows, numbers in zip(of_words + of_words[:1], (*tables, of_tables.targets), strict=True):
@@ -135,17 +139,23 @@ def check_own_block(example: Assignment) -> None:
             assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 
 
+def check_plain_block(example: Assignment) -> None:
+    """A worker that trains as one process does does the same."""
+    block = block_of(PLAIN_BLOCK, example)
+    if block is None:
+        return
+    of_tables = block.block
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, of_tables.tree.nodes)
+    for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
+        assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
+
+
 def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
     """A worker with a sub-model does the same."""
     assignment, draw = example
-    factory = BlockFactory()
-    factory.register_model(b"model", encode(_MODEL))
-    try:
-        arrays = factory.made(SHARE_BLOCK, b"model", encode(ShareAssignment(**vars(assignment), draw=draw)))
-    except TaskError as error:
-        assert "\n" not in str(error)
+    block = block_of(SHARE_BLOCK, ShareAssignment(**vars(assignment), draw=draw))
+    if block is None:
         return
-    block = load_tensorflow().nest.pack_sequence_as(SHARE_BLOCK.specs, arrays)
     of_tables = block.block
     tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.extra.trained, of_tables.tree.nodes)
     for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
@@ -282,6 +292,7 @@ FORGED = Target(
 )
 ASSIGNMENTS = Target(_assignments, check_assignment)
 OWN_BLOCKS = Target(_assignments, check_own_block)
+PLAIN_BLOCKS = Target(_assignments, check_plain_block)
 _draws = st.builds(
     Draw, st.sampled_from(["equal", "random", "shuffle", ""]), st.floats(0, 1), st.integers(-1, 3), st.integers(-1, 3)
 )

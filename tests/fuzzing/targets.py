@@ -20,6 +20,7 @@ TARGETS = {
     "forged-message": ("messages", "FORGED"),
     "assignment": ("messages", "ASSIGNMENTS"),
     "own-block": ("messages", "OWN_BLOCKS"),
+    "plain-block": ("messages", "PLAIN_BLOCKS"),
     "share-block": ("messages", "SHARE_BLOCKS"),
     "portion": ("messages", "PORTIONS"),
     "block-report": ("messages", "REPORTS"),

@@ -25,10 +25,13 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
 from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape
+from gensim_tfw2v.placement.calls.team import Team
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.rows import private_copy, read_rows
@@ -114,11 +117,9 @@ def test_what_is_loaded_is_read_back(placement: AveragingPlacement) -> None:
 def tables_of_workers(placement: AveragingPlacement) -> list[dict[str, np.ndarray]]:
     """Return each worker's base and current tables, by name."""
     found = []
-    for member in placement._members:
-        if member.tables is None:
-            continue
-        tables, number = member.tables._tables, member.tables._number
-        names = [*member.tables._names, *(f"current {number}/{name}" for name in member.tables._names)]
+    for own in placement._team.tables():
+        tables, number = own.tables, own._number
+        names = [*own._names, *(f"current {number}/{name}" for name in own._names)]
         found.append({name: tables.rows(name, 0, tables.shape(name).rows) for name in names})
     return found
 
@@ -152,6 +153,29 @@ def test_a_worker_without_a_part_gets_the_others_changes_once(placement: Averagi
     first, second = tables_of_workers(placement)
     for name, values in first.items():
         np.testing.assert_array_equal(values, second[name])
+
+
+def test_a_worker_that_has_got_half_a_copy_of_the_tables_is_not_asked_for_rows_and_takes_no_part(
+    placement: AveragingPlacement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker that sends its tables to one that is back is lost meanwhile."""
+    placement.load(random_tables())
+    team = placement._team
+    back, source = team.members
+    team.leave_out({back: "a test"})
+    seen = []
+
+    def lose_the_source(tables: AveragedTables, other: AveragedTables) -> None:
+        tables.made().make("inputs", WORDS, SIZE)
+        seen.append(read(placement).inputs)
+        raise MembersLost({source: "a test"})
+
+    monkeypatch.setattr(AveragedTables, "copy_from", lose_the_source)
+    monkeypatch.setattr(Waiting, "together", lambda _, kind, members, function: function(None))
+    monkeypatch.setattr(Team, "is_back", lambda _, member: True)
+    with pytest.raises(ClusterError, match=r"all workers were lost.*none was left to train"):
+        placement.train_chunk(work_on(10))
+    np.testing.assert_array_equal(seen, [random_tables().inputs])
 
 
 def test_small_changes_of_workers_are_added() -> None:

@@ -15,6 +15,7 @@ from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
+from support.solo import Solo
 
 _running = ExitStack()
 
@@ -45,10 +46,16 @@ def on_cluster(
     return DownpourPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
 
 
+def on_one_worker(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
+    """Return a placement on one worker, whose design the package does not know."""
+    return Solo(settings, maker, connect(shared_cluster()), timeout=60.0)
+
+
 MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]
 PLACEMENTS: dict[str, MakePlacement] = {
     "local": LocalPlacement,
     "cluster": on_cluster,
+    "one worker": on_one_worker,
 }
 SHARING_PLACEMENTS: dict[str, MakePlacement] = {
     "cluster with shared rows": functools.partial(on_cluster, sharing=RowSharing(parts=3, rows=5)),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.row_sharing import RowSharing
@@ -18,9 +17,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     Raise ClusterError if no worker answers.
     """
     connection, size, options = request.connection, request.size, request.options
-    addresses = connection.addresses["worker"]
-    if not any(map(answers, addresses)):
-        raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
+    raise_if_no_worker_answers(connection.addresses["worker"])
     round_words = size.chunk_words or options.of_design["round_words"]
     if round_words is None and size.batch_words is not None:
         round_words = size.batch_words * connection.workers

@@ -14,10 +14,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.blocks.chunk_task import BatchMetrics
-from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
-from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK, RoundRows, TrainedRows
 from gensim_tfw2v.placement.averaging.worker_rows import (
     RoundShape,
@@ -28,9 +25,8 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     write_shared_rows,
 )
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.tasks.block_kind import make_block
-from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
+from gensim_tfw2v.placement.tasks.own_tables import report_when_done, timed_block, train_batches
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
 from gensim_tfw2v.steps.graph import block_function
@@ -77,34 +73,19 @@ def _train(
     shape: RoundShape, train_block: Any, handles: WorkerHandles, name: tf.Tensor, assignment: tf.Tensor, given: Partners
 ) -> tuple[tf.Tensor, Partners]:
     """Make a part's block, train it on the current tables, and return the report and the partners' directions."""
-    began = tf.timestamp()
-    with tf.control_dependencies([began]):
-        block = make_block(OWN_BLOCK, name, assignment)
-    rows: RoundRows = block.extra
-    with tf.control_dependencies([block.basics.tokens]):
-        made = tf.timestamp()
+    timed = timed_block(OWN_BLOCK, name, assignment)
+    rows: RoundRows = timed.block.extra
     updates = ConcurrentUpdates(rows.hot, shape.objective, shape.sharing, given)
     starts = shared_rows(shape, handles.current) if shape.sharing.rows else []
     probes = _probes(shape, handles, updates)
-    with tf.control_dependencies([made, *starts, probes]):
-        batches: BatchMetrics = train_block(
-            _tables(shape, handles),
-            block.block,
-            block.basics.rates,
-            block.lookups,
-            tf.stack([0, tf.size(block.basics.pairs)]),
-        )
+    batches = train_batches(train_block, _tables(shape, handles), timed, [*starts, probes])
     with tf.control_dependencies(list(batches)):
         done = [_add_strengths(shape, handles, rows.trained)]
         if starts:
             done.append(_scale_shared_rows(shape, handles, updates, starts, probes))
-        (renewed,) = remote_functions.call(RENEW_LEASE, [block.basics.lease_key], [tf.float64])
     with tf.control_dependencies(done):
         moved = most_moved(batches, lambda: _changes(shape, handles, rows))
-    with tf.control_dependencies([moved, renewed]):
-        trained = tf.timestamp()
-    seconds = StageSeconds(make=made - began, compute=trained - made)
-    return report_of(block.basics, batches, seconds, moved), updates.partners
+    return report_when_done(timed, batches, [moved], moved), updates.partners
 
 
 def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:

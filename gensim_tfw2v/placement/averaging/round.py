@@ -18,14 +18,15 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
-from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
 from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
-from gensim_tfw2v.placement.averaging.member import AveragingMember
 from gensim_tfw2v.placement.averaging.member_graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
-from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.team import Team
+from gensim_tfw2v.placement.calls.waiting import MembersLost
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
@@ -64,20 +65,20 @@ class Rounds:
 
     def __init__(
         self,
-        waiting: Waiting,
+        team: Team[AveragedTables],
         settings: RoundSettings,
         maker: BlockMaker,
         objective: Any,
         connection_number: int,
         metrics: RoundMetrics,
-        vector_size: int,
     ) -> None:
         self._tf = load_tensorflow()
-        self._waiting, self._settings, self._maker, self._metrics = waiting, settings, maker, metrics
-        self._objective, self._number, self._vector_size = objective, connection_number, vector_size
+        self._team, self._waiting = team, team.waiting
+        self._settings, self._maker, self._metrics = settings, maker, metrics
+        self._objective, self._number = objective, connection_number
 
     def train(
-        self, task: ChunkTask, model: EncodedModel, members: Sequence[AveragingMember]
+        self, task: ChunkTask, model: EncodedModel, members: Sequence[Member]
     ) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
 
@@ -113,30 +114,30 @@ class Rounds:
             self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
         return together([report.trained() for of_member in reports for report in of_member]), lost
 
-    def _shape(self, members: Sequence[AveragingMember]) -> RoundShape:
+    def _shape(self, members: Sequence[Member]) -> RoundShape:
         """Return the shape of the graphs; a worker alone shares no rows."""
-        rows = min(members[0].tables.rows_of(name) for name in self._names()) if members[0].tables else 0
+        tables = self._team.own_tables(members[0]).tables
+        rows = min(tables.shape(name).rows for name in self._names())
         sharing = self._settings.sharing.over(1, rows) if len(members) > 1 else NOT_SHARED
         return RoundShape(self._objective, self._number, self._settings.row_type, sharing)
 
     def _names(self) -> list[str]:
         return [TABLES[table] for table in RoundShape(self._objective, 0, "", NOT_SHARED).tables()]
 
-    def _handles(self, member: AveragingMember) -> WorkerHandles:
-        assert member.tables is not None
-        return member.tables.handles(self._names())
+    def _handles(self, member: Member) -> WorkerHandles:
+        return self._team.own_tables(member).handles(self._names())
 
-    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[AveragingMember]) -> None:
+    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[Member]) -> None:
         """Send the model to workers that do not know it."""
         unknowing = [member for member in members if not member.registration.knows(model.name)]
 
-        def register(member: AveragingMember, calls: Any) -> None:
+        def register(member: Member, calls: Any) -> None:
             member.registration.ensure(model.name, lambda: self._send(shape, model, member, calls))
 
         if unknowing:
             self._waiting.each("register", unknowing, register)
 
-    def _send(self, shape: RoundShape, model: EncodedModel, member: AveragingMember, calls: Any) -> None:
+    def _send(self, shape: RoundShape, model: EncodedModel, member: Member, calls: Any) -> None:
         """Send the model to a worker."""
         sent = remote_functions.local(model.name), remote_functions.local(model.data)
         with self._tf.device(_device(member)):
@@ -153,26 +154,25 @@ class Rounds:
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _train_parts(
-        self, shape: RoundShape, model: EncodedModel, tasks: dict[AveragingMember, ChunkTask]
-    ) -> dict[AveragingMember, BlockReport]:
+        self, shape: RoundShape, model: EncodedModel, tasks: dict[Member, ChunkTask]
+    ) -> dict[Member, BlockReport]:
         """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
-        sent_bytes: dict[AveragingMember, int] = {}
+        sent_bytes: dict[Member, int] = {}
 
-        def train(member: AveragingMember, calls: Any) -> Any:
-            assert member.tables is not None
-            key = key_of(member.tables.lease)
-            data = encode(Assignment(key, 1, len(tasks), shape.sharing, tasks[member]))
+        def train(member: Member, calls: Any) -> Any:
+            own = self._team.own_tables(member)
+            data = encode(Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member]))
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
 
             def train_part() -> Any:
                 with self._tf.device(_device(member)):
                     report, partners = calls.run(
-                        graphs.train, self._handles(member), *sent, _partners_of(member, self._tf)
+                        graphs.train, own.handles(self._names()), *sent, _partners_of(own, self._tf)
                     )
                 numbers = report.numpy()
-                member.partners = partners  # not before it is known that there are some
+                own.partners = partners  # not before it is known that there are some
                 return numbers
 
             return member.registration.call(
@@ -190,7 +190,7 @@ class Rounds:
         self._metrics.add_meeting(found.finished)
         return reports
 
-    def _average_shared_rows(self, shape: RoundShape, members: Sequence[AveragingMember]) -> None:
+    def _average_shared_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
         graph = shared_rows_graph(shape, tuple(map(_device, members)))
         handles = tuple(map(self._handles, members))
 
@@ -200,14 +200,14 @@ class Rounds:
         self._waiting.together("average shared rows", members, average)
         self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
 
-    def _average_rows(self, shape: RoundShape, members: Sequence[AveragingMember]) -> None:
+    def _average_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
         graphs, graph = worker_graphs(shape), rows_graph(shape, tuple(map(_device, members)))
 
-        def scale(member: AveragingMember, calls: Any) -> None:
-            workers = remote_functions.local(np.float32(len(members)))
+        def scale(member: Member, calls: Any) -> None:
+            own, workers = self._team.own_tables(member), remote_functions.local(np.float32(len(members)))
             with self._tf.device(_device(member)):
-                calls.run(graphs.scale, self._handles(member), _partners_of(member, self._tf), workers).numpy()
+                calls.run(graphs.scale, own.handles(self._names()), _partners_of(own, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
         for handles, first, end in self._pieces(members):
@@ -224,28 +224,27 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(self, members: Sequence[AveragingMember]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+    def _pieces(self, members: Sequence[Member]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
-        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // self._vector_size)
         of_members = list(map(self._handles, members))
-        tables = members[0].tables
-        assert tables is not None
+        tables = self._team.own_tables(members[0]).tables
         for number, name in enumerate(self._names()):
             handles = tuple(
                 TableHandles(own.current[number], own.base[number], own.strengths[number]) for own in of_members
             )
-            rows = tables.rows_of(name)
-            for first in range(0, rows, step):
-                yield handles, first, min(first + step, rows)
+            shape = tables.shape(name)
+            step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // shape.columns)
+            for first in range(0, shape.rows, step):
+                yield handles, first, min(first + step, shape.rows)
 
-    def _keep(self, shape: RoundShape, members: Sequence[AveragingMember]) -> MembersLost | None:
+    def _keep(self, shape: RoundShape, members: Sequence[Member]) -> MembersLost | None:
         """Make the current rows the base of all workers, and return those that are lost meanwhile.
 
         From the first worker on, the round is whole: none of the others goes back to its former base.
         """
         graphs = worker_graphs(shape)
 
-        def keep(member: AveragingMember, calls: Any) -> None:
+        def keep(member: Member, calls: Any) -> None:
             with self._tf.device(_device(member)):
                 calls.run(graphs.keep, self._handles(member)).numpy()
 
@@ -258,16 +257,16 @@ class Rounds:
         return None
 
 
-def _device(member: AveragingMember) -> str:
+def _device(member: Member) -> str:
     return device("worker", member.number)
 
 
-def _partners_of(member: AveragingMember, tf: Any) -> Partners:
+def _partners_of(tables: AveragedTables, tf: Any) -> Partners:
     """Return the directions that a worker's last part has found, none before its first part."""
-    if member.partners is None:
+    if tables.partners is None:
         with tf.device(None):
-            member.partners = no_partners()
-    partners: Partners = member.partners
+            tables.partners = no_partners()
+    partners: Partners = tables.partners
     return partners
 
 

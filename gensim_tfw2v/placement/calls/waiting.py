@@ -26,11 +26,11 @@ _LAST_SECONDS = 5.0  # that a cancelled call may take to end
 
 
 class MembersLost(Exception):
-    """Workers that take no further part, with the reason for each."""
+    """Workers that take no further part, with the reason for each, and what the calls of the others have returned."""
 
-    def __init__(self, reasons: Mapping[Any, str]) -> None:
+    def __init__(self, reasons: Mapping[Any, str], values: Mapping[Any, Any] | None = None) -> None:
         super().__init__(", ".join(f"{member.name}: {reason}" for member, reason in reasons.items()))
-        self.reasons = reasons
+        self.reasons, self.values = reasons, values or {}
 
 
 class _Call:
@@ -133,7 +133,7 @@ class Waiting:
         if failure is not None:
             raise failure
         if lost:
-            raise MembersLost(lost)
+            raise MembersLost(lost, values)
         return _Results(values, {call.caller: call.finished for call in calls})
 
     def _look(self, call: _Call, patience: Patience) -> dict[Member, str]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
 from gensim_tfw2v.placement.block_size import choose_block_words, most_local_block_words
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.partition.draws import Partition
@@ -51,9 +50,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     Raise ClusterError if no worker answers.
     """
     connection, options = request.connection, request.options
-    addresses = connection.addresses["worker"]
-    if not any(map(answers, addresses)):
-        raise ClusterError(f"no answer from any worker: {', '.join(addresses)}; is `tfw2v server` running there?")
+    raise_if_no_worker_answers(connection.addresses["worker"])
     partition = Partition.of(options, connection.workers)
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,16 +14,16 @@ from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.calls.member import Member
-from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.calls.team import Team
+from gensim_tfw2v.placement.calls.waiting import MembersLost
+from gensim_tfw2v.placement.calls.worker_tables import TablesLost
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
-from gensim_tfw2v.placement.partition.worker_submodel import SubModelLost, WorkerSubModel
+from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.remote.left_tables import take_over
 from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
@@ -35,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 _CHUNKS_IN_FLIGHT = 4  # a worker may be so many chunks ahead of the slowest one
 _TURN_SECONDS = 60.0  # after which the thread of an earlier chunk must have ended with an error
-_CLOSING_SECONDS = 2.0
 
 
 class PartitionPlacement(SubModelPlacement):
@@ -59,98 +57,82 @@ class PartitionPlacement(SubModelPlacement):
         super().__init__(maker, partition)
         self._tf = load_tensorflow()
         self._settings, self._connection, self._timeout = settings, connection, timeout
-        self._members = [Member(number, connection) for number in range(connection.workers)]
-        self._waiting = Waiting(connection, timeout)
+        self._team: Team[WorkerSubModel] = Team(connection, timeout, "sub-models", _and_with_it)
         self._metrics = PartitionMetrics(connection.workers)
-        self._submodels: list[WorkerSubModel] = []
         self._shares: Shares | None = None
-        self._failure: ClusterError | None = None
-        self._keepalive: Keepalive | None = None
         self._turns = threading.Condition()  # guards the number of the next chunk
         self._next_chunk = 0
-        self._is_loading = False
-        connection.trainings.add(self)
 
     @property
     def has_failed(self) -> bool:
         """Whether all sub-models were lost."""
-        return self._failure is not None
+        return self._team.failure is not None
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def _load(self, tables: ModelTables) -> None:
-        self._is_loading = True  # stays so after an interrupt, when threads may still load them
-        self._shares = Shares(self._settings, self._maker, tables, self._connection.number, self._metrics)
-        if not self._submodels:
-            self._place_submodels()
-        values = tables.present()
+        is_first = self._shares is None
+        with self._team.loading():
+            self._shares = Shares(self._settings, self._maker, tables, self._connection.number, self._metrics)
+            if is_first:
+                self._place_submodels()
+            values = tables.present()
 
-        def load(member: Member, _: Any) -> None:
-            for submodel in self._submodels_of(member):
-                submodel.load(values)
+            def load(member: Member, _: Any) -> None:
+                for submodel in self._team.tables_of(member):
+                    submodel.load(values)
 
-        try:
-            self._waiting.each("load", self._taking_part(), load)
-        except MembersLost as lost:
-            self._leave_out(lost.reasons)
-        self._is_loading = False
-        if self._keepalive is None:
-            self._keepalive = Keepalive(self._renew_leases)
-        self._raise_if_none_is_left("load")
+            try:
+                self._team.waiting.each("load", self._team.taking_part(), load)
+            except MembersLost as lost:
+                self._leave_out(lost.reasons)
+        self._team.keep_alive()
+        self._team.raise_if_none_is_left("load")
 
     def _place_submodels(self) -> None:
         """Give each sub-model to one of the workers that can be called."""
-        ready = [member for member in self._members if self._can_be_called(member)]
-        self._connection.worker_locks.abandoned -= {member.number for member in ready}
+        team = self._team
+        ready = [member for member in team.members if team.can_be_called(member)]
         if not ready:
-            raise self._declare_lost("none was left to load")
+            raise team.declare_lost("none was left to load")
+        for member in ready:
+            team.record_return(member)
         for draw in self._partition.draws():
             member = ready[draw.submodel % len(ready)]
-            submodel = WorkerSubModel(self._connection, member, draw, 2 * self._timeout, self._metrics.add_read)
-            submodel.is_lost = self._is_lost_with(submodel.number)
-            self._counts[submodel.number].worker = member.task
-            self._submodels.append(submodel)
-        if len(ready) < len(self._members):
-            names = ", ".join(member.name for member in self._members if member not in ready)
+            self._counts[draw.submodel].worker = member.task
+            if not self._is_lost_with(draw.submodel):
+                on_read = self._metrics.add_read
+                team.add(WorkerSubModel(self._connection, member, draw, 2 * self._timeout, on_read))
+        if len(ready) < len(team.members):
+            names = ", ".join(member.name for member in team.members if member not in ready)
             logger.warning("%s: no answer; the other workers train all sub-models", names)
 
-    def _can_be_called(self, member: Member) -> bool:
-        is_busy = self._connection.worker_locks.is_busy(member.number)  # with a call of another training
-        return not is_busy and answers(member.address) and self._waiting.can_be_called(member)
-
     def _left(self) -> Sequence[WorkerSubModel]:
-        with self._lock:
-            return [submodel for submodel in self._submodels if not submodel.is_lost]
-
-    def _submodels_of(self, member: Member) -> list[WorkerSubModel]:
-        return [submodel for submodel in self._left() if submodel.member is member]
-
-    def _taking_part(self) -> list[Member]:
-        return list(dict.fromkeys(submodel.member for submodel in self._left()))
+        return sorted(self._team.tables(), key=lambda submodel: submodel.number)
 
     def _load_former(self) -> None:
         try:
             super()._load_former()
-        except SubModelLost as lost:
-            self._leave_out({lost.submodel.member: lost.reason})
-            raise self._declare_lost(f"{lost.submodel.member.name} could not take its tables up") from lost
+        except TablesLost as lost:
+            self._leave_out({lost.member: lost.reason})
+            raise self._team.declare_lost(f"{lost.member.name} could not take its tables up") from lost
 
     def read_into(self, tables: ModelTables) -> None:
         while True:
-            self._raise_if_none_is_left("send tables")
+            self._team.raise_if_none_is_left("send tables")
             try:
                 super().read_into(tables)
-            except SubModelLost as lost:
-                self._leave_out({lost.submodel.member: lost.reason})
+            except TablesLost as lost:
+                self._leave_out({lost.member: lost.reason})
             else:
                 return
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         try:
             return super().rows(table, first, end)
-        except SubModelLost as lost:
-            self._leave_out({lost.submodel.member: lost.reason})
-            raise ClusterError(f"{lost.submodel.member.name} is gone: {lost.reason}") from lost
+        except TablesLost as lost:
+            self._leave_out({lost.member: lost.reason})
+            raise ClusterError(f"{lost.member.name} is gone: {lost.reason}") from lost
 
     # -- training ------------------------------------------------------------------------------------------------------
 
@@ -166,18 +148,19 @@ class PartitionPlacement(SubModelPlacement):
         def train(member: Member, calls: Any) -> None:
             if member.number in self._connection.worker_locks.abandoned:  # since an earlier chunk
                 raise ClusterError(f"{member.name} hangs")
-            for submodel in self._submodels_of(member):
+            for submodel in self._team.tables_of(member):
                 reports[submodel] = shares.train(submodel, task, calls)
 
         with self._turn_of(task.entropy[-1]):
-            self._raise_if_none_is_left("train")
-            calls = self._waiting.begin(self._taking_part(), train)
+            self._team.raise_if_none_is_left("train")
+            calls = self._team.waiting.begin(self._team.taking_part(), train)
         try:
-            self._waiting.results("train", calls)
+            self._team.waiting.results("train", calls)
         except MembersLost as lost:
             self._leave_out(lost.reasons)
-        self._raise_if_none_is_left("train")
-        trained = {submodel.number: reports[submodel].trained() for submodel in self._submodels if submodel in reports}
+        self._team.raise_if_none_is_left("train")
+        in_order = sorted(reports, key=lambda submodel: submodel.number)
+        trained = {submodel.number: reports[submodel].trained() for submodel in in_order}
         self._count(trained)
         return together(list(trained.values()))
 
@@ -193,36 +176,16 @@ class PartitionPlacement(SubModelPlacement):
                 self._turns.notify_all()
 
     def _leave_out(self, reasons: Mapping[Member, str]) -> None:
-        """Go on without the sub-models of some workers, and free their tables when they answer again."""
+        """Continue without the sub-models of some workers."""
         with self._lock:
-            lost = [submodel for submodel in self._submodels if submodel.member in reasons and not submodel.is_lost]
-            for submodel in lost:
-                submodel.is_lost = True
+            for submodel in self._team.leave_out(reasons):
                 counts = self._counts[submodel.number]
                 counts.lost += counts.words
-                submodel.free_later()
-        for member in dict.fromkeys(submodel.member for submodel in lost):
-            numbers = ", ".join(str(submodel.number) for submodel in lost if submodel.member is member)
-            logger.warning("%s is gone (%s), and sub-model %s with it", member.name, reasons[member], numbers)
-
-    def _raise_if_none_is_left(self, when: str) -> None:
-        if self._failure is not None:
-            raise self._failure
-        if not self._left():
-            raise self._declare_lost(f"none was left to {when}")
-
-    def _declare_lost(self, reason: str) -> ClusterError:
-        self._failure = ClusterError(
-            "all workers were lost, and the sub-models with them; the model keeps the vectors of its last finished "
-            f"epoch. Start the workers again and call train() for the epochs left. The reason: {reason}"
-        )
-        return self._failure
 
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        leases = tuple(submodel.lease for submodel in self._left() if submodel.lease is not None)
-        return PlacementState(leases=leases, own=super().state()).to_json()
+        return PlacementState(leases=tuple(self._team.leases()), own=super().state()).to_json()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
@@ -234,32 +197,10 @@ class PartitionPlacement(SubModelPlacement):
     def report(self, raw_words: int) -> dict[str, Any] | None:
         return {**self._metrics.report(raw_words), **(super().report(raw_words) or {})}
 
-    def _renew_leases(self) -> None:
-        for submodel in self._left():
-            try:
-                submodel.renew_lease()
-            except (self._tf.errors.OpError, ClusterError) as error:  # the next share finds it lost
-                logger.debug("%s: %s", submodel.member.name, error)
-
     def close(self) -> None:
-        if self._keepalive is not None:
-            self._keepalive.end()
-        try:
-            for submodel in self._left():
-                self._free(submodel)
-        finally:
-            deadline = time.monotonic() + _CLOSING_SECONDS
-            for member in self._members:
-                member.close(deadline - time.monotonic())
-            self._connection.trainings.discard(self)
+        self._team.close()
 
-    def _free(self, submodel: WorkerSubModel) -> None:
-        """Free a sub-model's tables, later if its worker does not answer now."""
-        if self._is_loading or self.has_failed:
-            submodel.free_later()
-            return
-        try:
-            submodel.free()
-        except (self._tf.errors.OpError, ClusterError) as error:
-            logger.info("the tables on %s are freed later: %s", submodel.member.name, error)
-            submodel.free_later()
+
+def _and_with_it(lost: Sequence[WorkerSubModel]) -> str:
+    """Return the end of the log line about a worker that had these sub-models."""
+    return f", and sub-model {', '.join(str(submodel.number) for submodel in lost)} with it"

@@ -6,36 +6,24 @@ Handles of the tables are arguments, so that one trace serves all sub-models and
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 
-from gensim_tfw2v.blocks.chunk_task import BatchMetrics
-from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
-from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareWords
-from gensim_tfw2v.placement.tasks.block_kind import make_block
-from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
+from gensim_tfw2v.placement.tasks.own_tables import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
-
-
-class ShareGraphs(NamedTuple):
-    """Concrete functions that run on one worker."""
-
-    register_model: Any  # (name, bytes of a `WorkerModel`) → True
-    train: Any  # (`Tables`, handle of the table of trained words, model's name, assignment) → report
-
 
 _HANDLE = tf.TensorSpec([], tf.resource)
 
 
 @functools.lru_cache(maxsize=32)
-def share_graphs(objective: Objective, connection: int) -> ShareGraphs:
-    """Return the functions that run on one worker.
+def share_graphs(objective: Objective, connection: int) -> OwnTablesGraphs:
+    """Return the functions that train shares; `train` takes `Tables` and the handle of the table of trained words.
 
     Parameters
     ----------
@@ -44,7 +32,7 @@ def share_graphs(objective: Objective, connection: int) -> ShareGraphs:
     """
     with sending_graphs():
         train_block = block_function.__wrapped__(objective)
-        return ShareGraphs(
+        return OwnTablesGraphs(
             register_model=register_model_graph(),
             train=concrete(lambda *arguments: _train(train_block, *arguments), SIGNATURE[0], _HANDLE, NAME, BYTES),
         )
@@ -57,19 +45,9 @@ def _train(
     train_block: Any, tables: Tables, trained_words: tf.Tensor, name: tf.Tensor, assignment: tf.Tensor
 ) -> tf.Tensor:
     """Make the block of a share, train it and mark its words as trained; return the report."""
-    began = tf.timestamp()
-    with tf.control_dependencies([began]):
-        block = make_block(SHARE_BLOCK, name, assignment)
-    with tf.control_dependencies([block.basics.tokens]):
-        made = tf.timestamp()
-    with tf.control_dependencies([made]):
-        batches: BatchMetrics = train_block(
-            tables, block.block, block.basics.rates, block.lookups, tf.stack([0, tf.size(block.basics.pairs)])
-        )
+    timed = timed_block(SHARE_BLOCK, name, assignment)
+    batches = train_batches(train_block, tables, timed)
+    words: ShareWords = timed.block.extra
     with tf.control_dependencies(list(batches)):
-        words: ShareWords = block.extra
         marked = write_rows(trained_words, words.trained, tf.ones([tf.size(words.trained), 1]))
-        (renewed,) = remote_functions.call(RENEW_LEASE, [block.basics.lease_key], [tf.float64])
-    with tf.control_dependencies([marked, renewed]):
-        trained = tf.timestamp()
-    return report_of(block.basics, batches, StageSeconds(make=made - began, compute=trained - made))
+    return report_when_done(timed, batches, [marked])

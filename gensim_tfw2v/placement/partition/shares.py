@@ -7,10 +7,8 @@ from typing import Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
-from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.share_block import ShareAssignment
@@ -18,9 +16,7 @@ from gensim_tfw2v.placement.partition.share_graphs import share_graphs
 from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
@@ -43,12 +39,9 @@ class Shares:
         connection_number: int,
         metrics: PartitionMetrics,
     ) -> None:
-        self._tf = load_tensorflow()
         self._metrics = metrics
-        # Here, and not in the workers' threads: of graphs made at the same time all but one would be deleted later, and
-        # TensorFlow tells all tasks of that, without a limit of time if one of them hangs.
-        self._graphs = share_graphs(objective_of(settings), connection_number)
-        self._model = EncodedModel.of(WorkerModel.of(settings, maker, tables))
+        model = EncodedModel.of(WorkerModel.of(settings, maker, tables))
+        self._calls = OwnTablesCalls(model, share_graphs(objective_of(settings), connection_number))
 
     def train(self, submodel: WorkerSubModel, task: ChunkTask, calls: Any) -> BlockReport:
         """Train a sub-model's share of a chunk; called in the thread of its worker.
@@ -60,23 +53,7 @@ class Shares:
         draw: Draw | None = submodel.draw
         if isinstance(task.content, Sentences):
             task, draw = submodel.draw.task_of(task, task.content), None
-        data = encode(ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw))
-        with self._tf.device(device("worker", submodel.member.number)):
-            numbers = self._call(submodel, remote_functions.local(data), calls)
-        try:
-            report = BlockReport.from_array(numbers, 0)
-        except ValueError as error:
-            raise ClusterError(f"{submodel.member.name}: {error}") from None
-        self._metrics.add_share(submodel.member, report, data.nbytes, began)
+        assignment = ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw)
+        report, sent_bytes = self._calls.train(submodel.member, submodel.handles(), assignment, calls)
+        self._metrics.add_share(submodel.member, report, sent_bytes, began)
         return report
-
-    def _call(self, submodel: WorkerSubModel, data: Any, calls: Any) -> Any:
-        name = remote_functions.local(self._model.name)
-
-        def send() -> None:
-            calls.run(self._graphs.register_model, name, remote_functions.local(self._model.data)).numpy()
-
-        def train() -> Any:
-            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
-
-        return submodel.member.registration.call(self._model.name, send, train)

@@ -3,58 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.averaging.worker_rows import WorkerHandles
 
 
-class WorkerTables:
-    """Makes, fills and frees a worker's tables.
+class AveragedTables(WorkerTables):
+    """Fills a worker's tables; `tables` reads the base by the names that the model has.
 
     Current tables that a failed call may still write to are given up: new ones take their place.
+
+    Attributes
+    ----------
+    have_base : bool
+        Whether the base is whole, which another worker may still be sending.
+    partners : Any
+        Directions that the worker's last part has found, None before its first part.
     """
 
-    def __init__(self, connection: Connection, worker: int) -> None:
-        self._tables = RemoteTables(connection, 1, [("worker", worker)])
+    def __init__(self, connection: Connection, member: Member, timeout: float) -> None:
+        super().__init__(connection, member, timeout)
+        self.have_base = False
+        self.partners: Any = None
         self._names: list[str] = []  # of the base
         self._number = 0  # of the current tables
-        self._start = self._tables.keep("start", np.zeros((0, 1), np.float32))
+        self._start: Any = None
 
-    @property
-    def lease(self) -> str:
-        """The name of the lease."""
-        return self._tables.name
+    def made(self) -> RemoteTables:
+        is_new = not self.are_made
+        tables = super().made()
+        if is_new:
+            self._start = tables.keep("start", np.zeros((0, 1), np.float32))
+        return tables
 
-    def load(self, tables: Mapping[str, Float32Array]) -> None:
-        """Set the tables to these values."""
-        self._names = list(tables)
-        for name, values in tables.items():
-            self._tables.load(name, values)
+    def load(self, values: Mapping[str, Float32Array]) -> None:
+        """Set the base and the current tables to these values."""
+        self._names = list(values)
+        super().load(values)
+        self.have_base = True
         self.renew()
 
-    def copy_from(self, other: WorkerTables) -> None:
+    def copy_from(self, other: AveragedTables) -> None:
         """Set the tables to the base of another worker, which sends it."""
+        tables = self.made()
         self._names = list(other._names)
         for name in self._names:
-            self._tables.copy_from(other._tables, name)
+            tables.copy_from(other.tables, name)
+        self.have_base = True
         self.renew()
 
     def renew(self) -> None:
         """Replace the current tables by new ones with the values of the base."""
         if self._number:
             for table in [*self._current(), *self._strengths()]:
-                self._tables.drop(table)
+                self.tables.drop(table)
         self._number += 1
         for name, current, strengths in zip(self._names, self._current(), self._strengths(), strict=True):
-            self._tables.make_copy(current, name)
-            self._tables.make(strengths, self._tables.shape(name).rows, 1)
+            self.tables.make_copy(current, name)
+            self.tables.make(strengths, self.tables.shape(name).rows, 1)
+
+    def begin_anew(self) -> None:
+        """Go back to the base, and forget the directions that parts have found."""
+        self.renew()
+        self.partners = None
 
     def _current(self) -> list[str]:
         return [f"current {self._number}/{name}" for name in self._names]
@@ -68,30 +88,6 @@ class WorkerTables:
 
         def of(tables: Sequence[str]) -> tuple[object, ...]:
             found = dict(zip(self._names, tables, strict=True))
-            return tuple(self._tables.handles(found[name])[0] for name in names)
+            return tuple(self.tables.handles(found[name])[0] for name in names)
 
         return WorkerHandles(of(self._current()), of(self._names), of(self._strengths()), self._start)
-
-    def rows_of(self, name: str) -> int:
-        """Return the number of rows of a table."""
-        return self._tables.shape(name).rows
-
-    def rows(self, name: str, first: int, end: int) -> Float32Array:
-        """Return rows of the base."""
-        return self._tables.rows(name, first, end)
-
-    def read_into(self, name: str, values: Float32Array) -> None:
-        """Copy a table of the base into an array of its shape."""
-        self._tables.read_into(name, values)
-
-    def renew_lease(self) -> None:
-        """Renew the lease."""
-        self._tables.renew_lease()
-
-    def free(self) -> None:
-        """Free the memory."""
-        self._tables.free()
-
-    def free_later(self) -> None:
-        """Free the memory when tables are made next on this worker, which may not answer now."""
-        self._tables.free_later()
