@@ -20,8 +20,7 @@ from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.model.arguments import OWN_ARGUMENTS
-from gensim_tfw2v.placement.designs import DESIGNS, Design
+from gensim_tfw2v.placement.designs import register_design
 
 SOLO: dict[str, Any] = {"distribution": "solo", "seed": 3, "workers": 1, "batch_words": 1500}
 SENTENCES = two_topics(1500)
@@ -29,11 +28,11 @@ LIBRARY = ("contract", "request", "block_size", "remote", "tasks", "calls")
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered() -> Iterator[None]:
     """Have `distribution="solo"` name the design."""
-    monkeypatch.setitem(DESIGNS, "solo", Design(choose_solo, frozenset()))  # type: ignore[arg-type]
-    rule = next(argument.rule for argument in OWN_ARGUMENTS if argument.name == "distribution")
-    monkeypatch.setitem(vars(rule), "words", tuple(DESIGNS))
+    remove = register_design("solo", choose=choose_solo)
+    yield
+    remove()
 
 
 def test_a_design_needs_the_library_and_no_other_design() -> None:
