@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from support.clustered import Clustered
 
     from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+    from gensim_tfw2v.cluster.local import LocalCluster
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -152,6 +153,14 @@ def clustered(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) ->
     from support.clustered import train_on_cluster  # which loads TensorFlow, as most tests need not
 
     return train_on_cluster(tmp_path_factory.mktemp("clustered") / "logs" / "cluster", lee)
+
+
+@pytest.fixture
+def mortal_cluster() -> LocalCluster:
+    """Return a cluster of two servers and two workers that a test may stop and kill, and need not mend."""
+    from support.placements import mortal_cluster
+
+    return mortal_cluster()
 
 
 @pytest.fixture

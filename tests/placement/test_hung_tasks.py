@@ -16,7 +16,7 @@ from support.contract import SMALL, topic_gap, two_topics
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.interrupts import freeze
 
-from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import connection, health, remote_functions
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -32,22 +32,15 @@ from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
 SHARED = RowSharing(parts=3, rows=4)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[LocalCluster]:
-    """Return a cluster of two servers and two workers."""
-    with local_cluster(ps=2, workers=2) as cluster:
-        yield cluster
-
-
 @pytest.fixture
-def cluster(running: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
+def cluster(mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
     """Return a cluster whose tasks a test may stop, and which is patient for short times only."""
     monkeypatch.setattr(health, "answers", functools.partial(answers, seconds=0.5))
     monkeypatch.setattr(patience, "_FLOOR_SECONDS", 1.0)
     monkeypatch.setattr(patience, "_COLD_SECONDS", 2.0)
     monkeypatch.setattr(connection, "_ANSWER_SECONDS", 2.0)
-    yield running
-    resume_all(running)
+    yield mortal_cluster
+    resume_all(mortal_cluster)
 
 
 def resume_all(cluster: LocalCluster) -> None:
