@@ -121,10 +121,8 @@ def blocks_pushed(placement: ClusterPlacement) -> int:
         return int(tf.raw_ops.ReadVariableOp(resource=placement._version, dtype=tf.int64).numpy())
 
 
-@pytest.mark.parametrize(
-    "is_cancelled",
-    [pytest.param(True, id="cancelled", marks=pytest.mark.slow), pytest.param(False, id="not cancelled")],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("is_cancelled", [True, False], ids=["cancelled", "not cancelled"])
 def test_a_hung_worker_that_goes_on_pushes_nothing(
     cluster: LocalCluster, is_cancelled: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -53,6 +53,7 @@ def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, 
     return model, {"corpus_iterable": sentences, "total_examples": 3000}
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
     killing = AtEpochEnd(kill, mortal_cluster, "worker", 1)
