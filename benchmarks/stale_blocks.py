@@ -95,7 +95,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
     load_tensorflow()  # with its threads set, before others import it
     from measuring.stale_placement import StalePlacement
 
-    from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+    from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
     from gensim_tfw2v.tuning import SLOPES
 
     class Stale(TFWord2Vec):
@@ -134,7 +134,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
 def _start(pipeline: Pipeline, total_words: int, block_words: int, share_rows: bool) -> Any:
     """Return the rule by which blocks join those in flight."""
-    from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+    from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 
     joining, blocks = pipeline.in_flight - 1, total_words / block_words
     if pipeline.start_share is None or not joining:

@@ -38,7 +38,7 @@ _HOMES = {
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
-    "register_task_functions": ("placement.task_functions", "register_functions"),
+    "register_task_functions": ("placement.server", "register_functions"),
 }
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.corpus.encode import encode_corpus
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.model.merged_vectors import merge_vectors
-    from gensim_tfw2v.placement.task_functions import (
-        register_functions as register_task_functions,
-    )
+    from gensim_tfw2v.placement.server import register_functions as register_task_functions
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.training.divergence import DivergenceError

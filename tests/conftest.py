@@ -210,6 +210,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut synchronous rounds into all parts from the beginning."""
-    from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+    from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 
     monkeypatch.setattr(RampUp, "limit", lambda ramp_up: ramp_up._most)

@@ -12,8 +12,11 @@ from typing import Any
 from measuring.checkout import find_in_package
 
 _CLASSES = {
-    "LocalPlacement": ("placement.local",),
-    "ClusterPlacement": ("placement.parameter_servers.placement", "placement.parameter_servers"),
+    "LocalPlacement": ("placement.local.placement", "placement.local"),
+    "ClusterPlacement": (
+        *("placement.downpour.placement", "placement.parameter_servers.placement"),
+        "placement.parameter_servers",
+    ),
 }
 
 

@@ -19,13 +19,16 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import ConcurrentUpdates
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, StagedBlock, WorkerModel, stage
+from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
+from gensim_tfw2v.placement.server_rows.staging import stage
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Tables
@@ -39,7 +42,7 @@ _TABLES = ("inputs", "outputs", "nodes")
 class InFlight:
     """A block that has begun."""
 
-    staged: StagedBlock
+    staged: WorkerBlock
     start: Any  # its rows [U, D] as they were then
     own: Any  # the variable that holds them as they are trained
     updates: ConcurrentUpdates
@@ -95,9 +98,7 @@ class StalePlacement(Placement):
         }
         with tf.device(_DEVICE):
             self._tables = {number: tf.Variable(values, trainable=False) for number, values in present.items()}
-        nodes = 0 if tables.nodes is None else len(tables.nodes)
-        locks = np.array(tables.lock_factors, np.float32)
-        self._model = WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks)
+        self._model = WorkerModel.of(self._settings, self._maker, tables)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         """Begin the chunk's block, after parts of others have been trained to make place; its loss is not measured."""
@@ -111,21 +112,21 @@ class StalePlacement(Placement):
         self._ideal_time += words / concurrent_blocks
         staged = stage(self._model, Assignment(0, 1, concurrent_blocks, self._sharing, task), np.zeros(0))
         self._in_flight.append(self._begun(staged, in_flight))
-        batches = len(staged.pairs)
+        batches = len(staged.basics.pairs)
         nothing = np.zeros(batches, np.float32)
         return TrainedChunk(
-            tokens=int(staged.tokens),
+            tokens=int(staged.basics.tokens),
             batches=BatchMetrics(nothing, nothing, nothing),
             measured=np.zeros(batches, bool),
-            pairs=staged.pairs,
+            pairs=staged.basics.pairs,
             seconds_preparing=0.0,
             seconds_stepping=0.0,
         )
 
-    def _begun(self, staged: StagedBlock, in_flight: ExitStack) -> InFlight:
+    def _begun(self, staged: WorkerBlock, in_flight: ExitStack) -> InFlight:
         """Return a block with its rows as they are now."""
         start = self._pull(staged)
-        hot_rows = staged.hot_rows
+        hot_rows = staged.extra.hot
         steeper = np.repeat(np.divide(self.slopes, SLOPES).astype(np.float32), hot_rows.counts)
         hot_rows = hot_rows._replace(strengths=hot_rows.strengths * steeper)
         hot_rows = tf.nest.map_structure(tf.convert_to_tensor, hot_rows)
@@ -140,9 +141,10 @@ class StalePlacement(Placement):
         staged, own, updates = block.staged, block.own, block.updates
         places = updates.shared_rows
         vectors = read_rows(own.handle, updates.probe_rows)
-        span = np.array(self._sharing.span(block.parts_done, len(staged.pairs)), np.int32)
+        span = np.array(self._sharing.span(block.parts_done, len(staged.basics.pairs)), np.int32)
         with tf.device(_DEVICE):
-            arguments = (Tables(own.handle, own.handle, own.handle), staged.block, staged.rates, staged.lookups, span)
+            tables = Tables(own.handle, own.handle, own.handle)
+            arguments = (tables, staged.block, staged.basics.rates, staged.lookups, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
         shared = read_rows(own.handle, places) - block.shared
@@ -166,7 +168,7 @@ class StalePlacement(Placement):
             rows = self._sharing.ids(size, are_nodes=table == len(_TABLES) - 1)
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=part)
 
-    def _push(self, staged: StagedBlock, change: Any) -> None:
+    def _push(self, staged: WorkerBlock, change: Any) -> None:
         """Add the changes of a block's rows [U, D] to the tables."""
         first = 0
         for table, rows in self._rows_of(staged):
@@ -174,12 +176,12 @@ class StalePlacement(Placement):
             tf.raw_ops.ResourceScatterAdd(resource=self._tables[table].handle, indices=rows, updates=of_table)
             first += len(rows)
 
-    def _rows_of(self, staged: StagedBlock) -> list[tuple[int, Any]]:
+    def _rows_of(self, staged: WorkerBlock) -> list[tuple[int, Any]]:
         """Return the rows that a block touches of each table, in the order in which the block has them."""
-        of_tables = np.split(staged.rows.numbers, np.cumsum(staged.rows.counts[0])[:-1])
+        of_tables = np.split(staged.extra.needed.numbers, np.cumsum(staged.extra.needed.counts[0])[:-1])
         return [(table, of_tables[table]) for table in self._tables]
 
-    def _pull(self, staged: StagedBlock) -> Any:
+    def _pull(self, staged: WorkerBlock) -> Any:
         """Return a block's rows [U, D] as they are now."""
         found = [tf.gather(self._tables[table], rows) for table, rows in self._rows_of(staged)]
         return tf.concat(found, 0)

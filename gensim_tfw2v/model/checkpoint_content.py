@@ -20,8 +20,8 @@ from gensim_tfw2v.model.arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.training_plan import TrainingChoices
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
 
 _PLAIN = (str, int, float, bool, type(None))

@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.checkpoint_content import TrainingState, content_of, vocabulary_arrays
 from gensim_tfw2v.model.rules import words_in
 from gensim_tfw2v.model.table_sync import tables_of
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.progress import EpochPosition
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix
+from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix
 
 _BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
 _RESTORE = "load the model anew from a whole file, or build the vocabulary anew (build_vocab)"

@@ -13,7 +13,7 @@ from gensim_tfw2v.arrays import Counts, Int64Array
 from gensim_tfw2v.blocks.sampling import ids_by_count, word_counts
 from gensim_tfw2v.merging.merge import MOST_ROUNDS, TOLERANCE, merge_submodels
 from gensim_tfw2v.merging.submodel import SubModel
-from gensim_tfw2v.placement.parameter_servers.server_matrix import check_is_here
+from gensim_tfw2v.placement.remote.server_matrix import check_is_here
 from gensim_tfw2v.training.display import FractionBar, wants_bar
 
 

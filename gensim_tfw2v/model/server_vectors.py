@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors
 
-from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerMatrix, ServerStore, check_is_here
+from gensim_tfw2v.placement.remote.server_matrix import ServerMatrix, ServerStore, check_is_here
 
 
 class ServerKeyedVectors(KeyedVectors):

@@ -10,7 +10,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.model.consistency import check_fits, check_rows
 from gensim_tfw2v.model.server_vectors import writable_floats
-from gensim_tfw2v.placement.interface import ModelTables, Placement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.training.divergence import DivergenceError
 
 

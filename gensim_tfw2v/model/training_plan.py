@@ -18,7 +18,7 @@ from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.arguments import FIXED_IN_TRAINING
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize, PlacementChoice
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates

@@ -39,6 +39,6 @@ def choose_placement(
 def free_left_tables(cluster: Any, allow_network: bool, state: Mapping[str, Any]) -> None:
     """Free the tables on a cluster that a placement left when its process was killed, given the placement's state."""
     from gensim_tfw2v.cluster.connection import connect
-    from gensim_tfw2v.placement.parameter_servers import tables
+    from gensim_tfw2v.placement.remote import left_tables
 
-    tables.free_left_tables(connect(cluster, allow_network=allow_network), state)
+    left_tables.free_left_tables(connect(cluster, allow_network=allow_network), state)

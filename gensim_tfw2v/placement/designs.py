@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def _local(request: LocalRequest) -> PlacementChoice:
-    from gensim_tfw2v.placement.local_choice import choose_local
+    from gensim_tfw2v.placement.local.choice import choose_local
 
     return choose_local(request)
 
 
 def _downpour(request: ClusterRequest) -> PlacementChoice:
-    from gensim_tfw2v.placement.parameter_servers.choice import choose
+    from gensim_tfw2v.placement.downpour.choice import choose
 
     return choose(request)
 

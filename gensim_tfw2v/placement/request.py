@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.placement.block_size import InFlightLimits
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:

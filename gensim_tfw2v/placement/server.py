@@ -1,21 +1,56 @@
-"""One task of a cluster: a process that serves until a signal ends it."""
+"""One task of a cluster: what its graphs may call by name, and a process that serves until a signal ends it."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
+from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.specification import port_of
+from gensim_tfw2v.cluster.task import Task, register_task
+from gensim_tfw2v.operations import load_operations, operations
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # a task waits for others in some of them
+
+
+def register_functions() -> None:
+    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
+    load_operations()  # the graphs that come here consist of them
+    factory = BlockFactory()
+    register_task(Task(factory.details))
+    register(REGISTER_MODEL, factory.register_model)
+    for kind in _block_kinds():
+        register(kind.function, partial(factory.made, kind))
+    for name, function in _functions_of_columns(factory).items():
+        register(name, function)
+
+
+def _block_kinds() -> list[BlockKind[Any]]:
+    """Return what the designs' graphs train blocks of; not before TensorFlow is loaded."""
+    from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK
+    from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK
+    from gensim_tfw2v.placement.lbfgs.portion import PORTION
+    from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK
+    from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+
+    return [STAGED_BLOCK, OWN_BLOCK, SHARE_BLOCK, PORTION, COLUMN_BLOCK]
+
+
+def _functions_of_columns(factory: BlockFactory) -> Mapping[str, Callable[..., Any]]:
+    from gensim_tfw2v.placement.columns.kept_blocks import KeptBlocks
+
+    return KeptBlocks(factory).functions()
 
 
 def serve(
@@ -53,9 +88,6 @@ def serve(
     # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
-    from gensim_tfw2v.operations import operations
-    from gensim_tfw2v.placement.task_functions import register_functions
-
     register_functions()
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf)}

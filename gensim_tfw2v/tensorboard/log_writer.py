@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.blocks.sampling import ids_by_count, word_counts
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard import curves, summaries
 from gensim_tfw2v.tensorboard.event_file import folder_of_run
 from gensim_tfw2v.tensorboard.options import TensorBoardLog

@@ -9,7 +9,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster.specification import JOBS, Addresses
 from gensim_tfw2v.evaluation.scoring import check_analogies, check_pairs
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.evaluation import score_vectors
 from gensim_tfw2v.evaluation.scores import Scores
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.spelling import as_markdown
 
 _HOT_WORDS = 100  # the most frequent words

@@ -13,7 +13,7 @@ from gensim_tfw2v.corpus.passes import PlacedChunk
 from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.divergence import check_finite
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, EpochProgress
 

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.epoch import Epoch, EpochPlan
 from gensim_tfw2v.training.progress import ChunkObserver, EpochCounts, EpochPosition, ProgressObserver
 

@@ -21,7 +21,7 @@ from report.reports import markdown_table
 
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED
 from gensim_tfw2v.model import arguments
-from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
 
 
 def run_record(system: str, turn: int, speed: float, **others: Any) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def test_blocks_are_timed_until_the_statement_ends(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_name_is_taken_from_the_first_module_that_the_package_has() -> None:
-    assert find_in_package("LocalPlacement", ("no_such.module", "placement.local")) is LocalPlacement
+    assert find_in_package("LocalPlacement", ("no_such.module", "placement.local.placement")) is LocalPlacement
     with pytest.raises(ModuleNotFoundError, match=r"none of the modules no_such, placement\.no_such"):
         find_in_package("LocalPlacement", ("no_such", "placement.no_such"))
 

@@ -19,8 +19,8 @@ from support.benchmark_commands import corpus_in, run_command
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.placements import on_cluster
 
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.tuning import SLOPES
 
 BLOCK_WORDS = 50

@@ -15,15 +15,11 @@ from support.contract import SENTENCES, SMALL
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers, hangs
 from gensim_tfw2v.cluster.local import free_addresses
 from gensim_tfw2v.cluster.specification import addresses_of
-from gensim_tfw2v.cluster.task import DESCRIBE
-from gensim_tfw2v.cluster.task_functions import register_functions
-from gensim_tfw2v.placement.parameter_servers.task_functions import MAKE_BLOCK
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
@@ -229,9 +225,3 @@ servers[0].join()
         finally:
             disconnect(addresses)
             servers.kill()
-
-
-def test_the_former_name_of_registering_functions_works_and_warns() -> None:
-    with pytest.warns(DeprecationWarning, match=r"gensim_tfw2v\.register_task_functions"):
-        register_functions()
-    assert {DESCRIBE, MAKE_BLOCK} <= remote_functions._registered.keys()

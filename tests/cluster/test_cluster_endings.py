@@ -23,7 +23,7 @@ from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import _own_prefix, _remove_left_folders, free_addresses
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.runtime import processes
 
 
@@ -54,8 +54,8 @@ def test_tables_of_a_coordinator_that_was_killed_are_freed_by_the_next() -> None
 import os
 import numpy as np
 from gensim_tfw2v.cluster.connection import connect, disconnect
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
-ServerTables(connect({shared_cluster().addresses!r}), 2).load("inputs", np.zeros((10, 3), np.float32))
+from gensim_tfw2v.placement.remote.tables import RemoteTables
+RemoteTables(connect({shared_cluster().addresses!r}), 2).load("inputs", np.zeros((10, 3), np.float32))
 print("made", flush=True)
 os.kill(os.getpid(), 9)
 """
@@ -101,11 +101,11 @@ def test_a_finished_training_is_resumed_without_its_cluster(tmp_path: Path, capl
 def test_tables_of_a_coordinator_that_lives_are_not_freed_though_its_lease_has_run_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gensim_tfw2v.placement.parameter_servers.tables._LEASE_SECONDS", -1.0)
+    monkeypatch.setattr("gensim_tfw2v.placement.remote.left_tables._LEASE_SECONDS", -1.0)
     connection = connect(shared_cluster())
-    silent = ServerTables(connection, 2)
+    silent = RemoteTables(connection, 2)
     silent.load("inputs", np.zeros((10, 3), np.float32))
-    ServerTables(connection, 2).free()
+    RemoteTables(connection, 2).free()
     assert silent.rows("inputs", 0, 10).shape == (10, 3)
     silent.free()
 

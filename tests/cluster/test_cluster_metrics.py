@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster.task_metrics import NAMES
-from gensim_tfw2v.placement.parameter_servers.block_report import STAGES, TABLES, BlockReport
-from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
+from gensim_tfw2v.placement.columns.exchanged import Exchanged
+from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds, TableRows
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 
 def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockReport:
@@ -20,10 +23,12 @@ def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockRepo
     worker[NAMES.index("cpu_seconds")] = worker_cpu
     server[NAMES.index("cpu_seconds")] = server_cpu
     empty = report_of(servers=1, batches=0)
-    return empty._replace(staleness=np.float64(staleness), worker=worker, servers=server[None])
+    assert empty.servers is not None
+    of_servers = empty.servers._replace(staleness=np.float64(staleness), metrics=server[None])
+    return empty._replace(worker=worker, servers=of_servers)
 
 
-def report_of(servers: int, batches: int) -> BlockReport:
+def report_of(servers: int, batches: int, exchanged: type[Any] = TableRows) -> BlockReport:
     """Return a report in which every number differs from the others."""
     numbers = itertools.count(1)
 
@@ -31,19 +36,28 @@ def report_of(servers: int, batches: int) -> BlockReport:
         return np.array([next(numbers) for _ in range(math.prod(shape))], np.float64).reshape(shape)
 
     batch_metrics = BatchMetrics(*(array(batches) for _ in BatchMetrics._fields))
-    of_block = [array(), array(), array(), array(len(STAGES)), array(len(TABLES)), array(2)]
+    rows = exchanged(*(array() for _ in exchanged._fields))
     return BlockReport(
-        *of_block, array(len(NAMES)), array(servers, len(NAMES)), batch_metrics, array(batches), array(batches)
+        tokens=array(),
+        seconds=StageSeconds(*(array() for _ in StageSeconds._fields)),
+        most_moved=array(2),
+        worker=array(len(NAMES)),
+        batches=batch_metrics,
+        measured=array(batches),
+        pairs=array(batches),
+        servers=ServersReport(array(), array(), rows, array(servers, len(NAMES))) if servers else None,
     )
 
 
 @pytest.mark.parametrize("batches", [0, 1, 7])
-@pytest.mark.parametrize("servers", [1, 3])
-def test_a_report_is_read_as_it_was_written(servers: int, batches: int) -> None:
-    sent = report_of(servers, batches)
-    found = BlockReport.from_array(sent.to_tensor().numpy(), servers)
-    for name, value, expected in zip(BlockReport._fields, found, sent, strict=True):
-        np.testing.assert_array_equal(value, expected, err_msg=name)
+@pytest.mark.parametrize("servers", [0, 1, 3])
+@pytest.mark.parametrize("exchanged", [TableRows, Exchanged])
+def test_a_report_is_read_as_it_was_written(servers: int, batches: int, exchanged: type[Any]) -> None:
+    sent = report_of(servers, batches, exchanged)
+    found = BlockReport.from_array(sent.to_tensor().numpy(), servers, exchanged)
+    tf.nest.assert_same_structure(found, sent)
+    for value, expected in zip(tf.nest.flatten(found), tf.nest.flatten(sent), strict=True):
+        np.testing.assert_array_equal(value, expected)
 
 
 def test_a_report_of_another_number_of_servers_is_refused() -> None:

@@ -25,7 +25,7 @@ from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 from gensim_tfw2v.corpus.shard_source import EncodedSource
 from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, shard_path
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
-from gensim_tfw2v.placement.parameter_servers import codec
+from gensim_tfw2v.placement.tasks import codec
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000}
 

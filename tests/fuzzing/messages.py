@@ -22,18 +22,18 @@ from gensim_tfw2v.cluster.leases import is_ours, lease_name, owner_has_died
 from gensim_tfw2v.cluster.task import Task, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
-from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
-from gensim_tfw2v.placement.averaging.task_functions import make_own_block
-from gensim_tfw2v.placement.lbfgs.request import pack, unpack
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import STAGED_BLOCK, Assignment, WorkerModel
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
-from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK, ShareAssignment
-from gensim_tfw2v.placement.partition.sampling import Draw
-from gensim_tfw2v.placement.partition.task_functions import make_share_block
+from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK
+from gensim_tfw2v.placement.lbfgs.portion_request import pack, unpack
+from gensim_tfw2v.placement.partition.draws import Draw
+from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareAssignment
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import decode, encode, message
+from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.row_sharing import RowSharing
 
 _MODEL = WorkerModel(
     replace(SETTINGS, hierarchical_softmax=True),
@@ -95,21 +95,22 @@ def check_assignment(example: Assignment) -> None:
     factory = BlockFactory()
     factory.register_model(b"model", encode(_MODEL))
     try:
-        arrays = factory.make_block(b"model", encode(example))
+        arrays = factory.made(STAGED_BLOCK, b"model", encode(example))
     except TaskError as error:
         assert "\n" not in str(error)
         return
-    block = load_tensorflow().nest.pack_sequence_as(STAGED_BLOCK, arrays)
-    rows = len(block.rows.numbers)
-    assert block.rows.counts.shape == (example.shards, 3)
-    assert block.rows.counts.sum() == rows
+    block = load_tensorflow().nest.pack_sequence_as(STAGED_BLOCK.specs, arrays)
+    needed = block.extra.needed
+    rows = len(needed.numbers)
+    assert needed.counts.shape == (example.shards, 3)
+    assert needed.counts.sum() == rows
     for places in (block.block.inputs, block.block.candidates, block.block.targets, block.block.tree.nodes):
         assert not places.size or 0 <= places.min() <= places.max() < rows
     first = np.array([WORDS, WORDS, WORDS - 1])
     at = 0
-    for shard, counts in enumerate(block.rows.counts):
+    for shard, counts in enumerate(needed.counts):
         for table_rows, count in zip(first, counts, strict=True):
-            numbers = block.rows.numbers[at : at + count]
+            numbers = needed.numbers[at : at + count]
             assert not count or 0 <= numbers.min() <= numbers.max() < -(-(table_rows - shard) // example.shards)
             at += count
 
@@ -119,16 +120,16 @@ def check_own_block(example: Assignment) -> None:
     factory = BlockFactory()
     factory.register_model(b"model", encode(_MODEL))
     try:
-        arrays = make_own_block(factory, b"model", encode(example))
+        arrays = factory.made(OWN_BLOCK, b"model", encode(example))
     except TaskError as error:
         assert "\n" not in str(error)
         return
-    block = load_tensorflow().nest.pack_sequence_as(OWN_BLOCK, arrays)
+    block = load_tensorflow().nest.pack_sequence_as(OWN_BLOCK.specs, arrays)
     of_words, of_tables = (WORDS, WORDS, WORDS - 1), block.block
     tables = (of_tables.inputs, of_tables.candidates, of_tables.tree.nodes)
     for rows, numbers in zip(of_words + of_words[:1], (*tables, of_tables.targets), strict=True):
         assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
-    for found in (block.hot_rows, block.trained):
+    for found in block.extra:
         assert found.counts.sum() == len(found.rows) == len(found.strengths)
         for rows, numbers in zip(of_words, np.split(found.rows, np.cumsum(found.counts)[:-1]), strict=True):
             assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
@@ -140,13 +141,13 @@ def check_share_block(example: tuple[Assignment, Draw | None]) -> None:
     factory = BlockFactory()
     factory.register_model(b"model", encode(_MODEL))
     try:
-        arrays = make_share_block(factory, b"model", encode(ShareAssignment(**vars(assignment), draw=draw)))
+        arrays = factory.made(SHARE_BLOCK, b"model", encode(ShareAssignment(**vars(assignment), draw=draw)))
     except TaskError as error:
         assert "\n" not in str(error)
         return
-    block = load_tensorflow().nest.pack_sequence_as(SHARE_BLOCK, arrays)
+    block = load_tensorflow().nest.pack_sequence_as(SHARE_BLOCK.specs, arrays)
     of_tables = block.block
-    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.words, of_tables.tree.nodes)
+    tables = (of_tables.inputs, of_tables.candidates, of_tables.targets, block.extra.trained, of_tables.tree.nodes)
     for rows, numbers in zip((WORDS, WORDS, WORDS, WORDS, WORDS - 1), tables, strict=True):
         assert not numbers.size or 0 <= numbers.min() <= numbers.max() < rows
 

@@ -21,8 +21,8 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.model import recovery
 from gensim_tfw2v.model.training_loop import TrainingLoop
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 
 class StopError(Exception):
@@ -188,7 +188,7 @@ def test_tables_that_could_not_be_filled_are_freed(monkeypatch: pytest.MonkeyPat
     before = leases_on(cluster)
     settings: dict[str, Any] = {"cluster": cluster, "vectors_on_servers": True, "epochs": 1}
     with monkeypatch.context() as patched:
-        patched.setattr(ServerTables, "fill_randomly", fail)
+        patched.setattr(RemoteTables, "fill_randomly", fail)
         with pytest.raises(StopError):
             train(untrained("skipgram-negative", **settings))
     model = train(untrained("skipgram-negative", **settings))

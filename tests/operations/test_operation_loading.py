@@ -119,8 +119,8 @@ def test_operations_may_be_loaded_where_nothing_runs_at_once() -> None:
 def test_registering_a_tasks_functions_leaves_devices_to_be_set_up_by_its_server() -> None:
     done = run_script(
         "import tensorflow as tf\n"
-        "from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory\n"
-        "from gensim_tfw2v.placement.task_functions import register_functions\n"
+        "from gensim_tfw2v.placement.tasks.block_factory import BlockFactory\n"
+        "from gensim_tfw2v.placement.server import register_functions\n"
         "register_functions()\n"
         "tf.config.threading.set_intra_op_parallelism_threads(3)\n"  # an error once devices have been set up
         "BlockFactory().details()\n"
@@ -133,13 +133,13 @@ def test_registering_a_tasks_functions_leaves_devices_to_be_set_up_by_its_server
 
 def test_a_task_that_cannot_move_rows_says_so_to_the_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
     from gensim_tfw2v.cluster import connection
-    from gensim_tfw2v.placement.parameter_servers import task_functions
-    from gensim_tfw2v.placement.task_functions import register_functions
+    from gensim_tfw2v.placement.server import register_functions
+    from gensim_tfw2v.placement.tasks import block_factory
 
     def refuse() -> None:
         raise ImportError("TensorFlow 3 gives operations a copy of a variable")
 
-    monkeypatch.setattr(task_functions, "operations", refuse)
+    monkeypatch.setattr(block_factory, "operations", refuse)
     monkeypatch.setattr(connection, "device", lambda job, task: "/CPU:0")
     register_functions()
     found = connection.Connection(0, {"ps": ["a:1"], "worker": ["b:2"]}, None)

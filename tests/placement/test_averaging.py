@@ -30,8 +30,8 @@ from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece,
 from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape
-from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.rows import private_copy, read_rows
 from gensim_tfw2v.steps.signature import Objective
 

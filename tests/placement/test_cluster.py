@@ -17,11 +17,12 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
+from gensim_tfw2v.placement.calls import worker_thread
 from gensim_tfw2v.placement.choice import choose_placement
-from gensim_tfw2v.placement.parameter_servers import choice, worker_thread
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.downpour import choice
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.request import ClusterOptions, CorpusSize
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.training.display import TrainingLog
 
 USUAL = {("skipgram-negative", True), ("cbow-hierarchical", False)}  # each model, method and kind of overlap
@@ -125,8 +126,8 @@ def test_a_report_that_is_none_is_an_error_that_names_its_worker(monkeypatch: py
         """Reads a report as if its last number had not come."""
 
         @staticmethod
-        def from_array(numbers: Any, servers: int) -> BlockReport:
-            return BlockReport.from_array(numbers[:-1], servers)
+        def from_array(numbers: Any, servers: int, exchanged: type[Any]) -> BlockReport:
+            return BlockReport.from_array(numbers[:-1], servers, exchanged)
 
     monkeypatch.setattr(worker_thread, "BlockReport", CutShort)
     with pytest.raises(ClusterError, match=r"^worker \d at 127\.0\.0\.1:\d+: a report of 2 servers cannot"):
@@ -152,7 +153,7 @@ def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytes
 
 def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end() -> None:
     connection = connect(shared_cluster())
-    tables = ServerTables(connection, shards=4)
+    tables = RemoteTables(connection, shards=4)
     values = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float32)
     tables.load("inputs", values)
     assert tables.name in leases_on(shared_cluster())
@@ -167,7 +168,7 @@ def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end(
 
 
 def test_zeros_are_loaded_into_new_tables_and_over_what_a_table_has() -> None:
-    tables = ServerTables(connect(shared_cluster()), shards=2)
+    tables = RemoteTables(connect(shared_cluster()), shards=2)
     zeros, back = np.zeros((11, 3), np.float32), np.ones((11, 3), np.float32)
     for values in (zeros, np.ones_like(zeros), zeros):
         tables.load("outputs", values)
@@ -176,7 +177,7 @@ def test_zeros_are_loaded_into_new_tables_and_over_what_a_table_has() -> None:
     tables.free()
 
 
-def _reading_freed(tables: ServerTables, values: np.ndarray) -> Iterator[Any]:
+def _reading_freed(tables: RemoteTables, values: np.ndarray) -> Iterator[Any]:
     """Read a table after it was freed, by a handle of the same name."""
     import tensorflow as tf
 

@@ -23,10 +23,12 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import TrainingChoices, TrainingPlan, placement_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, stage
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.codec import decode, encode, message
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 NONE = np.zeros(0, np.int32)
@@ -133,7 +135,7 @@ def test_a_worker_says_in_one_line_why_it_cannot_make_a_block() -> None:
     factory.register_model(b"model", encode(WorkerModel(SETTINGS, maker_from(0), WORDS, 0, np.ones(1, np.float32))))
     task = replace(work_on(0), entropy=(-1,))
     with pytest.raises(TaskError, match=r"^cannot make a block: ValueError: [^\n]*$"):
-        factory.make_block(b"model", encode(Assignment(0, 1, 1, NOT_SHARED, task)))
+        factory.made(STAGED_BLOCK, b"model", encode(Assignment(0, 1, 1, NOT_SHARED, task)))
 
 
 @dataclass(frozen=True)
@@ -231,9 +233,9 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     locks = np.linspace(0, 1, 5, dtype=np.float32)  # of word w: locks[w % 5]
     worker = WorkerModel(settings, maker, WORDS, WORDS - 1 if tree else 0, locks)
     staged = stage(worker, Assignment(5, shards, 1, NOT_SHARED, work_on(2)), np.zeros(0))
-    assert staged.lease_key == 5
+    assert staged.basics.lease_key == 5
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
-    matrix = sent_by_shards(staged.rows, tables, shards)
+    matrix = sent_by_shards(staged.extra.needed, tables, shards)
     block = prepared.block
     np.testing.assert_array_equal(matrix[staged.block.inputs], tables[0][block.input_ids])
     assert (block.candidate_ids is not None) == sampling
@@ -255,7 +257,7 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
         for of_table in ([block.input_ids], outputs, nodes)
     ]
     assert len(matrix) == sum(map(len, wanted))
-    np.testing.assert_array_equal(staged.rates.lock_factors[staged.block.inputs], locks[block.input_ids % 5])
+    np.testing.assert_array_equal(staged.basics.rates.lock_factors[staged.block.inputs], locks[block.input_ids % 5])
 
 
 @pytest.mark.parametrize("shards", [1, 3])
@@ -268,12 +270,12 @@ def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
     worker = WorkerModel(settings, maker, WORDS, sizes["nodes"], np.ones(1, np.float32))
     staged = stage(worker, Assignment(0, shards, 16, sharing, work_on(20)), np.zeros(0))  # of words that are not shared
     tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
-    matrix = sent_by_shards(staged.rows, tables, shards)
-    of_tables = np.split(staged.hot_rows.rows, np.cumsum(staged.hot_rows.counts)[:-1])
+    matrix = sent_by_shards(staged.extra.needed, tables, shards)
+    of_tables = np.split(staged.extra.hot.rows, np.cumsum(staged.extra.hot.counts)[:-1])
     shared = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
     first_nodes = tables[2][-sharing.rows :]
     np.testing.assert_array_equal(shared, [*tables[0][:6], *tables[1][:6], *first_nodes])
-    sent = shared[staged.shared_order].reshape(shards, len(tables), -1)
+    sent = shared[staged.extra.shared_order].reshape(shards, len(tables), -1)
     for shard in range(shards):
         for table, rows in zip(tables, sent[shard], strict=True):
             own = table[shard::shards]

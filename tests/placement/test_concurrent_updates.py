@@ -15,14 +15,11 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import (
-    ConcurrentUpdates,
-    HotRows,
-    hot_rows_of,
-    moment_weights,
-)
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel, stage
+from gensim_tfw2v.placement.server_rows.staging import stage
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of, moment_weights
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.signature import Objective
 from gensim_tfw2v.tuning import SLOPES, TREE_INPUT_SLOPE
 
@@ -179,7 +176,7 @@ def staged(concurrent_blocks: int, sharing: RowSharing = NOT_SHARED, skip_gram: 
 
 
 def test_a_block_alone_has_no_hot_rows() -> None:
-    rows = staged(1).hot_rows
+    rows = staged(1).extra.hot
     assert rows.counts.tolist() == [0, 0, 0] and not len(rows.rows)
     change = matrix(3)
     np.testing.assert_array_equal(kept(change, matrix(1), rows), change)
@@ -197,23 +194,23 @@ def test_a_block_of_cbow_without_targets_is_scaled_as_one_with_one_context() -> 
 @pytest.mark.parametrize("skip_gram", [True, False])
 def test_all_pairs_of_a_block_are_divided_among_its_rows(skip_gram: bool) -> None:
     block = staged(16, skip_gram=skip_gram)
-    rows = block.hot_rows
+    rows = block.extra.hot
     inputs, outputs, _ = np.split(rows.strengths, np.cumsum(rows.counts)[:-1])
-    trained = RATE * block.pairs.sum() * (1 + SETTINGS.negative)
+    trained = RATE * block.basics.pairs.sum() * (1 + SETTINGS.negative)
     reached = block.block.left + block.block.right
     contexts = 1 if skip_gram else reached.sum() / np.count_nonzero(reached)  # of a target, each of which it moves
     np.testing.assert_allclose(inputs.sum(), SLOPES[0] * trained * contexts, rtol=1e-5)
     np.testing.assert_allclose(outputs.sum(), SLOPES[1] * trained, rtol=1e-5)
-    assert rows.rows.tolist() == list(range(len(block.rows.numbers)))
+    assert rows.rows.tolist() == list(range(len(block.extra.needed.numbers)))
 
 
 def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
     block = staged(16, skip_gram=False)
-    rows, found = block.hot_rows, np.zeros(len(block.rows.numbers))
+    rows, found = block.extra.hot, np.zeros(len(block.extra.needed.numbers))
     found[rows.rows] = rows.strengths
     expected = np.zeros(len(found))
     targets = block.block.targets
-    pairs = block.pairs.sum() * RATE * SLOPES[1]
+    pairs = block.basics.pairs.sum() * RATE * SLOPES[1]
     for row in targets.reshape(-1).tolist():
         expected[row] += pairs / targets.size
     for row in block.block.candidates.reshape(-1).tolist():
@@ -223,9 +220,9 @@ def test_a_word_of_cbow_is_a_target_as_often_as_it_stands_in_the_runs() -> None:
 
 
 def test_of_many_rows_those_with_most_pairs_are_hot(monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = staged(16).hot_rows
+    everything = staged(16).extra.hot
     monkeypatch.setattr(tuning, "MOST_HOT_ROWS", 3)
-    few = staged(16).hot_rows
+    few = staged(16).extra.hot
     assert few.counts.tolist() == [3, 3, 0]
     before = np.split(everything.strengths, [everything.counts[0]])
     for found, every in zip(np.split(few.strengths, [3]), before, strict=True):
@@ -233,9 +230,9 @@ def test_of_many_rows_those_with_most_pairs_are_hot(monkeypatch: pytest.MonkeyPa
 
 
 def test_rows_below_the_limit_are_all_hot_though_some_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = staged(16).hot_rows
+    everything = staged(16).extra.hot
     monkeypatch.setattr(tuning, "ALL_PROBE_ROWS", 2)
-    found = staged(16).hot_rows
+    found = staged(16).extra.hot
     np.testing.assert_array_equal(found.counts, everything.counts)
     np.testing.assert_array_equal(np.sort(found.rows), np.sort(everything.rows))
 
@@ -243,11 +240,11 @@ def test_rows_below_the_limit_are_all_hot_though_some_come_first(monkeypatch: py
 @pytest.mark.parametrize("concurrent_blocks", [1, 16])
 def test_shared_rows_come_first_in_the_order_of_their_words(concurrent_blocks: int) -> None:
     block = staged(concurrent_blocks, RowSharing(parts=3, rows=30))
-    inputs, outputs, _ = np.split(block.hot_rows.rows, np.cumsum(block.hot_rows.counts)[:-1])
+    inputs, outputs, _ = np.split(block.extra.hot.rows, np.cumsum(block.extra.hot.counts)[:-1])
     np.testing.assert_array_equal(inputs, np.arange(30))
-    counts = block.rows.counts[0]
+    counts = block.extra.needed.counts[0]
     np.testing.assert_array_equal(outputs, counts[0] + np.arange(30))
-    np.testing.assert_array_equal(block.rows.numbers, np.tile(np.arange(30), 2))
+    np.testing.assert_array_equal(block.extra.needed.numbers, np.tile(np.arange(30), 2))
 
 
 def test_a_part_of_a_block_is_scaled_as_a_block_of_its_size() -> None:
@@ -285,7 +282,7 @@ def test_directions_serve_another_part_until_the_mean_square_has_changed(grown: 
 
 def test_of_hot_rows_those_with_most_pairs_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "ALL_PROBE_ROWS", 2)
-    rows = staged(16).hot_rows
+    rows = staged(16).extra.hot
     for strengths in np.split(rows.strengths, [rows.counts[0]]):
         assert len(strengths) > 2
         assert strengths[:2].min() >= strengths[2:].max()

@@ -17,11 +17,13 @@ from gensim_tfw2v.cluster.connection import description_in
 from gensim_tfw2v.cluster.errors import ClusterError, TaskError
 from gensim_tfw2v.cluster.task import Task
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import decode, encode, message
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment, WorkerModel
-from gensim_tfw2v.placement.parameter_servers.task_functions import BlockFactory
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import decode, encode, message
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 MODEL = WorkerModel(SETTINGS, maker_from(0), WORDS, WORDS - 1, np.ones(1, np.float32))
 TASK = work_on(0)
@@ -46,7 +48,7 @@ def make_block(sent: Assignment) -> Any:
     """Have a worker make the block of an assignment."""
     factory = BlockFactory()
     factory.register_model(b"model", encode(MODEL))
-    return factory.make_block(b"model", encode(sent))
+    return factory.made(STAGED_BLOCK, b"model", encode(sent))
 
 
 def block_of(ids: list[int], lengths: list[int]) -> Any:

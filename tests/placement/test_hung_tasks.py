@@ -22,12 +22,14 @@ from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers import graphs, patience, server_matrix
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
-from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
-from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
+from gensim_tfw2v.placement.calls import patience
+from gensim_tfw2v.placement.calls.tickets import Tickets
+from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.remote import server_matrix
+from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.placement.server_rows import block_graphs
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 SHARED = RowSharing(parts=3, rows=4)
 
@@ -219,10 +221,10 @@ MOMENTS: dict[str, tuple[str, Any, str, bool]] = {
     "connecting": ("worker", connection, "strategy_for", False),
     "describing": ("worker", remote_functions, "call", False),
     "reviving": ("worker", connection, "connect_to", False),
-    "sending a graph": ("worker", graphs, "_traced", True),
+    "sending a graph": ("worker", block_graphs, "_traced", True),
     "registering a model": ("worker", WorkerThread, "_register_model", True),
-    "loading vectors": ("ps", ServerTables, "load", False),
-    "reading vectors": ("ps", ServerTables, "read_into", False),
+    "loading vectors": ("ps", RemoteTables, "load", False),
+    "reading vectors": ("ps", RemoteTables, "read_into", False),
 }
 
 
@@ -235,7 +237,7 @@ def test_nothing_waits_without_an_end_for_a_task_that_stops_while(
     if moment in ("connecting", "describing"):
         disconnect(cluster.addresses)
     elif moment == "sending a graph":
-        graphs.worker_graphs.cache_clear()
+        block_graphs.worker_graphs.cache_clear()
     elif moment == "reviving":
         model.train(**corpus)
         cluster.processes["worker", 1].kill()

@@ -21,7 +21,7 @@ from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 
 
 class AtEpochEnd(CallbackAny2Vec):
@@ -149,7 +149,7 @@ def test_all_blocks_that_wait_for_workers_that_are_gone_give_up_together(
     model.cluster_overlap = True
     model.train(**corpus, epochs=1)
     complaints = []
-    silent_of = "gensim_tfw2v.placement.parameter_servers.dispatch.silent_of"
+    silent_of = "gensim_tfw2v.placement.calls.dispatch.silent_of"
     monkeypatch.setattr(silent_of, lambda tasks: complaints.append(1) or list(tasks))
     frozen = [mortal_cluster.processes["worker", task] for task in (0, 1)]
     for process in frozen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gensim_tfw2v.placement.parameter_servers.patience import Patience
+from gensim_tfw2v.placement.calls.patience import Patience
 
 
 def patience_after(*calls: list[float], longest: float = 120.0) -> Patience:

@@ -26,9 +26,9 @@ from support.placements import (
 
 from gensim_tfw2v.blocks.batches import Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
-from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 PEAK_RESET = Path("/proc/self/clear_refs")
 EVERY_PLACEMENT = PLACEMENTS | SHARING_PLACEMENTS | ROUNDING_PLACEMENTS
@@ -262,14 +262,14 @@ def test_loss_falls_with_training(make_placement: Callable[..., Placement]) -> N
 def test_tables_whose_loading_was_interrupted_are_freed_by_the_next_training(monkeypatch: pytest.MonkeyPatch) -> None:
     before = leases_on(shared_cluster())
     interrupted = on_cluster(SETTINGS, maker_from(0), workers=1)
-    load = ServerTables.load
+    load = RemoteTables.load
 
     def load_and_be_interrupted(*arguments: Any) -> None:
         load(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as interrupting:
-        interrupting.setattr(ServerTables, "load", load_and_be_interrupted)
+        interrupting.setattr(RemoteTables, "load", load_and_be_interrupted)
         with pytest.raises(KeyboardInterrupt):
             interrupted.load(random_tables())
     interrupted.close()

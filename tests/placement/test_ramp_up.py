@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
 
 
 @pytest.mark.parametrize("total_blocks", [0, 100])

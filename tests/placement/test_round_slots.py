@@ -12,18 +12,19 @@ from support.example_blocks import SETTINGS, maker_from, random_tables, read, wo
 from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport, _numbers_in, _shapes
-from gensim_tfw2v.placement.parameter_servers.graphs import Request
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.slots import Slots
-from gensim_tfw2v.placement.parameter_servers.work import Attempt, Job
+from gensim_tfw2v.cluster.task_metrics import NAMES
+from gensim_tfw2v.placement.calls.work import Attempt, Job
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds, TableRows
 
 WORKERS = 3
 
@@ -148,12 +149,21 @@ def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(clus
     with contextlib.closing(placement_of(cluster)) as placement:
         placement.load(random_tables())
         request = placement._request(work_on(0), WORKERS)
-        numbers = np.zeros(_numbers_in(_shapes(servers=2, batches=0)))
-        numbers[BlockReport._fields.index("is_accepted")] = 1
+        nothing = np.zeros(0)
+        numbers = BlockReport(
+            tokens=0,
+            seconds=StageSeconds(),
+            most_moved=np.zeros(2),
+            worker=np.zeros(len(NAMES)),
+            batches=BatchMetrics(nothing, nothing, nothing),
+            measured=nothing,
+            pairs=nothing,
+            servers=ServersReport(0, 1, TableRows(0, 0, 0), np.zeros((2, len(NAMES)))),
+        ).to_tensor()
         thread = placement._dispatcher._threads[0]
         in_slot, at_once = Job(request, slot=0), Job(request)
         for job in (in_slot, at_once):
-            thread._hand_in(Attempt(job, request), numbers, 0.0, 0.0)  # none of the thread's present attempts
+            thread._hand_in(Attempt(job, request), numbers.numpy(), 0.0, 0.0)  # none of the thread's present attempts
         assert at_once.result.done()
         assert not in_slot.result.done()
 

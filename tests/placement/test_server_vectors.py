@@ -22,8 +22,9 @@ from support.placements import leases_on, shared_cluster
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.placement.parameter_servers.server_matrix import ServerStore
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_tables
+from gensim_tfw2v.placement.remote.server_matrix import ServerStore
+from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.placement.remote.variables import free_lease, servers_of
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
 
@@ -36,7 +37,7 @@ def on_servers() -> Any:
 
 def started(shards: int, seed: int = 5) -> np.ndarray:
     """Return a table of random starting values that was made in so many shards."""
-    tables = ServerTables(connect(shared_cluster()), shards)
+    tables = RemoteTables(connect(shared_cluster()), shards)
     tables.make("inputs", 50, 40)
     tables.fill_randomly("inputs", seed)
     values = tables.rows("inputs", 0, 50)
@@ -161,14 +162,14 @@ def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPat
     before = leases_on(shared_cluster())
     begun, go_on = threading.Event(), threading.Event()
     store = ServerStore(20, 4, {"inputs": None})
-    make = ServerTables.make
+    make = RemoteTables.make
 
     def make_slowly(*arguments: Any) -> None:
         begun.set()
         assert go_on.wait(60)
         make(*arguments)
 
-    monkeypatch.setattr(ServerTables, "make", make_slowly)
+    monkeypatch.setattr(RemoteTables, "make", make_slowly)
     interrupted = threading.Thread(target=lambda: store.tables_on(connection))  # the training's, which goes on
     interrupted.start()
     assert begun.wait(60)
@@ -182,7 +183,7 @@ def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPat
 
 def _free_as_another_coordinator_would(lease: str) -> None:
     connection = connect(shared_cluster())
-    free_tables(connection, lease, connection.describe("ps", 0)["runs"][lease]["tables"])
+    free_lease(servers_of(connection), lease, connection.describe("ps", 0)["runs"][lease]["tables"])
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".bin", ".kv"])

@@ -26,12 +26,12 @@ from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster import health
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.parameter_servers import patience
-from gensim_tfw2v.placement.parameter_servers.slots import Slots
-from gensim_tfw2v.placement.parameter_servers.tickets import Tickets
-from gensim_tfw2v.placement.parameter_servers.work import Finished
-from gensim_tfw2v.placement.parameter_servers.worker_thread import WorkerThread
-from gensim_tfw2v.placement.synchronous.waiting import RoundClock
+from gensim_tfw2v.placement.calls import patience
+from gensim_tfw2v.placement.calls.tickets import Tickets
+from gensim_tfw2v.placement.calls.work import Finished
+from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
+from gensim_tfw2v.placement.server_rows.slots import Slots
+from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
 
 WORKERS = 3
 SENTENCES = two_topics(1500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import graphlib
 import re
 from pathlib import Path
@@ -20,14 +21,17 @@ LAYERS = [
     ["operations"],
     ["steps"],
     ["cluster"],
-    ["placement.interface", "placement.block_size", "placement.request"],
-    ["placement.local", "placement.local_choice", "placement.parameter_servers"],
-    ["placement.worker_calls"],
+    ["placement.contract", "placement.block_size", "placement.request"],
+    ["placement.local", "placement.remote"],
+    ["placement.tasks"],
+    ["placement.calls"],
+    ["placement.server_rows"],
+    ["placement.downpour"],
     [
         *("placement.synchronous", "placement.averaging", "placement.partition"),
         *("placement.columns", "placement.lbfgs"),
     ],
-    ["placement.designs", "placement.task_functions"],
+    ["placement.designs"],
     ["placement.choice", "placement.server"],
     ["training"],
     ["evaluation"],
@@ -91,9 +95,27 @@ def test_nothing_looks_our_own_modules_up_by_name() -> None:
         for name, path in MODULES.items()
         for look_up in ('sys.modules.get("gensim_tfw2v', 'sys.modules["gensim_tfw2v', "import_module")
         if look_up in path.read_text(encoding="utf8")
-        and name != "cluster.task_functions"  # the former place of a public function
     ]
     assert not found, "\n".join(found)
+
+
+def test_no_design_imports_another_except_that_three_extend_downpours_placement() -> None:
+    designs = ("downpour", "synchronous", "averaging", "partition", "columns", "lbfgs")
+    folders = tuple(f"placement.{design}." for design in designs)
+    design_of = {name: name.split(".")[1] for name in MODULES if name.startswith(folders)}
+    foreign = {
+        (design, found)
+        for name, design in design_of.items()
+        for found in imported_by(MODULES[name])
+        if design_of.get(found, design) != design
+    }
+    assert {module for _, module in foreign} <= {"placement.downpour.placement", "placement.downpour.ramp_up"}
+    assert {design for design, _ in foreign} <= {"synchronous", "columns", "lbfgs"}
+
+
+def test_modules_of_placement_are_named_by_what_they_hold_but_for_each_designs_entry() -> None:
+    names = collections.Counter(name.rpartition(".")[2] for name in MODULES if name.startswith("placement."))
+    assert {name for name, count in names.items() if count > 1} <= {"choice", "placement", "member"}
 
 
 def test_the_root_holds_few_modules() -> None:
@@ -122,30 +144,36 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {
-        "placement.averaging.blocks",
+        "placement.averaging.round_block",
         "placement.averaging.exchange",
-        "placement.averaging.graphs",
+        "placement.averaging.member_graphs",
         "placement.averaging.worker_rows",
-        "placement.columns.blocks",
-        "placement.columns.graphs",
+        "placement.columns.column_blocks",
+        "placement.columns.column_graphs",
         "placement.columns.lane",
-        "placement.columns.maths",
-        "placement.columns.progress",
+        "placement.columns.column_maths",
+        "placement.columns.batch_counters",
         "placement.lbfgs.gradient",
-        "placement.lbfgs.graphs",
+        "placement.lbfgs.portion_graphs",
         "placement.lbfgs.portion",
         "placement.lbfgs.vector_graphs",
-        "placement.parameter_servers.concurrent_updates",
-        "placement.parameter_servers.graphs",
-        "placement.parameter_servers.refused_steps",
-        "placement.parameter_servers.server_rows",
-        "placement.parameter_servers.staging",
-        "placement.parameter_servers.worker_training",
-        "placement.partition.blocks",
-        "placement.partition.graphs",
-        "placement.worker_calls.graphs",
+        "placement.partition.share_block",
+        "placement.partition.share_graphs",
+        "placement.server_rows.block_graphs",
+        "placement.server_rows.messages",
+        "placement.server_rows.numbering",
+        "placement.server_rows.pull",
+        "placement.server_rows.push",
+        "placement.server_rows.shared_rows",
+        "placement.server_rows.staging",
+        "placement.server_rows.sums",
+        "placement.server_rows.worker_training",
+        "placement.tasks.block",
+        "placement.tasks.graph_parts",
+        "placement.tasks.refused_steps",
         "runtime.tensorflow",
         "steps.arguments",
+        "steps.concurrent_updates",
         "steps.graph",
         "steps.maths",
         "steps.rows",

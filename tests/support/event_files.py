@@ -9,7 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams import metadata
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 from support.contract import SENTENCES

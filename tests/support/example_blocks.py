@@ -8,7 +8,7 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.interface import ModelTables, Placement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.steps.settings import StepSettings
 
 WORDS, SIZE = 40, 6

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
-from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.placement.local import LocalPlacement
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
+from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 _running = ExitStack()

@@ -31,7 +31,7 @@ from tensorboard.util import tensor_util
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.blocks.sampling import ids_by_count
 from gensim_tfw2v.evaluation import score_vectors
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.curves import task_points
 from gensim_tfw2v.tensorboard.vector_metrics import choose_probes
 

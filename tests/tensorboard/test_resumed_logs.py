@@ -17,7 +17,7 @@ from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.model.checkpoint_content import state_in
 from gensim_tfw2v.model.checkpointing import Checkpointer
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.run_files import RunFiles
 
 

@@ -24,7 +24,7 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
-from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.epochs import train_epochs

@@ -12,7 +12,7 @@ from gensim.models.word2vec import LineSentence
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
-from gensim_tfw2v.placement.local import LocalPlacement
+from gensim_tfw2v.placement.local.placement import LocalPlacement
 
 SENTENCES = 4000
 SETTINGS: dict[str, Any] = {

@@ -6,9 +6,9 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.placement.interface import Placement
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
+from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
 

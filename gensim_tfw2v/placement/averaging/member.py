@@ -6,7 +6,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
-from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.placement.calls.member import Member
 
 
 class AveragingMember(Member):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
-
-import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
@@ -21,14 +18,13 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import answers, wait_while_answering
 from gensim_tfw2v.cluster.keepalive import Keepalive
 from gensim_tfw2v.placement.averaging.member import AveragingMember
-from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
-from gensim_tfw2v.placement.averaging.round import Model, Rounds, RoundSettings, is_finite, words_of
+from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite, words_of
+from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_tables import WorkerTables
-from gensim_tfw2v.placement.interface import ModelTables, Placement
-from gensim_tfw2v.placement.parameter_servers.codec import encode
-from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
-from gensim_tfw2v.placement.parameter_servers.tables import free_when_next_are_made, take_over
-from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, ModelForgotten, Waiting
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made, take_over
+from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.settings import StepSettings
@@ -70,7 +66,7 @@ class AveragingPlacement(Placement):
         self._waiting = Waiting(connection, timeout)
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
-        self._model: Model | None = None
+        self._model: EncodedModel | None = None
         self._words = 0  # trained so far
         self._failure: ClusterError | None = None
         self._keepalive: Keepalive | None = None
@@ -86,14 +82,20 @@ class AveragingPlacement(Placement):
 
     def load(self, tables: ModelTables) -> None:
         self._is_loading = True  # stays so after an interrupt, when threads may still load them
-        self._model = self._model_of(tables)
+        self._model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
         values = tables.present()
         if self._metrics is None:
-            bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(self._round_settings.row_type).size
+            vector_size = tables.inputs.shape[1]
+            bytes_of_row = vector_size * self._tf.as_dtype(self._round_settings.row_type).size
             self._metrics = RoundMetrics(self._connection.workers, bytes_of_row)
-            objective = objective_of(self._settings)
             self._rounds = Rounds(
-                self._waiting, self._round_settings, self._maker, objective, self._connection.number, self._metrics
+                self._waiting,
+                self._round_settings,
+                self._maker,
+                objective_of(self._settings),
+                self._connection.number,
+                self._metrics,
+                vector_size,
             )
             self._keepalive = Keepalive(self._renew_leases)
         for member in self._members:
@@ -106,12 +108,6 @@ class AveragingPlacement(Placement):
         self._is_loading = False
         self._raise_if_none_is_left("load")
 
-    def _model_of(self, tables: ModelTables) -> Model:
-        nodes = 0 if tables.nodes is None else len(tables.nodes)
-        locks = np.array(tables.lock_factors, dtype=np.float32)
-        data = encode(WorkerModel(self._settings, self._maker, len(tables.inputs), nodes, locks))
-        return Model(hashlib.sha256(data.tobytes()).hexdigest(), data, tables.inputs.shape[1])
-
     def _tables_for(self, member: AveragingMember) -> WorkerTables:
         """Return a worker's tables, made if there are none."""
         if member.tables is None:
@@ -119,7 +115,8 @@ class AveragingPlacement(Placement):
             if self._is_closed:  # an interrupt has closed the placement while this thread was making them
                 made.free_later()
             member.tables = made
-            member.partners = member.model = None
+            member.partners = None
+            member.registration.forget()
         return member.tables
 
     def read_into(self, tables: ModelTables) -> None:
@@ -188,8 +185,6 @@ class AveragingPlacement(Placement):
                 trained, lost = self._rounds.train(task, self._model, members)
             except MembersLost as too_few:
                 self._leave_out(too_few)
-            except ModelForgotten:
-                pass
             except self._tf.errors.OpError as error:
                 trials += 1
                 if trials >= _TRIALS:

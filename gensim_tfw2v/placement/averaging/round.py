@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int64Array, UInt8Array
+from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -21,18 +21,19 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
-from gensim_tfw2v.placement.averaging.graphs import worker_graphs
 from gensim_tfw2v.placement.averaging.member import AveragingMember
-from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
+from gensim_tfw2v.placement.averaging.member_graphs import worker_graphs
+from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import encode
-from gensim_tfw2v.placement.parameter_servers.concurrent_updates import Partners, no_partners
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED, RowSharing
-from gensim_tfw2v.placement.parameter_servers.staging import Assignment
-from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import EncodedModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.concurrent_updates import Partners, no_partners
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 _NO_SENTENCES = Sentences(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
@@ -58,15 +59,6 @@ class RoundSettings:
     row_type: str
 
 
-@dataclass(frozen=True)
-class Model:
-    """What workers have to know of a model."""
-
-    name: str
-    data: UInt8Array  # of a `WorkerModel`
-    vector_size: int
-
-
 class Rounds:
     """Runs rounds on the workers that take part."""
 
@@ -78,13 +70,14 @@ class Rounds:
         objective: Any,
         connection_number: int,
         metrics: RoundMetrics,
+        vector_size: int,
     ) -> None:
         self._tf = load_tensorflow()
         self._waiting, self._settings, self._maker, self._metrics = waiting, settings, maker, metrics
-        self._objective, self._number = objective, connection_number
+        self._objective, self._number, self._vector_size = objective, connection_number, vector_size
 
     def train(
-        self, task: ChunkTask, model: Model, members: Sequence[AveragingMember]
+        self, task: ChunkTask, model: EncodedModel, members: Sequence[AveragingMember]
     ) -> tuple[TrainedChunk, MembersLost | None]:
         """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
 
@@ -114,7 +107,7 @@ class Rounds:
         else:
             trained = time.monotonic()
             if len(members) > 1:
-                self._average_rows(shape, model, members)
+                self._average_rows(shape, members)
             lost = self._keep(shape, members)
             averaging += time.monotonic() - trained
             self._metrics.add_round(words_of(task), time.monotonic() - began, averaging, len(members))
@@ -133,20 +126,21 @@ class Rounds:
         assert member.tables is not None
         return member.tables.handles(self._names())
 
-    def _register(self, shape: RoundShape, model: Model, members: Sequence[AveragingMember]) -> None:
+    def _register(self, shape: RoundShape, model: EncodedModel, members: Sequence[AveragingMember]) -> None:
         """Send the model to workers that do not know it."""
-        unknowing = [member for member in members if member.model != model.name]
-        graphs = worker_graphs(shape)
+        unknowing = [member for member in members if not member.registration.knows(model.name)]
 
         def register(member: AveragingMember, calls: Any) -> None:
-            sent = remote_functions.local(model.name), remote_functions.local(model.data)
-            with self._tf.device(_device(member)):
-                calls.run(graphs.register_model, *sent).numpy()
+            member.registration.ensure(model.name, lambda: self._send(shape, model, member, calls))
 
         if unknowing:
             self._waiting.each("register", unknowing, register)
-            for member in unknowing:
-                member.model = model.name
+
+    def _send(self, shape: RoundShape, model: EncodedModel, member: AveragingMember, calls: Any) -> None:
+        """Send the model to a worker."""
+        sent = remote_functions.local(model.name), remote_functions.local(model.data)
+        with self._tf.device(_device(member)):
+            calls.run(worker_graphs(shape).register_model, *sent).numpy()
 
     def _parts(self, task: ChunkTask, workers: int) -> list[list[ChunkTask]]:
         """Return the parts of each worker, in the order in which it trains them."""
@@ -159,7 +153,7 @@ class Rounds:
         return [parts[first:end] for first, end in itertools.pairwise(bounds)]
 
     def _train_parts(
-        self, shape: RoundShape, model: Model, tasks: dict[AveragingMember, ChunkTask]
+        self, shape: RoundShape, model: EncodedModel, tasks: dict[AveragingMember, ChunkTask]
     ) -> dict[AveragingMember, BlockReport]:
         """Have workers train a part each, and return their reports."""
         graphs = worker_graphs(shape)
@@ -171,11 +165,19 @@ class Rounds:
             data = encode(Assignment(key, 1, len(tasks), shape.sharing, tasks[member]))
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
-            with self._tf.device(_device(member)):
-                report, member.partners = calls.run(
-                    graphs.train, self._handles(member), *sent, _partners_of(member, self._tf)
-                )
-            return report.numpy()
+
+            def train_part() -> Any:
+                with self._tf.device(_device(member)):
+                    report, partners = calls.run(
+                        graphs.train, self._handles(member), *sent, _partners_of(member, self._tf)
+                    )
+                numbers = report.numpy()
+                member.partners = partners  # not before it is known that there are some
+                return numbers
+
+            return member.registration.call(
+                model.name, lambda: self._send(shape, model, member, calls), train_part
+            )
 
         found = self._waiting.each("train", list(tasks), train)
         reports = {}
@@ -198,7 +200,7 @@ class Rounds:
         self._waiting.together("average shared rows", members, average)
         self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
 
-    def _average_rows(self, shape: RoundShape, model: Model, members: Sequence[AveragingMember]) -> None:
+    def _average_rows(self, shape: RoundShape, members: Sequence[AveragingMember]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
         graphs, graph = worker_graphs(shape), rows_graph(shape, tuple(map(_device, members)))
 
@@ -208,7 +210,7 @@ class Rounds:
                 calls.run(graphs.scale, self._handles(member), _partners_of(member, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
-        for handles, first, end in self._pieces(model, members):
+        for handles, first, end in self._pieces(members):
 
             def average(calls: Any, handles: Any = handles, first: int = first, end: int = end) -> Int64Array:
                 bounds = np.array([first, end], np.int32)
@@ -222,11 +224,9 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(
-        self, model: Model, members: Sequence[AveragingMember]
-    ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+    def _pieces(self, members: Sequence[AveragingMember]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
         """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
-        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // model.vector_size)
+        step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // self._vector_size)
         of_members = list(map(self._handles, members))
         tables = members[0].tables
         assert tables is not None

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.shared_rows import RowSharing, first_shared_row
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.steps.row_sharing import RowSharing, first_shared_row
 from gensim_tfw2v.steps.rows import read_rows, write_rows
 from gensim_tfw2v.steps.signature import Objective
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.averaging.worker_rows import WorkerHandles
@@ -22,7 +22,7 @@ class WorkerTables:
     """
 
     def __init__(self, connection: Connection, worker: int) -> None:
-        self._tables = ServerTables(connection, 1, [("worker", worker)])
+        self._tables = RemoteTables(connection, 1, [("worker", worker)])
         self._names: list[str] = []  # of the base
         self._number = 0  # of the current tables
         self._start = self._tables.keep("start", np.zeros((0, 1), np.float32))

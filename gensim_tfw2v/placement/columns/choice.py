@@ -7,7 +7,7 @@ from typing import Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
 

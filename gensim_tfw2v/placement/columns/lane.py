@@ -16,8 +16,9 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.placement.columns.blocks import SERVER_BATCH, ServerBatch, WorkerBlock
-from gensim_tfw2v.placement.columns.maths import (
+from gensim_tfw2v.placement.columns.batch_counters import Sender, count, lacks
+from gensim_tfw2v.placement.columns.column_blocks import SERVER_BATCH, ColumnBlock, ServerBatch
+from gensim_tfw2v.placement.columns.column_maths import (
     BatchRows,
     Columns,
     RowGradients,
@@ -29,8 +30,7 @@ from gensim_tfw2v.placement.columns.maths import (
     squares_of,
     steps_of,
 )
-from gensim_tfw2v.placement.columns.progress import Sender, count, lacks
-from gensim_tfw2v.placement.columns.task_functions import COLUMN_BATCH
+from gensim_tfw2v.placement.columns.kept_blocks import COLUMN_BATCH
 from gensim_tfw2v.steps.rows import memory_of
 
 
@@ -74,7 +74,7 @@ class Lane:
     """
 
     def __init__(
-        self, block: WorkerBlock, sender: tf.Tensor, parts: Sequence[ServerPart], number_type: str, mask_hits: bool
+        self, block: ColumnBlock, sender: tf.Tensor, parts: Sequence[ServerPart], number_type: str, mask_hits: bool
     ) -> None:
         self._block, self._sender, self._parts = block, sender, parts
         self._number_type, self._mask_hits = number_type, mask_hits
@@ -98,7 +98,7 @@ class Lane:
 
     def _train_batch(self, batch: tf.Tensor, number: tf.Tensor) -> tuple[tuple[tf.Tensor, ...], tf.Tensor, tf.Tensor]:
         """Return a batch's metrics, the seconds that it has waited [2], and the next batch."""
-        message = tf.concat([tf.stack([batch, number, self._block.lease_key]), self._sender], 0)
+        message = tf.concat([tf.stack([batch, number, self._block.basics.lease_key]), self._sender], 0)
         with tf.control_dependencies([message]):
             began = tf.timestamp()
         on_servers, sent = [], []

@@ -12,7 +12,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.lbfgs.in_order import InOrder
 from gensim_tfw2v.placement.lbfgs.minimizer import Minimizer
 from gensim_tfw2v.placement.lbfgs.vector_space import VectorSpace

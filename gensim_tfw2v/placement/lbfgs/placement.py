@@ -12,19 +12,19 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.interface import TABLES, ModelTables
+from gensim_tfw2v.placement.contract import TABLES, ModelTables
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.lbfgs.descent import COORDINATOR, Descent, fingerprint, is_whole_after, trained
+from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
-from gensim_tfw2v.placement.lbfgs.settings import Settings
 from gensim_tfw2v.placement.lbfgs.vector_space import vector_names
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
+    from gensim_tfw2v.placement.calls.work import RemoteTraining
     from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
-    from gensim_tfw2v.placement.parameter_servers.metrics import ClusterMetrics
-    from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
-    from gensim_tfw2v.placement.parameter_servers.work import RemoteTraining
+    from gensim_tfw2v.placement.server_rows.shape import GraphShape
+    from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 _NAME_LENGTH = 16  # of a model, in the request of every portion
 
@@ -66,10 +66,10 @@ class ClusterDescent(ClusterPlacement):
         self._descent.minimizer.restart()
 
     def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
-        from gensim_tfw2v.placement.lbfgs.graphs import gradient_graphs
+        from gensim_tfw2v.placement.lbfgs.portion_graphs import gradient_graphs
         from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
         from gensim_tfw2v.placement.lbfgs.vector_graphs import vector_graphs
-        from gensim_tfw2v.placement.parameter_servers.graphs import slot_graph
+        from gensim_tfw2v.placement.server_rows.sums import slot_graph
 
         self._training = training
         if self._descent is None:
@@ -109,8 +109,8 @@ class ClusterDescent(ClusterPlacement):
             raise
 
     def _evaluate(self, task: ChunkTask, number: int, is_last: bool) -> TrainedChunk:
-        from gensim_tfw2v.placement.lbfgs.request import fixed, pack
-        from gensim_tfw2v.placement.parameter_servers.graphs import Request
+        from gensim_tfw2v.placement.lbfgs.portion_request import fixed, pack
+        from gensim_tfw2v.placement.tasks.assignment import Request
 
         descent = self._progress()
         request = Request(self._model_name, pack(self._lease_key, self._tables.shards, fixed(task)))
@@ -122,7 +122,7 @@ class ClusterDescent(ClusterPlacement):
         report = found.finished.report
         losses = np.asarray(report.batches.losses)
         descent.end_portion(losses)
-        preparing, *stepping = report.seconds.tolist()
+        preparing, *stepping = map(float, report.seconds)
         return trained(losses, report.pairs, int(report.tokens), preparing, sum(stepping))
 
     def _add(self, slot: int) -> None:

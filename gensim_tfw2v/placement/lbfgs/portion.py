@@ -9,70 +9,48 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
-from gensim_tfw2v.placement.parameter_servers.staging import (
-    Assignment,
+from gensim_tfw2v.placement.lbfgs.portion_request import unpack
+from gensim_tfw2v.placement.server_rows.numbering import (
+    BLOCK_ROWS,
     BlockRows,
-    WorkerModel,
-    check,
     needed_rows,
     no_rows,
     numbered,
-    own_lookups,
-    rates_on,
     renumbered,
+)
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import (
+    BlockBasics,
+    WorkerBlock,
+    rates_on,
     without_batches,
+    worker_block,
+    worker_block_specs,
 )
-from gensim_tfw2v.steps.arguments import block_tensors
-from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 
 
-class Portion(NamedTuple):
-    """A portion as the gradient's graph takes it."""
+class PortionRows(NamedTuple):
+    """The rows of a portion on its worker's copy of them."""
 
-    block: BlockTensors
-    rates: Rates
-    lookups: Lookups
-    rows: BlockRows
+    needed: BlockRows
     held: Any  # [H], rows of the worker's matrix that stay where they are
-    lease_key: Any
-    pairs: Any  # [S]
-    tokens: Any
-    metrics: Any  # of the worker's process
 
 
-PORTION = Portion(
-    block=SIGNATURE[1],
-    rates=SIGNATURE[2],
-    lookups=SIGNATURE[3],
-    rows=BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32)),
-    held=tf.TensorSpec([None], tf.int32),
-    lease_key=tf.TensorSpec([], tf.int32),
-    pairs=tf.TensorSpec([None], tf.float64),
-    tokens=tf.TensorSpec([], tf.int64),
-    metrics=tf.TensorSpec([None], tf.float64),
-)
-
-
-def portion_on(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> Portion:
+def portion_on(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's portion; one without batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:
-        return without_batches(PORTION, assignment, metrics)._replace(rows=no_rows(assignment.shards))
+        nothing = PortionRows(no_rows(assignment.shards), np.zeros(0, np.int32))
+        return without_batches(assignment, metrics, nothing)
     places, rows = numbered(needed_rows(model, prepared.block, NOT_SHARED), assignment.shards)
     own = renumbered(prepared.block, *places)
-    return Portion(
-        block=block_tensors(own),
-        rates=rates_on(model, prepared, places[0], len(rows.numbers)),
-        lookups=own_lookups(model.settings),
-        rows=rows,
-        held=_held(model, prepared.block.input_ids, places[0]),
-        lease_key=np.int32(assignment.lease_key),
-        pairs=prepared.block.pairs,
-        tokens=np.int64(prepared.block.tokens),
-        metrics=metrics,
-    )
+    basics = BlockBasics.of(own, rates_on(model, prepared, places[0], len(rows.numbers)), assignment, metrics)
+    extra = PortionRows(rows, _held(model, prepared.block.input_ids, places[0]))
+    return worker_block(model.settings, own, basics, extra)
 
 
 def _held(model: WorkerModel, input_ids: Int32Array, places: Int32Array) -> Int32Array:
@@ -83,3 +61,11 @@ def _held(model: WorkerModel, input_ids: Int32Array, places: Int32Array) -> Int3
     words = np.unique(input_ids)
     held: Int32Array = places[words[locks[words % len(locks)] == 0]]
     return held
+
+
+PORTION = BlockKind(
+    "gensim_tfw2v.make_portion",
+    worker_block_specs(PortionRows(BLOCK_ROWS, tf.TensorSpec([None], tf.int32))),
+    portion_on,
+    unpack,
+)

@@ -14,9 +14,9 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.dispatch import Dispatcher
-    from gensim_tfw2v.placement.parameter_servers.graphs import Request
-    from gensim_tfw2v.placement.parameter_servers.work import Finished, Job
+    from gensim_tfw2v.placement.calls.dispatch import Dispatcher
+    from gensim_tfw2v.placement.calls.work import Finished, Job
+    from gensim_tfw2v.placement.tasks.assignment import Request
 
 
 class Found(NamedTuple):

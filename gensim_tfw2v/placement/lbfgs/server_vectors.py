@@ -9,7 +9,7 @@ import numpy as np
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.placement.lbfgs.vector_space import POINT, VectorSpace
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.lbfgs.vector_graphs import VectorGraphs
@@ -37,7 +37,7 @@ class ServerVectors(VectorSpace):
 
     def __init__(
         self,
-        tables: ServerTables,
+        tables: RemoteTables,
         names: Sequence[str],
         of_model: Sequence[str],
         graphs: VectorGraphs,

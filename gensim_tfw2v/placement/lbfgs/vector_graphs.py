@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
-from gensim_tfw2v.placement.parameter_servers.graphs import concrete
-from gensim_tfw2v.placement.parameter_servers.server_rows import GraphShape
+from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.rows import private_copy
 
 _HANDLE = tf.TensorSpec([], tf.resource)

@@ -17,7 +17,7 @@ from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.merging.merge import merge_submodels
 from gensim_tfw2v.merging.submodel import SubModel
-from gensim_tfw2v.placement.interface import ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 
 logger = logging.getLogger(__name__)
 

@@ -17,16 +17,16 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.keepalive import Keepalive
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.tables import take_over
-from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
-from gensim_tfw2v.placement.partition.sampling import Partition
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.partition.draws import Partition
+from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import SubModelLost, WorkerSubModel
-from gensim_tfw2v.placement.worker_calls.member import Member
-from gensim_tfw2v.placement.worker_calls.waiting import MembersLost, Waiting
+from gensim_tfw2v.placement.remote.left_tables import take_over
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
 

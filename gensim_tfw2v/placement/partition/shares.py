@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from typing import Any
-
-import numpy as np
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
@@ -14,20 +11,18 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.interface import ModelTables
-from gensim_tfw2v.placement.parameter_servers.block_report import BlockReport
-from gensim_tfw2v.placement.parameter_servers.codec import encode
-from gensim_tfw2v.placement.parameter_servers.shared_rows import NOT_SHARED
-from gensim_tfw2v.placement.parameter_servers.staging import WorkerModel
-from gensim_tfw2v.placement.parameter_servers.task_functions import UNKNOWN_MODEL
-from gensim_tfw2v.placement.partition.blocks import ShareAssignment
-from gensim_tfw2v.placement.partition.graphs import share_graphs
-from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
-from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.partition.draws import Draw
+from gensim_tfw2v.placement.partition.share_block import ShareAssignment
+from gensim_tfw2v.placement.partition.share_graphs import share_graphs
+from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
-from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import encode
+from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -53,10 +48,7 @@ class Shares:
         # Here, and not in the workers' threads: of graphs made at the same time all but one would be deleted later, and
         # TensorFlow tells all tasks of that, without a limit of time if one of them hangs.
         self._graphs = share_graphs(objective_of(settings), connection_number)
-        nodes = 0 if tables.nodes is None else len(tables.nodes)
-        locks = np.array(tables.lock_factors, np.float32)
-        self._data = encode(WorkerModel(settings, maker, len(tables.inputs), nodes, locks))
-        self._name = hashlib.sha256(self._data.tobytes()).hexdigest()
+        self._model = EncodedModel.of(WorkerModel.of(settings, maker, tables))
 
     def train(self, submodel: WorkerSubModel, task: ChunkTask, calls: Any) -> BlockReport:
         """Train a sub-model's share of a chunk; called in the thread of its worker.
@@ -79,22 +71,12 @@ class Shares:
         return report
 
     def _call(self, submodel: WorkerSubModel, data: Any, calls: Any) -> Any:
-        member = submodel.member
-        self._register(member, calls)
-        name = remote_functions.local(self._name)
-        try:
-            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
-        except self._tf.errors.OpError as error:
-            if remote_functions.task_error_message(error) != UNKNOWN_MODEL:
-                raise
-        # Other trainings' models took its place. Nothing has been trained yet.
-        member.model = None
-        self._register(member, calls)
-        return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
+        name = remote_functions.local(self._model.name)
 
-    def _register(self, member: Member, calls: Any) -> None:
-        """Send the model to a worker that does not know it."""
-        if member.model != self._name:
-            sent = remote_functions.local(self._name), remote_functions.local(self._data)
-            calls.run(self._graphs.register_model, *sent).numpy()
-            member.model = self._name
+        def send() -> None:
+            calls.run(self._graphs.register_model, name, remote_functions.local(self._model.data)).numpy()
+
+        def train() -> Any:
+            return calls.run(self._graphs.train, *submodel.handles(), name, data).numpy()
+
+        return submodel.member.registration.call(self._model.name, send, train)

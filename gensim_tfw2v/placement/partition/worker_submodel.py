@@ -13,11 +13,12 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import wait_while_answering
 from gensim_tfw2v.cluster.task import key_of
-from gensim_tfw2v.placement.interface import TABLES
-from gensim_tfw2v.placement.parameter_servers.tables import ServerTables, free_when_next_are_made
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
-from gensim_tfw2v.placement.partition.sampling import Draw
-from gensim_tfw2v.placement.worker_calls.member import Member
+from gensim_tfw2v.placement.remote.left_tables import free_when_next_are_made
+from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _Result = TypeVar("_Result")
@@ -53,12 +54,12 @@ class WorkerSubModel:
         self.member, self.draw = member, draw
         self.is_lost = False
         self._connection, self._timeout, self._on_read = connection, timeout, on_read
-        self._made: ServerTables | None = None
+        self._made: RemoteTables | None = None
         self._is_given_up = False
         self._names: list[str] = []
 
     @property
-    def _tables(self) -> ServerTables:
+    def _tables(self) -> RemoteTables:
         assert self._made is not None
         return self._made
 
@@ -81,7 +82,7 @@ class WorkerSubModel:
         """Set the tables, which are made if there are none, to these values."""
         self._names = list(tables)
         if self._made is None:
-            self._made = ServerTables(self._connection, 1, [("worker", self.member.number)])
+            self._made = RemoteTables(self._connection, 1, [("worker", self.member.number)])
             if self._is_given_up:  # an interrupt has closed the placement while this thread was making them
                 self.free_later()
             self._made.make(TRAINED, len(tables["inputs"]), 1)

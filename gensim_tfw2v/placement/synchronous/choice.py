@@ -5,7 +5,7 @@ from __future__ import annotations
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
-from gensim_tfw2v.placement.interface import Placement
+from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
 

@@ -11,13 +11,13 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.parameter_servers.placement import ClusterPlacement
-from gensim_tfw2v.placement.parameter_servers.ramp_up import RampUp
-from gensim_tfw2v.placement.synchronous.waiting import RoundClock
+from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
+from gensim_tfw2v.placement.downpour.ramp_up import RampUp
+from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
-    from gensim_tfw2v.placement.parameter_servers.work import Job
+    from gensim_tfw2v.placement.calls.work import Job
 
 
 @dataclass(frozen=True, eq=False)

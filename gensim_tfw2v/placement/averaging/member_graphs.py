@@ -1,0 +1,188 @@
+"""What one worker does in a round, as graphs that are called on it: train a part, scale changes, keep the result.
+
+Handles of the tables are arguments, so that one trace serves all trainings with the same shape.
+
+Each worker has two copies of every table: the base, which all workers have alike since the last round that was whole,
+and the current one, which it trains.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
+from gensim_tfw2v.cluster.task import RENEW_LEASE
+from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK, RoundRows, TrainedRows
+from gensim_tfw2v.placement.averaging.worker_rows import (
+    RoundShape,
+    WorkerHandles,
+    handle_specs,
+    shared_rows,
+    strengths_of,
+    write_shared_rows,
+)
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_report import StageSeconds
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph, report_of
+from gensim_tfw2v.placement.tasks.refused_steps import most_moved
+from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
+from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
+from gensim_tfw2v.steps.signature import Tables
+
+
+class WorkerGraphs(NamedTuple):
+    """Concrete functions that run on one worker."""
+
+    register_model: Any  # (name, bytes of a `WorkerModel`) → True
+    train: Any  # (handles, model's name, assignment, partners) → report, partners
+    scale: Any  # (handles, partners, workers) → done
+    keep: Any  # (handles) → done
+
+
+_DIRECTIONS = Directions(
+    tf.TensorSpec([None], tf.float32), tf.TensorSpec([None, None], tf.float32), tf.TensorSpec([], tf.float32)
+)
+_PARTNERS = Partners(tf.TensorSpec([3], tf.float32), _DIRECTIONS, _DIRECTIONS)
+
+
+@functools.lru_cache(maxsize=32)
+def worker_graphs(shape: RoundShape) -> WorkerGraphs:
+    """Return the functions that run on one worker."""
+    with sending_graphs():
+        # A trace of its own: tasks of a new connection do not have the functions of an older one.
+        train_block = block_function.__wrapped__(shape.objective)
+        handles = handle_specs(shape)
+        return WorkerGraphs(
+            register_model=register_model_graph(),
+            train=concrete(lambda *arguments: _train(shape, train_block, *arguments), handles, NAME, BYTES, _PARTNERS),
+            scale=concrete(
+                lambda *arguments: _scale(shape, *arguments), handles, _PARTNERS, tf.TensorSpec([], tf.float32)
+            ),
+            keep=concrete(lambda handles: _keep(shape, handles), handles),
+        )
+
+
+call_on_disconnect(worker_graphs.cache_clear)
+
+
+def _train(
+    shape: RoundShape, train_block: Any, handles: WorkerHandles, name: tf.Tensor, assignment: tf.Tensor, given: Partners
+) -> tuple[tf.Tensor, Partners]:
+    """Make a part's block, train it on the current tables, and return the report and the partners' directions."""
+    began = tf.timestamp()
+    with tf.control_dependencies([began]):
+        block = make_block(OWN_BLOCK, name, assignment)
+    rows: RoundRows = block.extra
+    with tf.control_dependencies([block.basics.tokens]):
+        made = tf.timestamp()
+    updates = ConcurrentUpdates(rows.hot, shape.objective, shape.sharing, given)
+    starts = shared_rows(shape, handles.current) if shape.sharing.rows else []
+    probes = _probes(shape, handles, updates)
+    with tf.control_dependencies([made, *starts, probes]):
+        batches: BatchMetrics = train_block(
+            _tables(shape, handles),
+            block.block,
+            block.basics.rates,
+            block.lookups,
+            tf.stack([0, tf.size(block.basics.pairs)]),
+        )
+    with tf.control_dependencies(list(batches)):
+        done = [_add_strengths(shape, handles, rows.trained)]
+        if starts:
+            done.append(_scale_shared_rows(shape, handles, updates, starts, probes))
+        (renewed,) = remote_functions.call(RENEW_LEASE, [block.basics.lease_key], [tf.float64])
+    with tf.control_dependencies(done):
+        moved = most_moved(batches, lambda: _changes(shape, handles, rows))
+    with tf.control_dependencies([moved, renewed]):
+        trained = tf.timestamp()
+    seconds = StageSeconds(make=made - began, compute=trained - made)
+    return report_of(block.basics, batches, seconds, moved), updates.partners
+
+
+def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:
+    """Return the current tables; the inputs also stand for tables that the objective does not use."""
+    of_tables = dict(zip(shape.tables(), handles.current, strict=True))
+    return Tables(*(of_tables.get(table, handles.current[0]) for table in range(len(TABLES))))
+
+
+def _probes(shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdates) -> tf.Tensor:
+    """Return the probe rows of all tables, from which the partners' directions follow."""
+    rows = tf.split(updates.probe_rows, updates.probe_counts, num=len(TABLES))
+    return tf.concat(
+        [read_rows(handle, rows[table]) for table, handle in zip(shape.tables(), handles.current, strict=True)], 0
+    )
+
+
+def _changes(shape: RoundShape, handles: WorkerHandles, of_block: RoundRows) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the words [U] whose rows a block has trained, and how far each row [U, D] is from the base."""
+    words, changes = [], []
+    for table, current, base in zip(shape.tables(), handles.current, handles.base, strict=True):
+        if table != TABLES.index("nodes"):
+            rows = [
+                tf.split(of_all.rows, of_all.counts, num=len(TABLES))[table]
+                for of_all in (of_block.trained, of_block.hot)
+            ]
+            words.append(tf.concat(rows, 0))
+            changes.append(read_rows(current, words[-1]) - read_rows(base, words[-1]))
+    return tf.concat(words, 0), tf.concat(changes, 0)
+
+
+def _add_strengths(shape: RoundShape, handles: WorkerHandles, trained: TrainedRows) -> tf.Tensor:
+    """Add a part's strengths to those of the round."""
+    rows = tf.split(trained.rows, trained.counts, num=len(TABLES))
+    strengths = tf.split(trained.strengths[:, None], trained.counts, num=len(TABLES))
+    return tf.add_n(
+        [
+            add_to_rows(handle, rows[table], strengths[table])
+            for table, handle in zip(shape.tables(), handles.strengths, strict=True)
+        ]
+    )
+
+
+def _scale_shared_rows(
+    shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdates, starts: list[tf.Tensor], probes: tf.Tensor
+) -> tf.Tensor:
+    """Scale the part's changes of shared rows, and keep the rows from which they began."""
+    start = tf.concat(starts, 0)
+    moved = tf.concat(shared_rows(shape, handles.current), 0) - start
+    kept = start + updates.of_part(moved, probes)
+    with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handles.start, value=start)]):
+        return tf.add_n(write_shared_rows(shape, handles.current, kept))
+
+
+def _scale(shape: RoundShape, handles: WorkerHandles, partners: Partners, workers: tf.Tensor) -> tf.Tensor:
+    """Scale a worker's changes of the rows that it has trained most in the round."""
+    written = []
+    of_tables = zip(handles.current, handles.base, handles.strengths, strict=True)
+    for number, (current, base, strengths) in enumerate(of_tables):
+        found = strengths_of(strengths)
+        most, rows = tf.math.top_k(found, tf.minimum(tf.size(found), tuning.MOST_HOT_ROWS))
+        is_trained = most > 0
+        most, rows = tf.boolean_mask(most, is_trained), tf.boolean_mask(rows, is_trained)
+        before = read_rows(base, rows)
+        of_table = partners.of_others if number else partners.of_inputs
+        moved = scaled_moves(read_rows(current, rows) - before, most, of_table, workers)
+        written.append(write_rows(current, rows, before + moved))
+    return tf.add_n(written)
+
+
+def _keep(shape: RoundShape, handles: WorkerHandles) -> tf.Tensor:
+    """Make the current rows the base, and begin a round without changes."""
+    written = []
+    for current, base, strengths in zip(handles.current, handles.base, handles.strengths, strict=True):
+        found = strengths_of(strengths)
+        rows = tf.cast(tf.where(found > 0)[:, 0], tf.int32)
+        written.append(write_rows(base, rows, read_rows(current, rows)))
+        with tf.control_dependencies([rows]):
+            written.append(write_rows(strengths, rows, tf.zeros([tf.size(rows), 1])))
+    if shape.sharing.rows:
+        written += write_shared_rows(shape, handles.base, tf.concat(shared_rows(shape, handles.current), 0))
+    return tf.add_n(written)

@@ -1,0 +1,110 @@
+"""A worker's part of a round → a block as arrays for the worker's graph; ids are rows of the worker's own tables."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
+from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import (
+    BlockBasics,
+    WorkerBlock,
+    without_batches,
+    worker_block,
+    worker_block_specs,
+)
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.arguments import rates
+from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
+
+
+class TrainedRows(NamedTuple):
+    """Rows that a block trains, of all tables one after the other; shared rows are left out."""
+
+    rows: Any  # [U], within their tables
+    strengths: Any  # [U], as `concurrent_updates` has them
+    counts: Any  # [3], how many are of inputs, outputs, nodes
+
+
+class RoundRows(NamedTuple):
+    """The rows of a block in its worker's tables."""
+
+    hot: HotRows
+    trained: TrainedRows
+
+
+def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
+    """Return the assignment's block; one without batches if subsampling leaves no token."""
+    check(model, assignment)
+    prepared = prepare(model.maker, assignment.task)
+    shared = _shared_rows(model, assignment)
+    if prepared is None:
+        return without_batches(assignment, metrics, _no_rows(assignment, shared))
+    # Nobody else changes the worker's tables, so that hot nodes need no copy.
+    scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
+    basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
+    return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
+
+
+def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:
+    """Return the shared rows of inputs, outputs and nodes."""
+    sharing, settings = assignment.sharing, model.settings
+    none = np.zeros(0, np.int32)
+    words = sharing.ids(model.words, are_nodes=False)
+    return [
+        words,
+        words if settings.negative else none,
+        sharing.ids(model.nodes, are_nodes=True) if settings.hierarchical_softmax else none,
+    ]
+
+
+def _rows_of(
+    model: WorkerModel, prepared: PreparedBlock, assignment: Assignment, shared: list[Int32Array]
+) -> RoundRows:
+    """Return the rows that a block trains most, with shared ones, and all that it trains but these."""
+    rate = float(prepared.learning_rates.mean())
+    block = prepared.block
+    hot, trained = [], []
+    strengths = strengths_by_row(block, max(model.words, model.nodes), model.settings)
+    for of_table, first in zip(strengths, shared, strict=True):
+        hot.append(most_trained(rate * of_table, first) if len(first) else _none())
+        is_trained = of_table > 0
+        is_trained[first] = False
+        rows = np.flatnonzero(is_trained).astype(np.int32)
+        # Rows that are trained at a rate of zero have no strength, and stay where they are.
+        trained.append((rows, of_table[rows] * np.float32(rate)))
+    return RoundRows(
+        HotRows(*_joined(hot), np.float32(assignment.concurrent_blocks), moment_weights(block, model.settings)),
+        TrainedRows(*_joined(trained)),
+    )
+
+
+def _joined(of_tables: list[tuple[Int32Array, Float32Array]]) -> tuple[Int32Array, Float32Array, Int32Array]:
+    rows, strengths = (np.concatenate(arrays) for arrays in zip(*of_tables, strict=True))
+    return rows, strengths, np.array([len(of_table) for of_table, _ in of_tables], np.int32)
+
+
+def _none() -> tuple[Int32Array, Float32Array]:
+    return np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+
+def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
+    """Return the rows of a block of no batches."""
+    still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
+    return RoundRows(
+        HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),
+        TrainedRows(*_joined([_none()] * 3)),
+    )
+
+
+_TRAINED_ROWS = TrainedRows(
+    tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
+)
+OWN_BLOCK = BlockKind(
+    "gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), own_block
+)

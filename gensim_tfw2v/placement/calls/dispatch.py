@@ -1,0 +1,125 @@
+"""Chunks → workers. A failed or hung worker's block goes to another worker, and every wait has a limit."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, Protocol
+
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import silent_of
+from gensim_tfw2v.placement.calls.work import Job, RemoteTraining, Work
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
+
+_POLL_SECONDS = 0.2
+_SECONDS_BETWEEN_LOOKS = 0.5
+_CLOSING_SECONDS = 2.0
+
+
+class HasResult(Protocol):
+    """What can be waited for."""
+
+    @property
+    def result(self) -> Future[Any]:
+        """The result."""
+        ...
+
+
+class Dispatcher:
+    """Hands chunks to workers and waits for their reports.
+
+    Every worker has one thread. Threads that wait for a report look after all workers: a hung worker's blocks go to
+    others, and its call is cancelled.
+    """
+
+    def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
+        self._connection = connection
+        self._work = Work(connection, overlap, timeout)
+        self._threads: list[WorkerThread] = []
+        self._looking = threading.Lock()
+        self._last_look = time.monotonic()
+        self._failure: ClusterError | None = None  # of all workers, raised in every call of `train`
+        self.servers = self._work.servers
+
+    def begin(self, graphs: WorkerGraphs, training: RemoteTraining, metrics: ClusterMetrics) -> None:
+        """Use these graphs and tables from now on."""
+        self._work.begin(graphs, training, metrics)
+        if not self._threads:
+            self._threads = [WorkerThread(worker, self._work) for worker in range(self._connection.workers)]
+            for thread in self._threads:
+                thread.start()
+
+    def train(self, request: Request) -> BlockReport:
+        """Return a worker's report once it has trained the chunk."""
+        job = self.start(request)
+        self.wait([job])
+        return job.result.result().report
+
+    def start(self, request: Request, slot: int | None = None) -> Job:
+        """Have a worker train a chunk whose changes go into a slot, if one is given; return the job to wait for."""
+        self._raise_failure()
+        job, work = Job(request, slot), self._work
+        work.last_report = max(work.last_report, time.monotonic() - work.timeout / 2)
+        work.put(job)
+        return job
+
+    def wait(self, jobs: Sequence[HasResult], left: int = 0) -> None:
+        """Return once at most `left` of these jobs are not done."""
+        work = self._work
+        while len(running := [job.result for job in jobs if not job.result.done()]) > left:
+            if wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
+                continue
+            self._raise_failure()
+            self._look_after_workers()
+            if time.monotonic() - work.last_report > 2 * work.timeout:
+                self._give_up()
+
+    def _raise_failure(self) -> None:
+        failure = self.servers.failure or self._failure
+        if failure is not None:
+            raise failure
+
+    def _look_after_workers(self) -> None:
+        """Look after all workers, unless another thread does, or did a moment ago."""
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            elapsed = time.monotonic() - self._last_look
+            if elapsed < _SECONDS_BETWEEN_LOOKS:
+                return
+            self._last_look += elapsed
+            for thread in self._threads:
+                # Time in which this process stood still is no fault of the workers.
+                thread.look(min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS))
+        finally:
+            self._looking.release()
+
+    def _give_up(self) -> None:
+        """Raise the error of a cluster in which no worker has finished a block for long."""
+        timeout = self._work.timeout
+        complaint = f"no worker has finished a block for {2 * timeout:.0f} s (cluster_timeout is {timeout:.0f})"
+        if lost := self.servers.silent():
+            raise self.servers.declare_lost(f"{complaint}, and no answer comes from {', '.join(lost)}")
+        silent = silent_of(self._connection.tasks("worker"))
+        found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"
+        self._failure = ClusterError(f"{complaint}; {found}. See `tfw2v cluster status` and the logs of the tasks")
+        raise self._failure
+
+    def close(self) -> bool:
+        """Return whether no worker can use the tables any more: all threads have ended, and no worker hangs."""
+        self._work.closed.set()
+        if not self._have_ended():
+            for thread in self._threads:
+                thread.leave()
+        return self._have_ended() and not self._connection.worker_locks.abandoned
+
+    def _have_ended(self) -> bool:
+        deadline = time.monotonic() + _CLOSING_SECONDS
+        return all([thread.join(deadline - time.monotonic()) for thread in self._threads])

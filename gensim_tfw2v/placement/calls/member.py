@@ -1,0 +1,109 @@
+"""A worker as the coordinator has it: a thread that calls it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any
+
+from gensim_tfw2v.cluster.cancellation import CancellableCalls
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.placement.calls.registration import Registration
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+_POLL_SECONDS = 0.5
+
+
+class Member:
+    """One worker of a training.
+
+    Attributes
+    ----------
+    registration : Registration
+        Which model the worker knows.
+    """
+
+    def __init__(self, number: int, connection: Connection) -> None:
+        self.number = number
+        self.address = connection.addresses["worker"][number]
+        self.task = f"worker {number}"
+        self.name = f"worker {number} at {self.address}"
+        self.registration = Registration()
+        self.is_missed = False  # the log has said that it is gone
+        self._locks = connection.worker_locks
+        self._closed = threading.Event()
+        self._calls: SimpleQueue[Any] = SimpleQueue()
+        self._answer: Future[bool] | None = None
+        self._begin_thread()
+
+    def _begin_thread(self) -> None:
+        self._calls = SimpleQueue()
+        name = f"tfw2v-cluster-{self.number}"
+        self._thread = threading.Thread(target=_serve, args=(self._calls,), name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, function: Callable[[CancellableCalls], Any], locks: list[int]) -> tuple[Future[Any], Any]:
+        """Have the thread call a function with these workers' locks held; return its result, and how to cancel it."""
+        result: Future[Any] = Future()
+        calls = CancellableCalls()
+
+        def call() -> Any:
+            with contextlib.ExitStack() as held:
+                for worker in sorted(locks):
+                    held.enter_context(self._locks.hold(worker))
+                return function(calls)
+
+        self._calls.put((result, call))
+        return result, calls
+
+    def begin_anew(self) -> None:
+        """Leave the thread to a call that does not end, and take another one."""
+        self._calls.put(None)
+        self._begin_thread()
+
+    def has_come_back(self) -> bool:
+        """Return whether a worker that was lost answers; a thread looks, so that nobody waits for that."""
+        if self._answer is None:
+            self._answer, _ = self.submit(lambda _: self._await_answer(), [])
+        if not self._answer.done() or self._locks.is_busy(self.number):
+            return False
+        found, self._answer = self._answer.result(), None
+        return found
+
+    def _await_answer(self) -> bool:
+        while not self._closed.is_set():
+            if answers(self.address):
+                return True
+            self._closed.wait(_POLL_SECONDS)
+        return False
+
+    def close(self, seconds: float) -> bool:
+        """Return whether the thread ends within these seconds."""
+        self._closed.set()
+        self._calls.put(None)
+        self._thread.join(max(0.0, seconds))
+        return not self._thread.is_alive()
+
+
+def _serve(calls: SimpleQueue[Any]) -> None:
+    """Do what is asked for, one after the other, with an executor of TensorFlow's own (see `worker_thread`)."""
+    tf = load_tensorflow()
+    from tensorflow.python.eager import context, executor
+
+    own = executor.new_executor(enable_async=False)
+    context.context().executor = own
+    while (call := calls.get()) is not None:
+        result, function = call
+        try:
+            result.set_result(function())
+        except BaseException as error:
+            own.clear_error()
+            result.set_exception(error)
+        del call, result, function  # what they hold must not outlive the next wait
+    with contextlib.suppress(tf.errors.OpError):
+        own.wait()
+    own.clear_error()

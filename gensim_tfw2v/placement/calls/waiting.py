@@ -1,0 +1,206 @@
+"""Waits for calls of workers. Every wait has a limit, and a worker that does not answer is named."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
+
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.cluster.cutting import cut_if_silent
+from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.health import Silence, answers
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.patience import Patience
+from gensim_tfw2v.placement.calls.worker_return import can_be_called, is_lost
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+_Member = TypeVar("_Member", bound=Member)
+
+_POLL_SECONDS = 0.2
+_SECONDS_BETWEEN_LOOKS = 0.5
+_LAST_SECONDS = 5.0  # that a cancelled call may take to end
+
+
+class MembersLost(Exception):
+    """Workers that take no further part, with the reason for each."""
+
+    def __init__(self, reasons: Mapping[Any, str]) -> None:
+        super().__init__(", ".join(f"{member.name}: {reason}" for member, reason in reasons.items()))
+        self.reasons = reasons
+
+
+class _Call:
+    """A running call, and the workers without which it cannot end."""
+
+    def __init__(self, caller: Member, needed: Sequence[Member], function: Callable[[Any], Any]) -> None:
+        self.caller, self.needed = caller, needed
+        self.finished = 0.0  # when it ended
+        self.seconds = 0.0
+        self.is_left = False  # it does not end, and nobody waits for it
+        self._silences = {member: Silence(member.address) for member in needed}
+        self.future, self._calls = caller.submit(function, [member.number for member in needed])
+        self.future.add_done_callback(self._finish)
+
+    def _finish(self, _: Future[Any]) -> None:
+        self.finished = time.monotonic()
+
+    def silent(self) -> list[Member]:
+        """Return the workers that have not answered for several looks."""
+        return [member for member, silence in self._silences.items() if silence.look()]
+
+    def cancel(self) -> None:
+        """End the call; a thread that is not free soon is left to it."""
+        self._calls.cancel()
+        for member in self.needed:
+            cut_if_silent(member.address)
+        with contextlib.suppress(Exception):
+            self.future.result(timeout=_LAST_SECONDS)
+        if not self.future.done():
+            self.is_left = True
+            self.caller.begin_anew()
+
+
+class Waiting:
+    """Makes calls and waits for them.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds that a worker's call may take (`patience.Patience`).
+    """
+
+    def __init__(self, connection: Connection, timeout: float) -> None:
+        self._tf = load_tensorflow()
+        self._connection, self._timeout = connection, timeout
+        self._patience: dict[str, Patience] = {}
+
+    def each(self, kind: str, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> _Results:
+        """Return what the function returns for each of these workers, all at the same time.
+
+        Raise MembersLost if some of them are lost, once the calls of the others have ended.
+        """
+
+        return self.results(kind, self.begin(members, function))
+
+    def begin(self, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> list[_Call]:
+        """Begin to call the function for each of these workers, after the calls that they have; `results` waits."""
+
+        def call(member: _Member) -> _Call:
+            return _Call(member, [member], lambda calls: function(member, calls))
+
+        return [call(member) for member in members]
+
+    def together(self, kind: str, members: Sequence[Member], function: Callable[[Any], Any]) -> Any:
+        """Return what a function returns that needs all of these workers."""
+        call = _Call(members[0], members, function)
+        return self.results(kind, [call]).values[members[0]]
+
+    def results(self, kind: str, calls: list[_Call]) -> _Results:
+        """Return what calls return that have begun; raise MembersLost once the others have ended."""
+        patience = self._patience.setdefault(kind, Patience(self._connection.workers, self._timeout))
+        lost: dict[Member, str] = {}
+        last_look = time.monotonic()
+        while running := [call for call in calls if not (call.future.done() or call.is_left)]:
+            wait([call.future for call in running], _POLL_SECONDS)
+            elapsed = time.monotonic() - last_look
+            if elapsed < _SECONDS_BETWEEN_LOOKS:
+                continue
+            last_look += elapsed
+            for call in running:
+                # Time in which this process stood still is no fault of the workers.
+                call.seconds += min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
+                if not call.future.done():
+                    lost.update(self._look(call, patience))
+        values: dict[Any, Any] = {}
+        failure: Exception | None = None
+        for call in calls:
+            error = call.future.exception() if call.future.done() else None
+            if call.caller in lost or not lost.keys().isdisjoint(call.needed):
+                continue
+            if error is None:
+                values[call.caller] = call.future.result()
+                patience.record(call.caller.number, max(call.seconds, 1e-3))
+            elif not isinstance(error, Exception):  # this process is to end
+                raise error
+            elif found := self._lost_by(call, error):
+                lost.update(found)
+            else:
+                failure = failure or self._error(call, error)
+        if failure is not None:
+            raise failure
+        if lost:
+            raise MembersLost(lost)
+        return _Results(values, {call.caller: call.finished for call in calls})
+
+    def _look(self, call: _Call, patience: Patience) -> dict[Member, str]:
+        """Return the workers by which a call is held up, with reasons, after it has been cancelled."""
+        number = call.caller.number
+        if call.seconds <= patience.limit(number, is_answering=False):
+            return {}
+        late = f"has not finished its call for {call.seconds:.0f} s"
+        found = {member: f"{late} and is silent" for member in call.silent()}
+        is_too_late = call.seconds > max(patience.limit(number, is_answering=True), 2 * self._timeout)
+        if is_too_late and not found and len(call.needed) > 1:
+            call.cancel()
+            names = ", ".join(member.name for member in call.needed)
+            raise ClusterError(f"{names}: they have not averaged their rows for {call.seconds:.0f} s, and all answer")
+        if is_too_late and not found:
+            found = {call.caller: late}
+        if found:
+            for member in found:
+                self._connection.worker_locks.abandoned.add(member.number)
+            call.cancel()
+        return found
+
+    def _lost_by(self, call: _Call, error: Exception) -> dict[Member, str]:
+        """Return the workers whose loss is the reason of an error, none if there is another reason."""
+        if remote_functions.is_missing_function(error) or not isinstance(
+            error, (self._tf.errors.OpError, ClusterError)
+        ):
+            return {}
+        if remote_functions.task_error_message(error) is not None:
+            return {}
+        if len(call.needed) == 1:
+            member = call.needed[0]
+            return {member: brief(error)} if is_lost(member.address, error) else {}
+        return {member: brief(error) for member in call.needed if self._is_gone(member)}
+
+    def _is_gone(self, member: Member) -> bool:
+        """Return whether a worker does not answer, or was restarted."""
+        if not answers(member.address):
+            return True
+        try:
+            self._connection.describe(*_task(member))
+        except (ClusterError, self._tf.errors.OpError):
+            return True
+        return False
+
+    def _error(self, call: _Call, error: Exception) -> Exception:
+        """Return the error to raise for one that is no loss of workers."""
+        name = call.caller.name
+        if remote_functions.is_missing_function(error):
+            return ClusterError(f"{name} was not started by `tfw2v server`")
+        message = remote_functions.task_error_message(error)
+        return error if message is None else ClusterError(f"{name}: {message}")
+
+    def can_be_called(self, member: Member) -> bool:
+        """Return whether a worker that answers accepts calls; a restarted one is connected again first."""
+        try:
+            return can_be_called(self._connection, member.number)
+        except (ClusterError, self._tf.errors.OpError):
+            return False
+
+
+class _Results:
+    """What calls have returned, and when."""
+
+    def __init__(self, values: dict[Any, Any], finished: dict[Any, float]) -> None:
+        self.values, self.finished = values, finished
+
+
+def _task(member: Member) -> tuple[str, int]:
+    return "worker", member.number

@@ -1,0 +1,110 @@
+"""What the threads of a training's workers share: blocks that wait for a worker, and where reports go."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.placement.calls.patience import Patience
+from gensim_tfw2v.placement.calls.tickets import Tickets
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.remote.handles import Handles, Slot
+from gensim_tfw2v.placement.remote.servers import Servers
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
+
+
+@dataclass(frozen=True)
+class RemoteTraining:
+    """What a training has on the servers."""
+
+    lease: str  # its name
+    handles: Handles
+    model: Any  # handle of the bytes of its `WorkerModel`
+    probe: Callable[[], None]  # raises an error if a server has lost its tables
+    tickets: Tickets
+    slots: tuple[Slot, ...] = ()
+
+    def handles_of(self, job: Job) -> Handles:
+        """Return the handles that a worker needs for a job."""
+        return self.handles if job.slot is None else self.handles._replace(slot=self.slots[job.slot])
+
+
+class Finished(NamedTuple):
+    """What came of a job."""
+
+    report: BlockReport
+    worker: int  # that has trained the block
+    moment: float  # of its report, on the monotonic clock
+
+
+@dataclass(eq=False)
+class Job:
+    """A chunk, and what came of it once a worker has trained it. The result runs from when a worker takes the chunk."""
+
+    request: Request
+    slot: int | None = None  # variables on the servers that the block has to itself; None: it needs none
+    result: Future[Finished] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A job that a worker has: which sealed request it gets."""
+
+    job: Job
+    request: Request
+
+
+class Work:
+    """Jobs that wait for a worker, and what all threads of workers need."""
+
+    def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
+        self.connection = connection
+        self.overlap = overlap
+        self.timeout = timeout
+        self.closed = threading.Event()
+        self.patience = Patience(connection.workers, timeout)
+        self.servers = Servers(connection, 2 * timeout)
+        self.last_report = time.monotonic()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+
+    def begin(self, graphs: WorkerGraphs, training: RemoteTraining, metrics: ClusterMetrics) -> None:
+        """Use these graphs and tables from now on."""
+        self.graphs, self.training, self.metrics = graphs, training, metrics
+
+    def is_over(self) -> bool:
+        """Return whether no further job is to be done."""
+        return self.closed.is_set() or self.servers.failure is not None
+
+    def put(self, job: Job) -> None:
+        """Have any worker do a job."""
+        self._jobs.put(job)
+
+    def take(self, seconds: float) -> Job | None:
+        """Return a job that is not done yet, None if there is none within these seconds."""
+        try:
+            job = self._jobs.get(timeout=seconds) if seconds else self._jobs.get_nowait()
+        except queue.Empty:
+            return None
+        has_begun = job.result.running()  # and goes to another worker
+        return job if has_begun or (not job.result.done() and job.result.set_running_or_notify_cancel()) else None
+
+    def hand_in(self, job: Job, worker: int, report: BlockReport, waited: float) -> None:
+        """Give a report to whoever waits for it, unless another worker was faster."""
+        if not job.result.done():
+            self.metrics.add(worker, report, int(job.request.assignment.nbytes), waited)
+            with contextlib.suppress(InvalidStateError):
+                job.result.set_result(Finished(report, worker, time.monotonic()))
+
+    def fail(self, job: Job, error: Exception) -> None:
+        """Give an error to whoever waits for a report."""
+        with contextlib.suppress(InvalidStateError):
+            job.result.set_exception(error)

@@ -1,0 +1,286 @@
+"""The coordinator's thread for one worker: it calls the worker's graphs, and other threads watch over it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.cancellation import CancellableCalls
+from gensim_tfw2v.cluster.connection import device
+from gensim_tfw2v.cluster.cutting import cut_if_silent
+from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.health import Silence, answers
+from gensim_tfw2v.placement.calls.registration import Registration, has_forgotten_model
+from gensim_tfw2v.placement.calls.work import Attempt, Work
+from gensim_tfw2v.placement.calls.worker_return import await_return, is_lost, is_of_earlier_training
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+logger = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.2
+_LONGEST_REST_SECONDS = 5.0
+
+
+class WorkerThread:
+    """Gives a worker its blocks, one call after the other.
+
+    `look`, `leave` and `join` are for other threads. A worker is late from the moment at which its blocks go to others
+    until it can be called again.
+    """
+
+    def __init__(self, number: int, work: Work) -> None:
+        self._tf = load_tensorflow()
+        self._number, self._work = number, work
+        self._address = work.connection.addresses["worker"][number]
+        self.name = f"worker {number} at {self._address}"
+        self._lock = threading.Lock()  # guards the next four
+        self._attempts: list[Attempt] = []  # whose reports count
+        self._calls: CancellableCalls | None = None  # while one runs
+        self._seconds = 0.0  # for which it has run
+        self._is_late = number in work.connection.worker_locks.abandoned
+        self._silence = Silence(self._address)
+        self._thread = threading.Thread(target=self._run, name=f"tfw2v-cluster-{number}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take jobs."""
+        self._thread.start()
+
+    def join(self, seconds: float) -> bool:
+        """Return whether the thread ends within these seconds."""
+        self._thread.join(timeout=max(0.0, seconds))
+        return not self._thread.is_alive()
+
+    def look(self, elapsed: float) -> None:
+        """Give the blocks of a call that takes too long to other workers, `elapsed` seconds after the last look."""
+        with self._lock:
+            calls = self._calls
+            self._seconds += elapsed
+            seconds = self._seconds
+        patience = self._work.patience
+        if calls is None or seconds <= patience.limit(self._number, is_answering=False):
+            self._silence.forget()
+            return
+        is_silent = self._silence.look()
+        limit = patience.limit(self._number, is_answering=True)
+        if is_silent or seconds > limit:
+            self._hand_over(calls, f"has not finished its block for {seconds:.0f} s" + " and is silent" * is_silent)
+        # One that answers may finish: then it is known how long it needs.
+        if is_silent or seconds > 2 * max(limit, self._work.timeout):
+            self._cancel(calls)
+
+    def leave(self) -> None:
+        """Free the thread of a worker that hangs in a call, or waits for a lost server; it pushes nothing any more."""
+        with self._lock:
+            calls = self._calls
+        if calls is not None and (self._work.servers.failure is not None or not answers(self._address)):
+            with contextlib.suppress(ClusterError):  # of a lost server
+                self._hand_over(calls, "does not answer at the end of training")
+            self._cancel(calls)
+
+    def _cancel(self, calls: CancellableCalls) -> None:
+        """Free the thread from its call."""
+        calls.cancel()
+        cut_if_silent(self._address)
+
+    def _hand_over(self, calls: CancellableCalls, reason: str) -> None:
+        with self._lock:
+            if self._calls is not calls or self._is_late:
+                return
+            self._is_late = True
+            attempts, self._attempts = self._attempts, []
+            self._work.training.tickets.renew(self._number)
+            self._work.connection.worker_locks.abandoned.add(self._number)
+        logger.warning("%s %s; another worker gets what it was to train", self.name, reason)
+        # Before others begin: the worker may go on at any moment, and its push is to come before theirs or not at all.
+        self._work.servers.call(lambda: self._work.training.tickets.end_former(self._number))
+        for attempt in attempts:
+            self._work.put(attempt.job)
+
+    def _run(self) -> None:
+        from tensorflow.python.eager import context, executor
+
+        # As in TensorFlow's ClusterCoordinator. An error stays in an executor until its next operation reports it.
+        own = executor.new_executor(enable_async=False)
+        # Until this thread ends. TensorFlow's `executor_scope` would keep an object of the other threads' executor, and
+        # Python shows that executor's error, which may be left of a lost server, when it deletes such an object.
+        context.context().executor = own
+        self._serve()
+        with contextlib.suppress(self._tf.errors.OpError):
+            own.wait()  # for the last error, which concerns nobody any more
+        own.clear_error()
+
+    def _serve(self) -> None:
+        staged: tuple[Attempt, Any] | None = None  # with the block that waits on the worker
+        registration = Registration()
+        waited = 0.0
+        if self._is_late or not answers(self._address):
+            if not self._await_return("it does not answer"):
+                return
+            self._end_lateness()
+        while True:
+            following, seconds = self._next(may_wait=staged is None)
+            waited += seconds
+            if following is None and staged is None:
+                return
+            try:
+                with self._calling() as calls:
+                    if following is not None:
+                        model = following.request.model
+                        registration.ensure(model, partial(self._register_model, calls, model))
+                    staged = self._advance(calls, staged, following, waited)
+                waited = 0.0
+            except Exception as error:
+                staged = None
+                registration.forget()
+                if not self._recover(error):
+                    return
+            self._end_lateness()
+            if staged is not None and staged[0] not in self._attempts:
+                staged = None  # another worker trains it
+
+    def _next(self, may_wait: bool) -> tuple[Attempt | None, float]:
+        """Return the next job, and how long that took; None if there is none and it may not wait for one."""
+        began = time.monotonic()
+        work, found = self._work, None
+        while not work.is_over():
+            if work.connection.worker_locks.is_busy(self._number):  # with an earlier training's call
+                time.sleep(_POLL_SECONDS)
+                continue
+            job = work.take(_POLL_SECONDS if may_wait else 0.0)
+            if job is not None:
+                with self._lock:
+                    sealed = work.training.tickets.sealed(job.request.assignment, self._number)
+                    found = Attempt(job, Request(job.request.model, sealed))
+                    self._attempts.append(found)
+            if found is not None or not may_wait:
+                break
+        return found, time.monotonic() - began
+
+    @contextlib.contextmanager
+    def _calling(self) -> Iterator[CancellableCalls]:
+        """Hold the worker's lock for calls that other threads watch over."""
+        with self._work.connection.worker_locks.hold(self._number):
+            calls = CancellableCalls()
+            with self._lock:
+                self._calls, self._seconds = calls, 0.0
+            try:
+                yield calls
+            finally:
+                with self._lock:
+                    self._calls = None
+
+    def _register_model(self, calls: CancellableCalls, model: str) -> None:
+        """Have a worker fetch the model from the first server."""
+        name = remote_functions.local(model)
+        with self._tf.device(device("worker", self._number)):
+            calls.run(self._work.graphs.register_model, name, self._work.training.model).numpy()
+
+    def _advance(
+        self,
+        calls: CancellableCalls,
+        staged: tuple[Attempt, Any] | None,
+        following: Attempt | None,
+        waited: float,
+    ) -> tuple[Attempt, Any] | None:
+        """Finish the staged block and stage the following one; return the latter."""
+        graphs, training = self._work.graphs, self._work.training
+        finished = following if staged is None else staged[0]
+        handles = training.handles if finished is None else training.handles_of(finished.job)
+        request = None if following is None else Request(*map(remote_functions.local, following.request))
+        began = time.monotonic()
+        with self._tf.device(device("worker", self._number)):
+            if following is not None and not self._work.overlap:
+                report = calls.run(graphs.train, handles, request).numpy()
+                self._hand_in(following, report, waited, time.monotonic() - began)
+                return None
+            if staged is None:
+                next_staged = calls.run(graphs.stage, handles, request)
+            elif request is None:
+                report, next_staged = calls.run(graphs.finish, handles, staged[1]), None
+            else:
+                report, next_staged = calls.run(graphs.finish_and_stage, handles, staged[1], request)
+            if staged is not None:
+                self._hand_in(staged[0], report.numpy(), waited, time.monotonic() - began)
+            return None if following is None else (following, next_staged)
+
+    def _hand_in(self, attempt: Attempt, numbers: Any, waited: float, seconds: float) -> None:
+        try:
+            report = BlockReport.from_array(numbers, self._work.connection.servers, self._work.graphs.exchanged)
+        except ValueError as error:
+            raise ClusterError(f"{self.name}: {error}") from None
+        self._work.patience.record(self._number, seconds)
+        self._work.last_report = time.monotonic()  # also if its push was dropped: the worker does finish blocks
+        with self._lock:
+            if is_valid := attempt in self._attempts:
+                self._attempts.remove(attempt)
+        # Changes that come late are on the servers: the block is done. In a slot they do not count: another worker has
+        # got the block and will write to the slot, too, which must not be used again before that.
+        if report.is_accepted and (is_valid or attempt.job.slot is None):
+            self._work.hand_in(attempt.job, self._number, report, waited)
+        elif is_valid:
+            self._work.put(attempt.job)
+
+    def _recover(self, error: Exception) -> bool:
+        """Return whether the worker can be used again after an error."""
+        with self._lock:
+            attempts, self._attempts = self._attempts, []
+        if remote_functions.is_missing_function(error):
+            error = ClusterError(f"{self.name} was not started by `tfw2v server`")
+        elif has_forgotten_model(error):
+            return self._hand_back(attempts)
+        elif message := remote_functions.task_error_message(error):
+            error = ClusterError(f"{self.name}: {message}")
+        elif isinstance(error, self._tf.errors.OpError):
+            if self._is_late:
+                return self._hand_back(attempts) and self._await_return(brief(error))
+            try:
+                self._work.servers.call(self._work.training.probe)
+            except ClusterError:  # all threads end
+                return False
+            lost = is_lost(self._address, error)
+            if lost or is_of_earlier_training(self._work.training.lease, error):
+                if attempts and not self._end_ticket():
+                    return False
+                return self._hand_back(attempts) and (not lost or self._await_return(brief(error)))
+        for attempt in attempts:
+            self._work.fail(attempt.job, error)
+        return True
+
+    def _end_ticket(self) -> bool:
+        """Have servers drop what a worker may still push that only its connection has lost; False if one is lost."""
+        tickets = self._work.training.tickets
+        tickets.renew(self._number)
+        try:
+            self._work.servers.call(lambda: tickets.end_former(self._number))
+        except ClusterError:  # all threads end
+            return False
+        return True
+
+    def _hand_back(self, attempts: list[Attempt]) -> bool:
+        for attempt in attempts:
+            self._work.put(attempt.job)
+        return True
+
+    def _await_return(self, reason: str) -> bool:
+        """Return True once the worker can be called again, False if training ends before."""
+        if not await_return(self._number, self._work, None if self._is_late else f"{self.name} is gone ({reason})"):
+            return False
+        if self._is_late:  # what its cancelled call still runs is to end before the next call
+            self._work.closed.wait(min(self._work.patience.usual(self._number), _LONGEST_REST_SECONDS))
+        return True
+
+    def _end_lateness(self) -> None:
+        """Let a late worker's next call be looked at again."""
+        with self._lock:
+            was_late, self._is_late = self._is_late, False
+            self._work.connection.worker_locks.abandoned.discard(self._number)
+        if was_late:
+            logger.warning("%s is back", self.name)

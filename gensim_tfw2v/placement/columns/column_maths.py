@@ -1,0 +1,194 @@
+"""The mathematics of a batch in two halves: servers multiply columns, workers have the sums over all columns.
+
+It is skip-gram with negative sampling as in `steps.maths`, whose names and axes are used here. A token has products
+with the V = 2 * window places around it and with its run's K negatives. A batch takes four messages:
+
+    server → worker   products     [R, B, V + K]   over the server's columns
+    worker → server   gradients    [R, B, V + K]   of the scores, which are the sums of all servers' products
+    server → worker   squares      [U]             of the gradient of each row that moves, over the server's columns
+    worker → server   rates        [U]             the step of each of these rows, which the sum of squares bounds
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.operations import operations
+from gensim_tfw2v.placement.columns.column_blocks import ColumnBlock, ServerBatch
+from gensim_tfw2v.steps import maths
+
+_LONGEST_STEP = 1e32  # as in gensim_tfw2v/operations: longer steps, and NaN, are refused
+
+
+# -- what a server computes with its columns ---------------------------------------------------------------------------
+
+
+class Columns(NamedTuple):
+    """A server's memory of its columns of both tables: [rows, C] each."""
+
+    inputs: Any
+    outputs: Any
+
+
+class BatchRows(NamedTuple):
+    """A server's columns of a batch's rows."""
+
+    hidden: Any  # [R, B, C]
+    candidates: Any  # [R, P + K, C]
+
+
+def batch_rows(columns: Columns, batch: ServerBatch) -> BatchRows:
+    """Return the rows of a batch as they are now."""
+
+    def gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+        found = operations().tfw2v_gather_rows(table=table, ids=ids, batch=tf.constant(0), T=tf.float32)
+        return tf.ensure_shape(found, [None, None, None])
+
+    return BatchRows(gather(columns.inputs, batch.inputs), gather(columns.outputs, batch.candidates))
+
+
+def products(rows: BatchRows, window: tf.Tensor) -> tf.Tensor:
+    """Return the products [R, B, V + K] of each token with the places around it and the negatives."""
+    places = tf.shape(rows.hidden)[1] + 2 * window
+    scores = maths.scores(rows.hidden, rows.candidates)
+    return tf.concat([around_tokens(scores[..., :places], window), scores[..., places:]], -1)
+
+
+class RowGradients(NamedTuple):
+    """The gradients of the rows that a batch moves: [n, C] each."""
+
+    inputs: Any
+    outputs: Any
+
+
+def row_gradients(rows: BatchRows, batch: ServerBatch, gradients: tf.Tensor) -> RowGradients:
+    """Return the gradients of the rows that a batch moves, from those of its scores [R, B, V + K]."""
+    near = 2 * batch.window
+    of_runs = tf.concat([in_widened_run(gradients[..., :near], batch.window), gradients[..., near:]], -1)
+    of_tokens = maths.back_to_rows(of_runs, rows.candidates)
+    of_candidates = maths.back_to_columns(of_runs, rows.hidden)
+    return RowGradients(
+        _summed(of_tokens, batch.input_order, batch.input_sums),
+        _summed(of_candidates, batch.output_order, batch.output_sums),
+    )
+
+
+def _summed(gradients: tf.Tensor, order: tf.Tensor, sums: tf.Tensor) -> tf.Tensor:
+    """Return the sum of the gradients [R, N, C] of each row."""
+    of_places = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
+    return tf.raw_ops.SparseSegmentSum(data=of_places, indices=order, segment_ids=sums)
+
+
+def squares_of(gradients: RowGradients) -> tf.Tensor:
+    """Return the sum of squares [U] of each row."""
+    return tf.concat([tf.reduce_sum(tf.square(of_table), -1) for of_table in gradients], 0)
+
+
+def move_rows(
+    columns: Columns, batch: ServerBatch, gradients: RowGradients, rates: tf.Tensor, is_wanted: tf.Tensor
+) -> list[tf.Tensor]:
+    """Move the rows of a batch by steps with these rates [U], or none of them; return the operations."""
+    moved = []
+    tables = zip(
+        columns,
+        (batch.input_rows, batch.output_rows),
+        gradients,
+        tf.split(rates, [tf.size(batch.input_rows), tf.size(batch.output_rows)], num=2),
+        strict=True,
+    )
+    for memory, rows, of_table, own_rates in tables:
+        count = tf.where(is_wanted, tf.size(rows), 0)
+        changes = changes_of(of_table, own_rates)[:count]
+        moved.append(operations().tfw2v_add_rows(table=memory, rows=rows[:count], changes=changes))
+    return moved
+
+
+def changes_of(gradients: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
+    """Return the changes [U, C] of rows; a rate of 0 gives none, whatever the gradient is."""
+    return tf.math.multiply_no_nan(gradients, -rates[:, None])
+
+
+# -- what a worker computes of sums over all columns -------------------------------------------------------------------
+
+
+def score_gradients(
+    block: ColumnBlock, batch: tf.Tensor, scores: tf.Tensor, mask_hits: bool
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the gradients [R, B, V + K] of a batch's scores, and its loss, 0 if it is not measured."""
+    near = 2 * block.window
+    weights = pair_weights(block, batch)
+    if mask_hits:
+        weights = _without_hits(block, batch, weights)
+    labels = tf.cast(tf.range(tf.shape(scores)[-1]) < near, tf.float32)
+    loss = tf.reduce_sum(maths.sampling_loss(scores, labels, weights))
+    measured = block.basics.rates.measured[batch]
+    return maths.sampling_gradient(scores, labels, weights), tf.where(measured, loss, 0.0)
+
+
+def pair_weights(block: ColumnBlock, batch: tf.Tensor) -> tf.Tensor:
+    """Return how often each pair [R, B, V + K] counts."""
+    by_distance = maths.reach_chances(block.window, block.basics.rates.radius_chance)
+    distances = tf.range(1, block.window + 1)
+    after = by_distance * tf.cast(distances <= block.right[batch][..., None], tf.float32)
+    before = by_distance * tf.cast(distances <= block.left[batch][..., None], tf.float32)
+    contexts = tf.concat([tf.reverse(before, [-1]), after], -1)
+    shared = block.basics.rates.shared_negatives
+    weight = maths.negative_weight(shared, block.basics.rates.negative) * tf.reduce_sum(contexts, -1, keepdims=True)
+    return tf.concat([contexts, tf.repeat(weight, shared, axis=-1)], -1)
+
+
+def _without_hits(block: ColumnBlock, batch: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """Return the weights without negatives that equal the context."""
+    near, shared = 2 * block.window, block.basics.rates.shared_negatives
+    of_runs = tf.concat([in_widened_run(weights[..., :near], block.window), weights[..., near:]], -1)
+    masked = maths.without_accidental_hits(of_runs, block.candidates[batch], shared, block.basics.rates.negative)
+    return tf.concat([weights[..., :near], masked[..., -shared:]], -1)
+
+
+class Steps(NamedTuple):
+    """The steps of a batch's rows."""
+
+    rates: Any  # [U], 0 for a step that is refused
+    touched: Any  # rows that take a step
+    clipped: Any  # of which the step was clipped; both are NaN if a step was refused
+
+
+def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
+    """Return the step of each row, whose gradient has this sum of squares [U]."""
+    rate, longest = block.basics.rates.learning_rates[batch], block.basics.rates.max_step
+    lengths = tf.sqrt(squares)
+    is_long = rate * lengths > longest
+    locks = block.basics.rates.lock_factors
+    input_rows = block.input_rows[block.input_ends[batch] : block.input_ends[batch + 1]]
+    input_factors = tf.gather(locks, input_rows % tf.size(locks))
+    factors = tf.concat([input_factors, tf.ones([tf.size(squares) - tf.size(input_factors)])], 0)
+    rates = tf.where(is_long, longest / lengths, rate) * factors
+    is_taken = tf.abs(rates) * lengths <= _LONGEST_STEP  # not so if it is NaN
+    touched = tf.where(tf.reduce_all(is_taken), tf.cast(tf.size(squares), tf.float32), float("nan"))
+    clipped = tf.math.count_nonzero(is_long, dtype=tf.float32)
+    return Steps(tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched)
+
+
+# -- places around tokens ----------------------------------------------------------------------------------------------
+
+
+def around_tokens(values: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Return of values [R, B, P] those of the 2 * window places around each token [R, B, V], without its own place."""
+    runs, tokens = tf.unstack(tf.shape(values)[:2])
+    # Lines that are one number longer than they were shift each token's places to the same columns.
+    longer = tokens + 2 * window + 1
+    lines = tf.pad(tf.reshape(values, [runs, -1]), [[0, 0], [0, tokens]])
+    shifted = tf.reshape(lines, [runs, tokens, longer])
+    return tf.concat([shifted[..., :window], shifted[..., window + 1 : 2 * window + 1]], -1)
+
+
+def in_widened_run(values: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Return values [R, B, V] of the places around tokens at their places of the widened run [R, B, P], 0 elsewhere."""
+    runs, tokens = tf.unstack(tf.shape(values)[:2])
+    places = tokens + 2 * window
+    own = tf.zeros([runs, tokens, 1])
+    shifted = tf.concat([values[..., :window], own, values[..., window:], tf.zeros([runs, tokens, tokens])], -1)
+    lines = tf.reshape(shifted, [runs, -1])
+    return tf.reshape(lines[:, : tokens * places], [runs, tokens, places])

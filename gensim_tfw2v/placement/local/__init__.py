@@ -1,0 +1,1 @@
+"""The placement with tables and steps in this process."""

@@ -1,0 +1,131 @@
+"""Tables and steps in this process: threads change the same tables without locks, as gensim's workers do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.blocks.batches import BlockMaker
+from gensim_tfw2v.blocks.chunk_task import (
+    NOTHING_TRAINED,
+    BatchMetrics,
+    ChunkTask,
+    PreparedBlock,
+    TrainedChunk,
+    prepare,
+)
+from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
+from gensim_tfw2v.steps.settings import StepSettings
+
+_DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
+_ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
+
+
+class LocalPlacement(Placement):
+    """Trains in this process on `workers` cores, or on all cores if there are fewer."""
+
+    can_fail = has_failed = False
+
+    def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
+        self._tf = load_tensorflow()
+        from gensim_tfw2v.steps import arguments, graph, rows, signature
+
+        cores = max(1, min(workers, usable_cores()))
+        # One thread more than cores: while one prepares its block or waits, the others keep every core busy. Not for
+        # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
+        spare = int(cores > 1 and maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD)
+        self.concurrency = cores + spare
+        self._settings = settings
+        self._maker = maker
+        self._train_block = graph.block_function(arguments.objective_of(settings))
+        self._lookups = arguments.lookups_for(settings)
+        self._arguments, self._rows, self._signature = arguments, rows, signature
+        self._variables: dict[str, Any] = {}
+        self._lock_factors = np.ones(1, np.float32)
+
+    def load(self, tables: ModelTables) -> None:
+        self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)
+        for name, values in tables.present().items():
+            self.load_table(name, values)
+
+    def load_table(self, name: str, values: Float32Array) -> None:
+        """Set one table, which is made if it is not there, to these values."""
+        with self._tf.device(_DEVICE):
+            if name not in self._variables:
+                zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
+                self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
+            for rows, part in _pieces(values):
+                self._rows.write_rows(self._variables[name].handle, rows, part)
+
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
+        began = time.perf_counter()
+        prepared = prepare(self._maker, task)
+        made = time.perf_counter()
+        if prepared is None:
+            return replace(NOTHING_TRAINED, seconds_preparing=made - began)
+        metrics = self.train_prepared(prepared)
+        return TrainedChunk(
+            tokens=prepared.block.tokens,
+            batches=metrics,
+            measured=prepared.measured,
+            pairs=prepared.block.pairs,
+            seconds_preparing=made - began,
+            seconds_stepping=time.perf_counter() - made,
+        )
+
+    def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
+        """Train a block's batches and return their metrics."""
+        inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
+        handles = (self._variables[name].handle if name in self._variables else inputs for name in TABLES)
+        with self._tf.device(_DEVICE):
+            arguments = self._tf.nest.map_structure(
+                self._tf.convert_to_tensor,
+                (
+                    self._signature.Tables(*handles),
+                    self._arguments.block_tensors(prepared.block),
+                    self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
+                    self._lookups,
+                    np.array([0, len(prepared.measured)], np.int32),
+                ),
+            )
+            metrics = self._train_block(*arguments)
+        return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
+
+    def read_into(self, tables: ModelTables) -> None:
+        for name, values in tables.present().items():
+            self.read_table(name, values)
+
+    def read_table(self, name: str, values: Float32Array) -> None:
+        """Write the current values of one table into an array of its shape."""
+        for numbers, part in _pieces(values):
+            np.copyto(part, self._read(name, numbers))
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        return self._read(table, np.arange(first, end, dtype=np.int32))
+
+    def _read(self, table: str, numbers: Int32Array) -> Float32Array:
+        with self._tf.device(_DEVICE):
+            return np.asarray(self._rows.read_rows(self._variables[table].handle, numbers).numpy())
+
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
+        return {}
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return None
+
+    def close(self) -> None:
+        self._variables.clear()
+
+
+def _pieces(values: Float32Array) -> Iterator[tuple[Int32Array, Float32Array]]:
+    """Yield the numbers of a few rows of a table at a time, and these rows."""
+    for first in range(0, len(values), _ROWS_AT_ONCE):
+        part = values[first : first + _ROWS_AT_ONCE]
+        yield np.arange(first, first + len(part), dtype=np.int32), part

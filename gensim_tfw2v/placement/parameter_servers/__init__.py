@@ -1,1 +1,0 @@
-"""The placement with tables on parameter servers and steps on workers."""

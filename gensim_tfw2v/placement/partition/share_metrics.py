@@ -1,0 +1,45 @@
+"""What training sub-models costs: the reports of all shares, what travelled, and how long workers had no share."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.worker_metrics import WorkerMetrics
+
+
+class PartitionMetrics(WorkerMetrics):
+    """Adds up what sub-models cost; safe to use from several threads.
+
+    Parameters
+    ----------
+    workers : int
+        Of the cluster.
+    """
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._ended = [0.0] * workers  # when each worker's last share ended; 0: not yet
+
+    def add_share(self, member: Member, report: BlockReport, sent_bytes: int, began: float) -> None:
+        """Count a share that a worker began at this time, and for which the coordinator sent `sent_bytes`."""
+        with self._lock:
+            task = self._count(member.number, report, sent_bytes)
+            task.waited_seconds += began - (self._ended[member.number] or began)
+            self._ended[member.number] = time.monotonic()
+
+    def add_read(self, member: Member, read_bytes: int) -> None:
+        """Count a table that a worker has sent for a merge."""
+        with self._lock:
+            self._workers[member.number].sent_bytes += read_bytes
+            self._ended[member.number] = 0.0  # a merge is no waiting for a share
+
+    def report(self, raw_words: int) -> dict[str, Any]:
+        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        tasks = self.tasks()
+        travelled = sum(int(task["received_bytes"] + task["sent_bytes"]) for task in tasks.values())
+        with self._lock:
+            seconds = {"make": self._seconds.make, "compute": self._seconds.compute, "idle": self._waited()}
+            return {**self._common_report(raw_words, travelled, seconds), "tasks": tasks}

@@ -1,0 +1,179 @@
+"""Matrices of a model that only the parameter servers have, also between trainings."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import wait_while_answering
+from gensim_tfw2v.cluster.keepalive import Keepalive
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+logger = logging.getLogger(__name__)
+
+_ANSWER_SECONDS = 20.0  # that a server may take to answer
+
+Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
+"""Returns pieces of the table of a name: the number of the first row, and rows."""
+
+
+@dataclass
+class _KeptTables:
+    """Tables on the servers of a connection, with what renews their lease."""
+
+    tables: Any
+    connection: int  # its number
+    servers: Mapping[str, str]  # addresses by name
+    keepalive: Keepalive
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Return what operations on servers return; raise ClusterError that names a server that does not answer."""
+        return wait_while_answering(function, self.servers, _ANSWER_SECONDS)
+
+
+class ServerStore:
+    """Makes a model's tables on the servers when they are first trained on, and keeps their handles.
+
+    Parameters
+    ----------
+    seeds : mapping of str to int or None
+        Tables to make, each with the 64-bit seed of its initial rows, or None for zeros.
+    """
+
+    def __init__(self, rows: int, columns: int, seeds: Mapping[str, int | None]) -> None:
+        self.shape = (rows, columns)
+        self._seeds = seeds
+        self.contents: Contents | None = None
+        """What the next tables hold that are made, in place of initial rows."""
+        self._kept: _KeptTables | None = None
+        self._making = threading.Lock()
+
+    def tables_on(self, connection: Any) -> Any:
+        """Return the tables, on the servers of this connection."""
+        with self._making:  # a thread of an interrupted training may be making them
+            if self._kept is None:
+                self._kept = self._make(connection)
+        if self._kept.connection != connection.number:
+            raise ClusterError(
+                "the model's vectors are on the servers of a cluster that this process is no longer connected to; "
+                "train it on that cluster, or call free_server_vectors() to begin anew"
+            )
+        return self._kept.tables
+
+    def _make(self, connection: Any) -> _KeptTables:
+        from gensim_tfw2v.placement.remote.table_shape import shards_for
+        from gensim_tfw2v.placement.remote.tables import RemoteTables
+
+        tables = RemoteTables(connection, shards_for(*self.shape, connection.servers))
+        try:
+            self._fill(tables)
+        except BaseException:
+            tables.free_later()
+            raise
+        keepalive = Keepalive(tables.renew_lease)
+        weakref.finalize(self, keepalive.end)
+        return _KeptTables(tables, connection.number, connection.tasks("ps"), keepalive)
+
+    def _fill(self, tables: Any) -> None:
+        """Make all tables, and give them their first rows."""
+        contents, self.contents = self.contents, None
+        for name, seed in self._seeds.items():
+            tables.make(name, *self.shape)
+            if contents is not None:
+                for first, rows in contents(name):
+                    tables.write(name, first, rows)
+            elif seed is not None:
+                tables.fill_randomly(name, seed)
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether the next tables that are made have initial rows."""
+        return self._kept is None and self.contents is None
+
+    def rows(self, name: str, first: int, end: int) -> Float32Array:
+        """Return rows `first` to `end` of a table."""
+        kept = self._kept
+        if kept is None:
+            raise ClusterError("the vectors are not there yet: they are made on the servers when training begins")
+        try:
+            rows: Float32Array = kept.call(lambda: kept.tables.rows(name, first, end))
+        except load_tensorflow().errors.OpError as error:
+            raise ClusterError(
+                "the model's vectors are out of reach: the servers have ended or were restarted, or this process has "
+                "connected to another cluster since"
+            ) from error
+        return rows
+
+    def forget(self) -> None:
+        """Drop tables that are lost; the next training makes new ones."""
+        if (kept := self._release()) is not None:
+            kept.tables.free_later()
+
+    def free(self) -> None:
+        """Free the servers' memory; the next training makes new tables."""
+        if (kept := self._release()) is not None:
+            try:
+                kept.call(kept.tables.free)
+            except (load_tensorflow().errors.OpError, ClusterError) as error:
+                logger.info("servers whose vectors were to be freed are gone: %s", error)
+                kept.tables.free_later()
+
+    def _release(self) -> _KeptTables | None:
+        """Return the kept tables, and keep them no longer."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.keepalive.end()
+        return kept
+
+
+class ServerMatrix:
+    """A matrix that behaves as NumPy's for single rows and slices, which it fetches from the servers."""
+
+    def __init__(self, store: ServerStore, name: str) -> None:
+        self.store = store
+        self.shape = store.shape
+        self.dtype = np.dtype(np.float32)
+        self._name = name
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> Float32Array:
+        """Return a row, or the rows of a slice without step, from the servers."""
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            first, end, _ = rows.indices(len(self))
+            return self.store.rows(self._name, first, max(first, end))
+        if isinstance(rows, int | np.integer):
+            row = range(len(self))[rows]
+            single: Float32Array = self.store.rows(self._name, row, row + 1)[0]
+            return single
+        self.refuse()
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        self.refuse()
+
+    def __reduce__(self) -> NoReturn:
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise the RuntimeError that says how else to read the vectors."""
+        raise RuntimeError(
+            "the model's vectors are on the parameter servers (vectors_on_servers=True) and are not copied here as a "
+            "whole, as saving, copying and searching would have it; write them to a file with "
+            "model.export_vectors('vectors.kv') and open that with KeyedVectors.load('vectors.kv', mmap='r'); "
+            "single words can be read: model.wv['word']"
+        )
+
+
+def check_is_here(matrix: Any) -> None:
+    """Raise RuntimeError, as pickling would, if a matrix that is needed as a whole is on the servers."""
+    if isinstance(matrix, ServerMatrix):
+        matrix.refuse()

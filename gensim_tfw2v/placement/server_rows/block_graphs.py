@@ -1,0 +1,143 @@
+"""A worker's work on a chunk as graphs: stage (make its block, pull rows) and finish (train, push changes).
+
+They are traced once for an objective and a cluster: handles of the servers' tables are arguments. Each call costs every
+task milliseconds, so that a worker does both in one call; one that is a block ahead finishes one block and stages the
+next side by side.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
+from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
+from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows
+from gensim_tfw2v.placement.server_rows.pull import pull_rows
+from gensim_tfw2v.placement.server_rows.push import push_changes, servers_report
+from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
+from gensim_tfw2v.placement.server_rows.sums import put_changes
+from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining
+from gensim_tfw2v.placement.tasks.assignment import Request
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
+from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
+from gensim_tfw2v.placement.tasks.block_kind import make_block
+from gensim_tfw2v.placement.tasks.block_report import StageSeconds
+from gensim_tfw2v.placement.tasks.graph_parts import HANDLE, NAME, REQUEST, concrete, report_of
+from gensim_tfw2v.steps.graph import block_function
+
+
+class Staged(NamedTuple):
+    """A block that waits on its worker with the rows it needs."""
+
+    block: WorkerBlock  # with `StagedRows`
+    messages: tuple[Any, ...]  # to each shard, which rows the block needs
+    start: Any  # its rows [U, D]
+    version: Any  # when the rows were pulled
+    seconds: Any  # [2], of making the block and of pulling
+
+
+@functools.lru_cache(maxsize=32)
+def worker_graphs(shape: GraphShape) -> WorkerGraphs:
+    """Return the functions that run on workers."""
+    with sending_graphs():
+        return _traced(shape)
+
+
+def _traced(shape: GraphShape) -> WorkerGraphs:
+    # A trace of its own: tasks of a new connection do not have the functions of an older one.
+    train_block = block_function.__wrapped__(shape.objective)
+
+    def stage(handles: Handles, request: Request) -> Staged:
+        return _stage(shape, handles, request)
+
+    def finish(handles: Handles, staged: Staged) -> tf.Tensor:
+        return _finish(shape, train_block, handles, staged)
+
+    def train(handles: Handles, request: Request) -> tf.Tensor:
+        return finish(handles, stage(handles, request))
+
+    def finish_and_stage(handles: Handles, staged: Staged, request: Request) -> tuple[tf.Tensor, Staged]:
+        following = stage(handles, request)  # first, so that its reads need not wait for the push
+        return finish(handles, staged), following
+
+    handles = handles_spec(shape)
+    register_model = fetch_model_graph()
+    if not shape.overlap:
+        return WorkerGraphs(register_model, train=concrete(train, handles, REQUEST))
+    staged = _staged_spec(shape)
+    return WorkerGraphs(
+        register_model,
+        stage=concrete(stage, handles, REQUEST),
+        finish=concrete(finish, handles, staged),
+        finish_and_stage=concrete(finish_and_stage, handles, staged, REQUEST),
+    )
+
+
+call_on_disconnect(worker_graphs.cache_clear)
+
+
+def _staged_spec(shape: GraphShape) -> Staged:
+    return Staged(
+        block=STAGED_BLOCK.specs,
+        messages=tuple(tf.TensorSpec([None], tf.int32) for _ in range(shape.shards)),
+        start=tf.TensorSpec([None, None], tf.float32),
+        version=tf.TensorSpec([], tf.float64),
+        seconds=tf.TensorSpec([2], tf.float64),
+    )
+
+
+def fetch_model_graph() -> Any:
+    """Return the function that has a worker fetch a model: (name, handle of its bytes) → True."""
+    return concrete(_register_model, NAME, HANDLE)
+
+
+def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
+    with tf.device(device("ps", 0)):
+        found = tf.raw_ops.ReadVariableOp(resource=model, dtype=tf.uint8)
+    return remote_functions.call(REGISTER_MODEL, [name, found], [tf.bool])[0]
+
+
+def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
+    began = tf.timestamp()
+    assignment, ticket = split_ticket(request.assignment)
+    with tf.control_dependencies([began]):
+        block = make_block(STAGED_BLOCK, request.model, assignment)
+    with tf.control_dependencies([block.basics.tokens]):
+        made = tf.timestamp()
+    messages = shard_messages(shape, block.basics.lease_key, ticket, block.extra.needed)
+    start, version = pull_rows(shape, handles, messages)
+    with tf.control_dependencies([start]):
+        pulled = tf.timestamp()
+    return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
+
+
+def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
+    """Train the block, push its changes or put them into its slot, and return the report."""
+    block = staged.block
+    rows: BlockRows = block.extra.needed
+    with tf.control_dependencies([staged.start]):
+        began = tf.timestamp()
+    with tf.control_dependencies([began]):
+        training = WorkerTraining(shape, train_block, handles, block, staged.messages, staged.start)
+        batches, change, most_moved = training.run()
+    with tf.control_dependencies([*batches, change]):
+        trained = tf.timestamp()
+    push = put_changes if shape.has_slots else push_changes
+    done = push(shape, handles, rows, staged.messages, change)
+    with tf.control_dependencies([done.metrics]):
+        pushed = tf.timestamp()
+    making, pulling = tf.unstack(staged.seconds, num=2)
+    return report_of(
+        block.basics,
+        batches,
+        StageSeconds(make=making, pull=pulling, compute=trained - began, push=pushed - trained),
+        most_moved,
+        servers_report(done, staged.version, rows),
+    )

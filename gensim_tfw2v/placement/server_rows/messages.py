@@ -1,0 +1,47 @@
+"""Messages from a worker to the shards: with which ticket, and about which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from gensim_tfw2v.placement.calls.tickets import TICKET_BYTES, TICKET_NUMBERS
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows
+from gensim_tfw2v.placement.server_rows.shape import GraphShape
+
+# Where the parts of a message to a shard begin. The rows' numbers follow the counts.
+LEASE_KEY, _WORKER, _GENERATION, COUNTS = range(4)
+_NUMBERS = COUNTS + len(TABLES)
+
+
+def shard_messages(
+    shape: GraphShape, lease_key: tf.Tensor, ticket: tf.Tensor, rows: BlockRows
+) -> tuple[tf.Tensor, ...]:
+    """Return a message to each shard, in one array: the lease's key, the ticket, how many rows of each table, which."""
+    numbers = tf.split(rows.numbers, tf.reduce_sum(rows.counts, 1), num=shape.shards)
+    head = tf.concat([[lease_key], ticket], 0)
+    return tuple(tf.concat([head, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards))
+
+
+def rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
+    """Return the rows that a message names, for each table in use."""
+    of_tables = tf.split(message[_NUMBERS:], message[COUNTS:_NUMBERS], num=len(TABLES))
+    return [of_tables[table] for table in shape.tables()]
+
+
+def has_valid_ticket(
+    shape: GraphShape, handles: Handles, shard: int, message: tf.Tensor, arrived: Sequence[tf.Tensor]
+) -> tf.Tensor:
+    """Return whether a server takes changes with the ticket in this message, once these tensors are on the server."""
+    with tf.control_dependencies(arrived):
+        current = tf.raw_ops.ReadVariableOp(resource=handles.generations[shard % shape.servers], dtype=tf.int32)
+    return tf.equal(current[message[_WORKER]], message[_GENERATION])
+
+
+def split_ticket(sealed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return an assignment's bytes and the ticket [2] that `Tickets.sealed` put together."""
+    ticket = tf.reshape(sealed[-TICKET_BYTES:], [TICKET_NUMBERS, -1])
+    return sealed[:-TICKET_BYTES], tf.bitcast(ticket, tf.int32)

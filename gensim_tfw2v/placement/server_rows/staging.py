@@ -1,0 +1,69 @@
+"""A worker's model and its assignment → a block as arrays for the worker's graph, with rows numbered anew."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.arrays import Float64Array
+from gensim_tfw2v.blocks.chunk_task import prepare
+from gensim_tfw2v.placement.server_rows.numbering import (
+    BLOCK_ROWS,
+    BlockRows,
+    needed_rows,
+    no_rows,
+    numbered,
+    renumbered,
+)
+from gensim_tfw2v.placement.tasks.assignment import Assignment, check
+from gensim_tfw2v.placement.tasks.block import (
+    BlockBasics,
+    WorkerBlock,
+    rates_on,
+    without_batches,
+    worker_block,
+    worker_block_specs,
+    zeros_for,
+)
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, hot_rows_of
+
+
+class StagedRows(NamedTuple):
+    """The rows of a block on its worker's copy of them."""
+
+    needed: BlockRows
+    hot: HotRows
+    shared_order: Any  # [T * H], the shared rows by shard, as places among those by table
+
+
+def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
+    """Return the assignment's block with rows numbered anew; one without batches if subsampling leaves no token."""
+    check(model, assignment)
+    prepared = prepare(model.maker, assignment.task)
+    if prepared is None:
+        nothing = zeros_for(STAGED_ROWS)._replace(needed=no_rows(assignment.shards))
+        return without_batches(assignment, metrics, nothing)
+    block = prepared.block
+    tables = needed_rows(model, block, assignment.sharing)
+    places, rows = numbered(tables, assignment.shards)
+    shared = [
+        place[table.shared] if table.is_used() else np.zeros(0, np.int32)
+        for place, table in zip(places, tables, strict=True)
+    ]
+    own = renumbered(block, *places)
+    count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
+    extra = StagedRows(
+        needed=rows,
+        hot=hot_rows_of(own, count, model.settings, rate, assignment.concurrent_blocks, shared),
+        shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),  # the matrix is in the shards' order
+    )
+    basics = BlockBasics.of(own, rates_on(model, prepared, places[0], count), assignment, metrics)
+    return worker_block(model.settings, own, basics, extra)
+
+
+STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32))
+STAGED_BLOCK = BlockKind("gensim_tfw2v.make_block", worker_block_specs(STAGED_ROWS), stage)

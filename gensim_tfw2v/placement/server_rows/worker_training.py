@@ -1,0 +1,128 @@
+"""The steps of a block on a worker's own copy of its rows, part by part, as a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.placement.contract import TABLES
+from gensim_tfw2v.placement.remote.handles import Handles
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows
+from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
+from gensim_tfw2v.placement.server_rows.staging import StagedRows
+from gensim_tfw2v.placement.tasks.block import WorkerBlock
+from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
+from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
+from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
+from gensim_tfw2v.steps.signature import Tables
+
+
+class WorkerTraining:
+    """Adds the training of one block to a graph.
+
+    Parameters
+    ----------
+    train_block : callable
+        The steps of a span of batches, with a trace of its own.
+    messages : sequence of tensor
+        To each shard, with the ticket of the block.
+    start : tensor
+        The rows [U, D] that were pulled for the block.
+    """
+
+    def __init__(
+        self,
+        shape: GraphShape,
+        train_block: Any,
+        handles: Handles,
+        block: WorkerBlock,
+        messages: Sequence[tf.Tensor],
+        start: tf.Tensor,
+    ) -> None:
+        self._shape, self._train_block, self._handles = shape, train_block, handles
+        self._block, self._messages, self._start = block, messages, start
+        self._rows: StagedRows = block.extra
+        self._updates = ConcurrentUpdates(self._rows.hot, shape.objective, shape.sharing)
+        self._own = private_variable(start)
+        # As they were when the part began: shared rows [T * H, D] and probe rows.
+        self._shared, self._probes = (
+            tf.gather(start, rows) for rows in (self._updates.shared_rows, self._updates.probe_rows)
+        )
+
+    def run(self) -> tuple[BatchMetrics, tf.Tensor, tf.Tensor]:
+        """Return the metrics of the block's batches, the changes [U, D] still to be pushed, and what moved most [2].
+
+        The latter is the word that the block moved most and how far, if its changes are dropped; otherwise -1 and 0.
+        """
+        *others, last = range(self._shape.sharing.parts)
+        metrics = []
+        for part in others:
+            metrics.append(self._train_part(part))
+            self._exchange(metrics[-1])
+        metrics.append(self._train_part(last))
+        of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
+        change = self._end_after(metrics[-1]) - self._start
+        moved = most_moved(of_block, lambda: _of_words(self._rows.needed, change))
+        return of_block, _unless_refused(of_block, change), moved
+
+    def _train_part(self, part: int) -> BatchMetrics:
+        """Return the metrics of a part's batches."""
+        block = self._block
+        span = tf.stack(self._shape.sharing.span(part, tf.size(block.basics.pairs)))
+        tables = Tables(self._own, self._own, self._own)
+        with tf.control_dependencies([self._shared, self._probes]):
+            metrics: BatchMetrics = self._train_block(tables, block.block, block.basics.rates, block.lookups, span)
+        return metrics
+
+    def _exchange(self, trained: BatchMetrics) -> None:
+        """Push a part's changes of shared rows, and continue with the servers' sums."""
+        updates, order = self._updates, self._rows.shared_order
+        with tf.control_dependencies(list(trained)):
+            moved = read_rows(self._own, updates.shared_rows) - self._shared
+        kept = _unless_refused(trained, updates.of_part(moved, self._probes))
+        shared = exchange_shared_rows(self._shape, self._handles, self._messages, tf.gather(kept, order))
+        with tf.control_dependencies([moved]):
+            written = write_rows(self._own, tf.gather(updates.shared_rows, order), shared)
+        with tf.control_dependencies([written]):
+            self._shared, self._probes = (
+                read_rows(self._own, rows) for rows in (updates.shared_rows, updates.probe_rows)
+            )
+
+    def _end_after(self, trained: BatchMetrics) -> tf.Tensor:
+        """Return the rows [U, D] with scaled changes after the last part, and free the worker's copy."""
+        updates = self._updates
+        with tf.control_dependencies(list(trained)):
+            shared = read_rows(self._own, updates.shared_rows) - self._shared
+            ends = [read_rows(self._own, rows) for rows in updates.rows]
+        starts = [tf.gather(self._start, rows) for rows in updates.rows]
+        moves = [after - before for after, before in zip(ends, starts, strict=True)]
+        kept = updates.of_block(moves, shared, self._probes)
+        written = [
+            write_rows(self._own, rows, before + may_move)
+            for rows, before, may_move in zip(updates.rows, starts, kept, strict=True)
+        ]
+        with tf.control_dependencies(written):
+            end = tf.raw_ops.ReadVariableOp(resource=self._own, dtype=tf.float32)
+        with tf.control_dependencies([end]):
+            freed = tf.raw_ops.DestroyResourceOp(resource=self._own)
+        with tf.control_dependencies([freed]):
+            return tf.identity(end)
+
+
+def _unless_refused(trained: BatchMetrics, change: tf.Tensor) -> tf.Tensor:
+    """Return a change of rows, or zeros if steps were refused: then the rows may be too long for further sums."""
+    return tf.cond(is_finite(trained), lambda: change, lambda: tf.zeros_like(change))
+
+
+def _of_words(rows: BlockRows, change: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the words [W] of input and output rows, and the changes [W, D] of these rows out of all [U, D]."""
+    shards, tables = tf.unstack(tf.shape(rows.counts))
+    counts = tf.reshape(rows.counts, [-1])
+    table_of_row = tf.repeat(tf.tile(tf.range(tables), [shards]), counts)
+    shard_of_row = tf.repeat(tf.repeat(tf.range(shards), tables), counts)
+    is_of_word = table_of_row != TABLES.index("nodes")
+    return tf.boolean_mask(rows.numbers * shards + shard_of_row, is_of_word), tf.boolean_mask(change, is_of_word)

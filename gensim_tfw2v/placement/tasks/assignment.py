@@ -1,0 +1,46 @@
+"""A chunk for a worker: what the worker gets besides its model, and whether that fits the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.cluster.errors import TaskError
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.row_sharing import RowSharing
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A chunk for a worker, with what the worker has to know besides its model."""
+
+    lease_key: int  # of the tables that the block is trained on
+    shards: int
+    concurrent_blocks: int
+    sharing: RowSharing
+    task: ChunkTask
+
+
+class Request(NamedTuple):
+    """A chunk on its way to a worker."""
+
+    model: Any  # its name
+    assignment: Any  # an `Assignment` as bytes; on its way to a worker, the worker's ticket follows
+
+
+def check(model: WorkerModel, assignment: Assignment) -> None:
+    """Raise TaskError if an assignment has ids of no word, or does not fit the model in another way."""
+    content, sharing = assignment.task.content, assignment.sharing
+    if isinstance(content, Sentences):
+        ids, lengths = content.ids, content.lengths
+        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < model.words:
+            raise TaskError(f"the sentences have ids from {ids.min()} to {ids.max()}, of {model.words} words")
+        if lengths.min(initial=0) < 0 or int(lengths.sum(dtype=np.int64)) != ids.size:
+            raise TaskError(f"the sentences do not end where their {ids.size} words do")
+    smallest_table = min(model.words, model.nodes or model.words)
+    if assignment.shards < 1 or not 0 <= sharing.rows <= smallest_table:
+        raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")

@@ -1,0 +1,114 @@
+"""What every design's blocks on workers have in common: rates, look-up tables, and blocks without batches."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import tensorflow as tf
+
+from gensim_tfw2v.arrays import Float64Array, Int32Array
+from gensim_tfw2v.blocks.batches import Block
+from gensim_tfw2v.blocks.chunk_task import PreparedBlock
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
+from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
+
+_Specs = TypeVar("_Specs")
+
+
+class BlockBasics(NamedTuple):
+    """What a block has in every design."""
+
+    rates: Rates
+    pairs: Any  # [S]
+    tokens: Any
+    metrics: Any  # of the worker's process
+    lease_key: Any  # of the tables that the block is trained on
+
+    @classmethod
+    def of(
+        cls, block: Block, rates: Rates, assignment: Assignment, metrics: Float64Array
+    ) -> BlockBasics:
+        """Return the basics of the block that was made for an assignment."""
+        return cls(rates, block.pairs, np.int64(block.tokens), metrics, np.int32(assignment.lease_key))
+
+
+class WorkerBlock(NamedTuple):
+    """A block as a graph takes it that trains it on rows of its worker."""
+
+    block: BlockTensors
+    lookups: Lookups
+    basics: BlockBasics
+    extra: Any  # what the design needs besides
+
+
+BASICS = BlockBasics(
+    rates=SIGNATURE[2],
+    pairs=tf.TensorSpec([None], tf.float64),
+    tokens=tf.TensorSpec([], tf.int64),
+    metrics=tf.TensorSpec([None], tf.float64),
+    lease_key=tf.TensorSpec([], tf.int32),
+)
+
+
+def worker_block_specs(extra: Any) -> WorkerBlock:
+    """Return the specs of a block with these specs of what the design needs besides."""
+    return WorkerBlock(SIGNATURE[1], SIGNATURE[3], BASICS, extra)
+
+
+def worker_block(settings: StepSettings, block: Block, basics: BlockBasics, extra: Any) -> WorkerBlock:
+    """Return a block as arrays."""
+    return WorkerBlock(block_tensors(block), own_lookups(settings), basics, extra)
+
+
+def rates_on(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array, rows: int) -> Rates:
+    """Return what scales the block's steps, with lock factors for the rows of the worker's matrix."""
+    locks = model.lock_factors
+    if len(locks) > 1:
+        words = np.unique(prepared.block.input_ids)
+        locks = np.ones(rows, np.float32)
+        locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
+    # Nobody else changes the worker's matrix, so that hot nodes need no copy.
+    return rates(model.settings, prepared, locks, hot_nodes=0)
+
+
+def own_lookups(settings: StepSettings) -> Lookups:
+    """Return a copy of the look-up tables, which this process makes once for the same settings."""
+    with tf.device("/CPU:0"):
+        tables = lookups_for(settings)
+    # A graph may write to the arrays that a Python function returns, and `numpy` copies.
+    return Lookups(*(table.numpy() for table in tables))
+
+
+def zeros_for(specs: _Specs) -> _Specs:
+    """Return arrays of zeros with these specs; sizes that may be anything are 0."""
+
+    def zeros(spec: Any) -> Any:
+        return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
+
+    found: _Specs = tf.nest.map_structure(zeros, specs)
+    return found
+
+
+def basics_without_batches(assignment: Assignment, metrics: Float64Array) -> BlockBasics:
+    """Return the basics of a block of which no word is left."""
+    empty = zeros_for(BASICS)
+    return empty._replace(
+        rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
+        metrics=metrics,
+        lease_key=np.int32(assignment.lease_key),
+    )
+
+
+def without_batches(assignment: Assignment, metrics: Float64Array, extra: Any) -> WorkerBlock:
+    """Return the arrays of a block of which no word is left."""
+    empty = zeros_for(worker_block_specs(extra=()))
+    return WorkerBlock(
+        block=empty.block._replace(window=np.int32(1)),
+        lookups=empty.lookups,
+        basics=basics_without_batches(assignment, metrics),
+        extra=extra,
+    )

@@ -1,0 +1,79 @@
+"""What a worker does for graphs that call it by name: it keeps models, and makes blocks for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import UInt8Array
+from gensim_tfw2v.cluster.errors import TaskError, brief
+from gensim_tfw2v.cluster.task import text_of
+from gensim_tfw2v.cluster.task_metrics import own_metrics
+from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
+from gensim_tfw2v.operations import operations
+from gensim_tfw2v.placement.tasks.block_kind import BlockKind, read_assignment
+from gensim_tfw2v.placement.tasks.codec import decode
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+
+REGISTER_MODEL = "gensim_tfw2v.register_model"
+UNKNOWN_MODEL = "the model has not been registered"
+_MODELS_KEPT = 4
+
+
+class BlockFactory:
+    """Makes blocks for the models that coordinators have registered."""
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        self._models: OrderedDict[str, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def details(self) -> dict[str, Any]:
+        """Return what this task adds to its description, after a test that the operations work here."""
+        try:
+            operations()  # not before a coordinator asks: by then this process's server has set up the devices
+        except ImportError as error:
+            raise TaskError(str(error)) from None
+        return {"blocks": self.blocks}
+
+    def register_model(self, name: bytes, model: Any) -> np.bool_:
+        """Keep a model, for which this task can make blocks from now on."""
+        known = decode(WorkerModel, model.copy())  # which outlives TensorFlow's own bytes
+        with self._lock:
+            self._models[text_of(name)] = known
+            self._models.move_to_end(text_of(name))
+            while len(self._models) > _MODELS_KEPT:
+                self._models.popitem(last=False)
+        return np.bool_(True)
+
+    def made(self, kind: BlockKind[Any], name: bytes, assignment: Any) -> Any:
+        """Return the arrays of a block of this kind, for the model of this name and an assignment's bytes."""
+        found = self.answer(name, assignment, lambda model, work: kind.make(model, work, own_metrics()), kind.read)
+        self.blocks += 1
+        return load_tensorflow().nest.flatten(found)
+
+    def answer(
+        self,
+        name: bytes,
+        assignment: Any,
+        make: Callable[[WorkerModel, Any], Any],
+        read: Callable[[UInt8Array], Any] = read_assignment,
+    ) -> Any:
+        """Return what `make` makes of the model of this name and of the assignment that `read` finds in its bytes."""
+        with self._lock:
+            known = self._models.get(text_of(name))
+        if known is None:
+            raise TaskError(UNKNOWN_MODEL)
+        work = read(assignment)
+        try:
+            return make(known, work)
+        except (OSError, EncodedCorpusError) as error:
+            raise TaskError(str(error)) from None
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
+            # The task goes on: what it was sent fits neither the model nor its memory.
+            raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error

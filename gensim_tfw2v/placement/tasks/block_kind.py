@@ -1,0 +1,48 @@
+"""Blocks that graphs on workers ask their task for: under which name, how the task makes them, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from gensim_tfw2v.arrays import Float64Array, UInt8Array
+from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.codec import decode
+from gensim_tfw2v.placement.tasks.model import WorkerModel
+
+_Block = TypeVar("_Block")
+
+
+def read_assignment(data: UInt8Array) -> Assignment:
+    """Return the assignment in these bytes."""
+    return decode(Assignment, data)
+
+
+@dataclass(frozen=True)
+class BlockKind(Generic[_Block]):
+    """The blocks that one kind of graphs takes.
+
+    Attributes
+    ----------
+    function : str
+        By which graphs call the function that makes one.
+    specs : NamedTuple
+        Of a block's tensors.
+    make : callable
+        Returns a model's block for what `read` has returned, with the metrics of this task's process.
+    read : callable
+        Turns the bytes of an assignment into what `make` gets.
+    """
+
+    function: str
+    specs: _Block
+    make: Callable[[WorkerModel, Any, Float64Array], _Block]
+    read: Callable[[UInt8Array], Any] = read_assignment
+
+
+def make_block(kind: BlockKind[_Block], model: Any, assignment: Any) -> _Block:
+    """Return, in a graph, the block of an assignment as the task makes it for the model of this name."""
+    block: _Block = remote_functions.call_for(kind.function, [model, assignment], kind.specs)
+    return block

@@ -1,0 +1,93 @@
+"""What training with tables on servers costs: the report of every block, added up by task and in all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
+from gensim_tfw2v.placement.tasks.worker_metrics import TaskMetrics, WorkerMetrics
+
+_INDEX_BYTES = 4
+_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about shared rows come on top
+
+
+class Traffic(NamedTuple):
+    """What a worker exchanges with all servers together for a block."""
+
+    pulled: int  # bytes from the servers
+    pushed: int  # bytes to the servers
+    messages: int  # with each server
+
+
+class ClusterMetrics(WorkerMetrics):
+    """Adds up block reports; safe to use from several threads.
+
+    Parameters
+    ----------
+    workers, servers : int
+        Tasks of the cluster.
+    vector_bytes : int
+        Bytes of a row that travels.
+    exchanges, shared_rows : int
+        How often a block exchanges shared rows, and how many of all tables together.
+    """
+
+    def __init__(self, workers: int, servers: int, vector_bytes: int, exchanges: int = 0, shared_rows: int = 0) -> None:
+        super().__init__(workers)
+        self._servers = [TaskMetrics() for _ in range(servers)]
+        self._row_bytes = vector_bytes + _INDEX_BYTES
+        self._shared_bytes = exchanges * shared_rows * vector_bytes
+        self._messages_to_a_server = _MESSAGES_TO_A_SERVER + exchanges
+        self._staleness: list[list[int]] = [[] for _ in range(workers)]  # of each worker's blocks
+        self._bytes = 0
+
+    def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
+        """Count one block, for which the coordinator sent `sent_bytes` after the worker had `waited` seconds."""
+        of_servers = block.servers
+        assert of_servers is not None
+        pulled, pushed, messages = self._traffic(block, of_servers)
+        with self._lock:
+            task = self._count(worker, block, sent_bytes)
+            task.received_bytes += pulled
+            task.sent_bytes += pushed
+            task.messages += messages * len(self._servers)
+            task.waited_seconds += waited
+            for server, metrics in zip(self._servers, of_servers.metrics, strict=True):
+                server.update_unless_older(metrics)
+                server.blocks += 1
+                server.received_bytes += pushed // len(self._servers)
+                server.sent_bytes += pulled // len(self._servers)
+                server.messages += messages
+            self._staleness[worker].append(int(of_servers.staleness))
+            self._bytes += pulled + pushed + sent_bytes
+
+    def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:
+        """Return what a block's worker has exchanged with the servers."""
+        rows = int(sum(of_servers.exchanged))
+        row_bytes = rows * self._row_bytes + (self._shared_bytes if rows else 0)
+        return Traffic(row_bytes, row_bytes, self._messages_to_a_server)
+
+    def tasks(self) -> dict[str, dict[str, float]]:
+        """Return each task's metrics so far, by "job number"."""
+        workers = super().tasks()
+        with self._lock:
+            for metrics, staleness in zip(workers.values(), self._staleness, strict=True):
+                metrics["staleness"] = sum(staleness) / max(len(staleness), 1)
+            return workers | {f"ps {number}": task.report() for number, task in enumerate(self._servers)}
+
+    def report(self, raw_words: int) -> dict[str, Any]:
+        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        tasks = self.tasks()
+        with self._lock:
+            worker_seconds = {**self._seconds._asdict(), "idle": self._waited()}
+            staleness = [blocks for of_worker in self._staleness for blocks in of_worker]
+            found = self._common_report(raw_words, self._bytes, worker_seconds)
+            return {**found, "staleness": _spread(staleness), "tasks": tasks}
+
+
+def _spread(values: Sequence[int]) -> dict[str, float]:
+    """Return the mean and the largest of some numbers, 0 if there are none."""
+    return {"mean": float(np.mean(values)), "max": float(max(values))} if values else {"mean": 0.0, "max": 0.0}
