@@ -17,38 +17,56 @@ if TYPE_CHECKING:
     from support.clustered import Clustered
 
     from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+    from gensim_tfw2v.cluster.local import LocalCluster
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-# These files take longest, in this order. They begin first, so that no process is left with a long file at the end.
+# These files take longest, roughly in this order, many of them with --all only. They begin first, so that no process is
+# left with a long file at the end.
 LONG_FILES = [
     "test_gensim_suite_on_cluster.py",
     "test_step.py",
     "test_benchmarks.py",
     "test_gensim_suite.py",
+    "test_recovery.py",
+    "test_faults.py",
     "test_synchronous.py",
     "test_averaging.py",
     "test_partition.py",
     "test_partition_recovery.py",
+    "test_cluster.py",
+    "test_resume.py",
+    "test_design_table.py",
     "test_columns.py",
+    "test_hung_tasks.py",
     "test_lbfgs.py",
     "test_cluster_endings.py",
-    "test_cluster.py",
+    "test_placement.py",
     "test_notebook.py",
     "test_quality.py",
     "test_tensorboard_browser.py",
     "test_lost_tasks.py",
     "test_ports.py",
-    "test_tensorflow_runtime.py",
-    "test_placement.py",
-    "test_progress.py",
-    "test_observe_cluster.py",
     "test_contract_settings.py",
+    "test_changed_models.py",
+    "test_round_slots.py",
+    "test_resume_settings.py",
     "test_cluster_connection.py",
-    "test_operation_levels.py",
+    "test_one_worker.py",
+    "test_progress.py",
+    "test_file_scan.py",
+    "test_observe.py",
+    "test_observe_cluster.py",
+    "test_tensorflow_runtime.py",
+    "test_divergence.py",
+    "test_operation_loading.py",
+    "test_whole_files.py",
+    "test_server_vectors.py",
+    "test_cluster_scripts.py",
+    "test_encoded_corpus.py",
+    "test_node_table.py",
     "test_stale_blocks.py",
     "test_examples.py",
-    "test_server_vectors.py",
 ]
 LEFT_OUT = pytest.StashKey[int]()
 
@@ -152,6 +170,14 @@ def clustered(tmp_path_factory: pytest.TempPathFactory, lee: list[list[str]]) ->
     from support.clustered import train_on_cluster  # which loads TensorFlow, as most tests need not
 
     return train_on_cluster(tmp_path_factory.mktemp("clustered") / "logs" / "cluster", lee)
+
+
+@pytest.fixture
+def mortal_cluster() -> LocalCluster:
+    """Return a cluster of two servers and two workers that a test may stop and kill, and need not mend."""
+    from support.placements import mortal_cluster
+
+    return mortal_cluster()
 
 
 @pytest.fixture

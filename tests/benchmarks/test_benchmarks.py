@@ -123,6 +123,7 @@ def test_compare_goes_on_after_a_failed_run_and_says_so(tmp_path: Path) -> None:
     assert ["you must first build vocabulary" in run["error"] for run in failed] == [True, True]
 
 
+@pytest.mark.slow
 def test_compare_that_is_told_to_end_ends_its_run_too(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCHMARKS / "compare.py"), str(corpus_in(tmp_path)), "--epochs", "1000000"]
     with subprocess.Popen([*command, "--output", str(tmp_path)], stderr=subprocess.PIPE, text=True) as comparing:
@@ -160,6 +161,7 @@ def test_compare_leaves_out_a_program_that_is_not_installed(
     assert "leaving out word2vec" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_iterable_corpus_can_be_measured(tmp_path: Path) -> None:
     small = ("--input", "iterable", "--epochs", 1, "--vector-size", 10, "--workers", 1, "--no-scores")
     done = run_command("one_run.py", "gensim", corpus_in(tmp_path), *small)
@@ -248,6 +250,7 @@ def test_logging_cost_reports_rounds_with_and_without_a_log(tmp_path: Path) -> N
     assert only["cost"] == pytest.approx(100 * (only["with"] - only["without"]) / only["without"], abs=0.1)
 
 
+@pytest.mark.slow
 def test_profile_saves_nanoseconds_of_operations_and_of_host_functions(tmp_path: Path) -> None:
     small = ("--blocks", 1, "--vector-size", 10, "--output", tmp_path)
     done = run_command("profile_step.py", corpus_in(tmp_path), *small)
@@ -277,12 +280,14 @@ def test_allocators_does_not_wait_for_ever_for_the_other_core(monkeypatch: pytes
         allocators.handover_nanoseconds()
 
 
+@pytest.mark.slow
 def test_read_shards_tells_what_checksums_take(tmp_path: Path) -> None:
     done = run_command("read_shards.py", corpus_in(tmp_path), "--rounds", 1, "--modes", "sg-neg", "cbow-hs")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("of reading and making blocks") == 2
 
 
+@pytest.mark.slow
 def test_operations_compares_what_the_step_does_with_other_ways() -> None:
     done = run_command("operations.py", "--rounds", 1, "--vector-size", 20)
     assert done.returncode == 0, done.stderr

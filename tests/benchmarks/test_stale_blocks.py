@@ -50,13 +50,13 @@ def assert_same_vectors(model: Any, other: Any) -> None:
             np.testing.assert_allclose(getattr(model, table), getattr(other, table), atol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["sg-neg", "cbow-hs"])
+@pytest.mark.parametrize("mode", [pytest.param("sg-neg", marks=pytest.mark.slow), "cbow-hs"])
 def test_one_block_in_flight_leaves_the_vectors_of_training_here(job: Job, mode: str) -> None:
     job = dataclasses.replace(job, mode=mode)
     assert_same_vectors(train(job, Pipeline(1, BLOCK_WORDS)), trained_here(job))
 
 
-@pytest.mark.parametrize("mode", ["sg-neg", "sg-hs"])
+@pytest.mark.parametrize("mode", ["sg-neg", pytest.param("sg-hs", marks=pytest.mark.slow)])
 def test_rows_that_one_block_shares_with_itself_leave_the_vectors_of_training_here(job: Job, mode: str) -> None:
     job = dataclasses.replace(job, mode=mode)
     shared = Pipeline(1, BLOCK_WORDS, parts=3, shared_rows=4)
@@ -96,6 +96,7 @@ def test_a_block_of_many_is_trained_as_on_a_cluster(sharing: RowSharing) -> None
     np.testing.assert_allclose(on_servers.outputs, here.outputs, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_share_of_the_start_decides_how_fast_training_could_be(job: Job) -> None:
     slow, fast = (train(job, Pipeline(4, BLOCK_WORDS, start_share=share)) for share in (1.0, 0.001))
     assert 1 < slow.placement.ideal_speed < fast.placement.ideal_speed < 4

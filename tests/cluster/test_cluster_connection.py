@@ -37,7 +37,9 @@ COORDINATORS = {
 }
 
 
-@pytest.mark.parametrize("own_address", [False, True], ids=["no address", "own address"])
+@pytest.mark.parametrize(
+    "own_address", [pytest.param(False, marks=pytest.mark.slow, id="no address"), pytest.param(True, id="own address")]
+)
 @pytest.mark.parametrize(
     "task",
     [
@@ -204,6 +206,7 @@ with local_cluster() as cluster:
     assert "non-existent function" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_task_that_was_not_started_by_this_package_is_named() -> None:
     addresses = {"ps": free_addresses(1), "worker": free_addresses(1)}
     script = f"""

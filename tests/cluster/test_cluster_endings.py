@@ -66,7 +66,8 @@ os.kill(os.getpid(), 9)
     assert not leases_on(shared_cluster()) - before
 
 
-@pytest.mark.parametrize("distribution", ["downpour", pytest.param("averaging", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("distribution", ["downpour", "averaging"])
 def test_tables_of_a_coordinator_killed_after_its_last_checkpoint_are_freed_when_that_is_resumed(
     distribution: str, tmp_path: Path
 ) -> None:

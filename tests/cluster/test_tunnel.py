@@ -122,6 +122,7 @@ def test_the_tunnel_answers_who_has_a_certificate_and_nobody_else(tmp_path: Path
         assert not is_greeted(HERE, tmp_path / "forged" / "tunnel" / THERE)
 
 
+@pytest.mark.slow
 @needs_stunnel
 def test_a_machine_that_stands_in_for_another_one_is_not_believed(tmp_path: Path) -> None:
     make(tmp_path, f"ps {HERE}:{PORT}\nworker {THERE}:{PORT}\nworker nowhere.invalid:{PORT}\n")

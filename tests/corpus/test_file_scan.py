@@ -166,10 +166,15 @@ def test_a_vocabulary_that_misses_everything_still_counts_words(corpus: Callable
     assert plain_epoch(FileSource(path, {}, 10, IN_MEMORY, 1)) == [(0, [], [], 3, 2)]
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
-)
+FORMATS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+FORMATS_AND_WORKERS = [
+    pytest.param(*format_, workers, marks=pytest.mark.slow if workers == 1 and format_[0] != ".gz" else [])
+    for format_ in FORMATS.items()
+    for workers in (1, 3)
+]
+
+
+@pytest.mark.parametrize(("suffix", "compress", "workers"), FORMATS_AND_WORKERS)
 def test_a_compressed_file_is_read_decompressed(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], workers: int
 ) -> None:
@@ -193,10 +198,7 @@ def test_several_processes_read_a_compressed_file(tmp_path: Path) -> None:
     assert not children() - before
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
-)
+@pytest.mark.parametrize(("suffix", "compress", "workers"), FORMATS_AND_WORKERS)
 @pytest.mark.parametrize("damage", ["cut off", "not compressed", "overwritten"])
 def test_a_damaged_compressed_file_is_named(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], damage: str, workers: int

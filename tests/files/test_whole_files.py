@@ -69,13 +69,14 @@ def test_a_kill_during_a_save_leaves_the_old_or_the_new_model_or_an_error_that_s
             assert result["repaired"] == [{"numbers": NEW}, {"numbers": OLD}]
 
 
+@pytest.mark.slow
 def test_a_kill_during_a_save_of_a_single_file_leaves_the_old_or_the_new_model(tmp_path: Path) -> None:
     found = stopped_saves(tmp_path, "kill", 10**9)
     assert [result.get("numbers") for result in found if result.get("numbers") not in (OLD, NEW)] == []
 
 
 @pytest.mark.parametrize("how", ["error", "interrupt"])
-@pytest.mark.parametrize("sep_limit", [0, 10**9])
+@pytest.mark.parametrize("sep_limit", [0, pytest.param(10**9, marks=pytest.mark.slow)])
 def test_an_error_or_interrupt_during_a_save_leaves_the_old_model_and_no_other_file(
     tmp_path: Path, how: str, sep_limit: int
 ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from support.contract import PURE_MODES, assert_equal_models, topic_gap
+from support.mode_cases import MODE_NAMES
 from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, killed, train, untrained
 
 from gensim_tfw2v import TFWord2Vec
@@ -52,7 +53,7 @@ def interrupted(folder: Path, sentence: int = 11000, mode: str = "skipgram-negat
     return model
 
 
-@pytest.mark.parametrize("mode", PURE_MODES)
+@pytest.mark.parametrize("mode", MODE_NAMES)
 def test_a_resumed_training_gives_the_vectors_of_one_that_was_not_interrupted(
     mode: str, uninterrupted: Callable[[str], TFWord2Vec], tmp_path: Path
 ) -> None:
@@ -64,7 +65,9 @@ def test_a_resumed_training_gives_the_vectors_of_one_that_was_not_interrupted(
     assert resumed.alpha == uninterrupted(mode).alpha
 
 
-@pytest.mark.parametrize(("mode", "stage"), [("skipgram-negative", ""), ("cbow-hierarchical", "write")])
+@pytest.mark.parametrize(
+    ("mode", "stage"), [("skipgram-negative", ""), pytest.param("cbow-hierarchical", "write", marks=pytest.mark.slow)]
+)
 def test_a_killed_training_is_resumed(
     mode: str, stage: str, uninterrupted: Callable[[str], TFWord2Vec], tmp_path: Path
 ) -> None:

@@ -51,7 +51,7 @@ class Named(TFWord2Vec):
 @pytest.mark.parametrize(
     "settings",
     [
-        MODES["skipgram-both"],
+        pytest.param(MODES["skipgram-both"], marks=pytest.mark.slow),
         MODES["cbow-both"] | {"null_word": 1},
         {"sg": 1, "alpha": 0.05, "min_alpha": 0.001, "schedule": "linear", "sample": 0, "shrink_windows": False},
     ],

@@ -14,6 +14,7 @@ from gensim_tfw2v.runtime.processor import instruction_level
 LEVELS = ["baseline", "v3", "v4"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have one level")
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_level_that_the_processor_can_run_does_the_same(level: str) -> None:

@@ -26,6 +26,7 @@ def compile_c(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(COMPILER), *map(str, arguments)], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @needs_a_compiler
 @pytest.mark.parametrize("source", sorted(SOURCES.glob("*.c")), ids=lambda path: path.name)
 def test_the_sources_give_no_warnings(source: Path, tmp_path: Path) -> None:
@@ -84,6 +85,7 @@ def test_operations_that_write_to_a_copy_are_refused(monkeypatch: pytest.MonkeyP
         operations.__wrapped__()
 
 
+@pytest.mark.slow
 def test_operations_may_be_loaded_first_while_a_graph_is_traced_for_another_device() -> None:
     done = run_script(
         "from gensim_tfw2v.runtime.tensorflow import load_tensorflow\n"
@@ -100,6 +102,7 @@ def test_operations_may_be_loaded_first_while_a_graph_is_traced_for_another_devi
     assert done.stdout.strip() == "['Const', 'Identity']"
 
 
+@pytest.mark.slow
 def test_operations_may_be_loaded_where_nothing_runs_at_once() -> None:
     done = run_script(
         "import tensorflow as tf\n"

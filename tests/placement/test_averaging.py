@@ -16,6 +16,7 @@ from support.contract import PURE_MODES, SMALL, assert_equal_models, assert_fini
 from support.epoch_vectors import EpochVectors
 from support.example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
 from support.interrupts import freeze, kill, stopped_after
+from support.mode_cases import MODE_NAMES
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
@@ -41,7 +42,7 @@ AVERAGING: dict[str, Any] = {"distribution": "averaging", "seed": 3}
 SENTENCES = two_topics(1500)
 
 
-@pytest.mark.parametrize("mode", PURE_MODES)
+@pytest.mark.parametrize("mode", MODE_NAMES)
 def test_each_mode_learns_and_callbacks_see_each_epochs_vectors(mode: str) -> None:
     seen = EpochVectors()
     settings = SMALL | PURE_MODES[mode] | AVERAGING | {"round_words": 3000}

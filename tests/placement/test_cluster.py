@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gensim.models.callbacks import CallbackAny2Vec
 from support.contract import MODES, PURE_MODES, SENTENCES, SMALL, learnt_arrays, topic_gap, two_topics
-from support.event_files import values_of
 from support.placements import leases_on, shared_cluster
 
-from gensim_tfw2v import TensorBoardLog, TFWord2Vec
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
@@ -28,37 +26,21 @@ from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.training.display import TrainingLog
 
-USUALLY_OVERLAPPING = {
-    "skipgram-negative": True, "skipgram-hierarchical": False, "cbow-negative": False, "cbow-hierarchical": True,
-}  # fmt: skip
-ONE_OF_EACH = "skipgram-negative", "cbow-hierarchical"  # model and objective
+USUAL = {("skipgram-negative", True), ("cbow-hierarchical", False)}  # each model, method and kind of overlap
 SIDE_BY_SIDE = [
     pytest.param(
         mode_name,
         overlap,
         id=f"{mode_name}-{'overlapping' if overlap else 'in-turn'}",
-        marks=[] if USUALLY_OVERLAPPING[mode_name] == overlap else pytest.mark.slow,
+        marks=[] if (mode_name, overlap) in USUAL else pytest.mark.slow,
     )
     for mode_name in PURE_MODES
     for overlap in (False, True)
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
-def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict[str, int]) -> None:
-    local, remote = (
-        TFWord2Vec(two_topics(), **SMALL | {"epochs": 2}, **mode, workers=1, cluster=cluster)
-        for cluster in (None, shared_cluster(1, 1))
-    )
-    for name, array in learnt_arrays(local).items():
-        np.testing.assert_allclose(learnt_arrays(remote)[name], array, atol=1e-5, err_msg=name)
-    np.testing.assert_allclose(remote.epoch_losses, local.epoch_losses, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "mode",
-    [pytest.param(m, id=name, marks=[] if name in ONE_OF_EACH else pytest.mark.slow) for name, m in MODES.items()],
-)
 def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
     mode: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,19 +67,6 @@ def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
         of_design={"cluster_overlap": overlap},
     )
     assert choose_placement(shared_cluster(), CorpusSize(10**6, 1), InFlightLimits(), options).block_words == words
-
-
-def test_one_worker_logs_for_tensorboard_what_local_training_does_and_what_each_task_has_done(tmp_path: Path) -> None:
-    arguments = SMALL | {"hs": 1, "workers": 1, "update_bound": 0.05, "compute_loss": True}
-    for name, cluster in (("local", None), ("remote", shared_cluster(1, 1))):
-        log = TensorBoardLog(tmp_path / name, every_seconds=0)
-        TFWord2Vec(SENTENCES, **arguments, cluster=cluster, logdir=log)
-    for tag in ("loss/epoch", "speed/pairs_per_word", "updates/share_of_bounded_rows"):
-        local, remote = (values_of(tmp_path / name, tag) for name in ("local", "remote"))
-        np.testing.assert_allclose(remote, local, rtol=1e-2, err_msg=tag)
-        assert min(local) > 0, tag
-    assert values_of(tmp_path / "remote" / "tasks" / "worker 0", "tasks/blocks") == [1, 2, 3]
-    assert min(values_of(tmp_path / "remote", "workers/share_preparing_batches")) > 0
 
 
 @pytest.mark.parametrize(("mode_name", "overlap"), SIDE_BY_SIDE)
@@ -187,21 +156,6 @@ def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytes
             for report in (shared, alone)
         )
         assert messages - before == 3 * (parts - 1) * one_more
-
-
-@pytest.mark.slow
-def test_a_model_that_a_worker_has_dropped_is_registered_again() -> None:
-    class TrainOthers(CallbackAny2Vec):
-        def on_epoch_end(self, model: TFWord2Vec) -> None:
-            for window in range(1, 7):  # more models than a worker keeps
-                TFWord2Vec(SENTENCES, **SMALL | {"epochs": 1}, window=window, cluster=shared_cluster(1, 1))
-
-    arguments = SMALL | {"epochs": 2, "workers": 1, "window": 7}
-    local, remote = (
-        TFWord2Vec(SENTENCES, **arguments, cluster=cluster, callbacks=callbacks)
-        for cluster, callbacks in ((None, ()), (shared_cluster(1, 1), [TrainOthers()]))
-    )
-    np.testing.assert_allclose(remote.wv.vectors, local.wv.vectors, atol=1e-5)
 
 
 def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end() -> None:

@@ -16,7 +16,7 @@ from support.contract import SMALL, topic_gap, two_topics
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.interrupts import freeze
 
-from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster import connection, health, remote_functions
 from gensim_tfw2v.cluster.connection import connect, disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -34,22 +34,15 @@ from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 SHARED = RowSharing(parts=3, rows=4)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[LocalCluster]:
-    """Return a cluster of two servers and two workers."""
-    with local_cluster(ps=2, workers=2) as cluster:
-        yield cluster
-
-
 @pytest.fixture
-def cluster(running: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
+def cluster(mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalCluster]:
     """Return a cluster whose tasks a test may stop, and which is patient for short times only."""
     monkeypatch.setattr(health, "answers", functools.partial(answers, seconds=0.5))
     monkeypatch.setattr(patience, "_FLOOR_SECONDS", 1.0)
     monkeypatch.setattr(patience, "_COLD_SECONDS", 2.0)
     monkeypatch.setattr(connection, "_ANSWER_SECONDS", 2.0)
-    yield running
-    resume_all(running)
+    yield mortal_cluster
+    resume_all(mortal_cluster)
 
 
 def resume_all(cluster: LocalCluster) -> None:
@@ -130,10 +123,8 @@ def blocks_pushed(placement: DownpourPlacement) -> int:
         return int(tf.raw_ops.ReadVariableOp(resource=placement._program.handles.version, dtype=tf.int64).numpy())
 
 
-@pytest.mark.parametrize(
-    "is_cancelled",
-    [pytest.param(True, id="cancelled", marks=pytest.mark.slow), pytest.param(False, id="not cancelled")],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("is_cancelled", [True, False], ids=["cancelled", "not cancelled"])
 def test_a_hung_worker_that_goes_on_pushes_nothing(
     cluster: LocalCluster, is_cancelled: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

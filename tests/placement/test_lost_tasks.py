@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from support.contract import SMALL, topic_gap, two_topics
 from support.interrupts import freeze, kill
 from support.placements import leases_on
 
-from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
+from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
@@ -45,13 +45,6 @@ class AtEpochEnd(CallbackAny2Vec):
             self.end(self.process)
 
 
-@pytest.fixture(scope="module")
-def mortal_cluster() -> Iterator[LocalCluster]:
-    """Return a cluster of two servers and two workers that tests may stop and kill, and have to mend."""
-    with local_cluster(ps=2, workers=2) as cluster:
-        yield cluster
-
-
 def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, dict[str, Any]]:
     """Return a model with a vocabulary, and the arguments of train(): 24 blocks an epoch."""
     model = TFWord2Vec(**SMALL | {"batch_words": 1500}, cluster=cluster, cluster_timeout=timeout, max_recoveries=0)
@@ -60,6 +53,7 @@ def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, 
     return model, {"corpus_iterable": sentences, "total_examples": 3000}
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalCluster) -> None:
     model, corpus = untrained_model(mortal_cluster, timeout=60)
     killing = AtEpochEnd(kill, mortal_cluster, "worker", 1)

@@ -12,6 +12,7 @@ import pytest
 from support.command_line import train, write_corpus
 from support.contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from support.epoch_vectors import EpochVectors
+from support.mode_cases import MODE_NAMES
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
@@ -256,7 +257,7 @@ def test_one_sub_model_is_the_result() -> None:
 # -- training ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", PURE_MODES)
+@pytest.mark.parametrize("mode", MODE_NAMES)
 def test_each_mode_learns_on_a_cluster_and_here_with_the_same_bits(mode: str) -> None:
     settings = SMALL | PURE_MODES[mode] | PARTITION | {"batch_words": 1500, "workers": 1}
     on_cluster, here = (TFWord2Vec(SENTENCES, **settings, cluster=cluster) for cluster in (shared_cluster(), None))

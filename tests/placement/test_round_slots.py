@@ -205,6 +205,7 @@ def test_a_part_that_cannot_be_trained_is_an_error_that_names_its_worker(
         assert placement.train_chunk(work_on(0)).tokens == 60
 
 
+@pytest.mark.slow
 def test_slots_of_vectors_that_stay_on_servers_are_empty_after_training(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

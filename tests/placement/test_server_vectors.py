@@ -88,7 +88,9 @@ def test_training_on_the_servers_begins_with_the_vectors_that_are_there() -> Non
     on_servers.free_server_vectors()
 
 
-@pytest.mark.parametrize("mode", [{"hs": 1, "negative": 0}, {"hs": 1, "negative": 5, "sg": 1}], ids=str)
+@pytest.mark.parametrize(
+    "mode", [{"hs": 1, "negative": 0}, pytest.param({"hs": 1, "negative": 5, "sg": 1}, marks=pytest.mark.slow)], ids=str
+)
 def test_tree_nodes_are_on_the_servers_as_well(mode: dict[str, int]) -> None:
     model = TFWord2Vec(SENTENCES, **SMALL, **mode, cluster=shared_cluster(), vectors_on_servers=True)
     assert np.abs(model.syn1[:-1]).max(axis=1).all()

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from support.child_process import wait_until
-from support.contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from support.contract import SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from support.event_files import values_of
 from support.example_blocks import work_on
 from support.interrupts import freeze, kill
+from support.mode_cases import MODE_ARGUMENTS
 from support.placements import leases_on
 from support.resumed_training import Interrupted, train, untrained
 
@@ -68,7 +69,7 @@ class AtEpochEnd(CallbackAny2Vec):
         self.vectors.append(model.wv.vectors.copy())
 
 
-@pytest.mark.parametrize("mode", PURE_MODES.values(), ids=PURE_MODES.keys())
+@pytest.mark.parametrize("mode", MODE_ARGUMENTS)
 def test_rounds_learn_in_every_mode_and_callbacks_see_a_current_model(
     mode: dict[str, int], cluster: LocalCluster
 ) -> None:

@@ -136,6 +136,7 @@ def test_keras_is_imported_when_it_is_used_and_not_before(as_it_comes: dict[str,
     assert as_it_comes["keras"] == ["Dense", "SGD"]
 
 
+@pytest.mark.slow
 def test_a_keras_that_is_imported_already_stays_whole(after_others: dict[str, Any]) -> None:
     assert after_others["same keras"]
 

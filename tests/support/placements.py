@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import signal
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -27,6 +28,24 @@ atexit.register(_running.close)
 def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
     """Return a cluster of real processes that runs as long as the tests do."""
     return _running.enter_context(local_cluster(ps, workers))
+
+
+def mortal_cluster() -> LocalCluster:
+    """Return a cluster of two servers and two workers that tests stop and kill; all of its tasks run."""
+    cluster = _mortal_cluster()
+    ended = [task for task, process in cluster.processes.items() if process.poll() is not None]
+    for process in cluster.processes.values():
+        process.send_signal(signal.SIGCONT)
+    for job, task in ended:
+        cluster.start(job, task)
+    if ended:
+        cluster.wait()
+    return cluster
+
+
+@functools.cache
+def _mortal_cluster() -> LocalCluster:
+    return _running.enter_context(local_cluster(ps=2, workers=2))
 
 
 def leases_on(cluster: LocalCluster, *jobs: str) -> set[str]:

@@ -294,6 +294,7 @@ def test_a_disk_that_is_full_fails_before_training(tmp_path: Path) -> None:
     assert "'log'" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system does not limit the size of files")
 def test_a_disk_that_fills_up_midway_is_warned_of_once_and_training_goes_on(tmp_path: Path) -> None:
     done = run_with_file_limit(tmp_path, 120_000)

@@ -141,6 +141,7 @@ def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> N
         page.until(lambda chart=chart: coloured(page.colours(tmp_path / "curves.png", chart)) > 100)
 
 
+@pytest.mark.slow
 def test_histograms_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
     page.open(f"{address}?tagFilter=norms/input_vectors$#timeseries")
     page.until_text("card-view", "norms/input_vectors")
@@ -199,6 +200,7 @@ def test_hyperparameters_have_the_size_of_the_cluster(page: browser.Page, cluste
         page.until_text("tf-hparams-main", column)
 
 
+@pytest.mark.slow
 def test_hyperparameters_stand_beside_final_scores_with_whole_numbers_as_such(page: browser.Page, address: str) -> None:
     page.open(f"{address}#hparams")
     cells = page.until(lambda: shown_cells(page)[2 * len(COLUMNS) - 1 :] and shown_cells(page))
@@ -207,6 +209,7 @@ def test_hyperparameters_stand_beside_final_scores_with_whole_numbers_as_such(pa
     assert [cell.text for cell in values][2:7] == ["0.025000", "10", "1", "100", "5"]
 
 
+@pytest.mark.slow
 def test_five_hyperparameters_and_four_final_values_are_on_one_screen(page: browser.Page, address: str) -> None:
     page.open(f"{address}#hparams")
     cells = page.until(lambda: shown_cells(page)[2 * len(COLUMNS) - 1 :] and shown_cells(page))

@@ -28,7 +28,7 @@ def test_vectors_have_the_asked_size(word2vec_class: type[Any], pure_mode: dict[
     assert (model.wv.vectors != before).any(axis=0).all(), "a number of the vectors was not trained"
 
 
-@pytest.mark.parametrize("window", [1, 50, 500])
+@pytest.mark.parametrize("window", [1, pytest.param(50, marks=pytest.mark.slow), 500])
 def test_windows_from_one_to_hundreds_train(word2vec_class: type[Any], pure_mode: dict[str, int], window: int) -> None:
     model, usual = (
         word2vec_class([["a", "b", "c", "d", "e"] * 150] * 3, window=reach, **ARGUMENTS, **pure_mode)
