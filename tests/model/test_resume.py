@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,15 +197,27 @@ def test_callbacks_hear_of_the_end_of_each_epoch_once(tmp_path: Path) -> None:
     assert after.epochs == ["begin", "end", "begin", "end"]
 
 
+def end_of_writing() -> None:
+    """Return once no checkpoint is being written."""
+    for thread in threading.enumerate():
+        if thread.name == "tfw2v-checkpoint":
+            thread.join()
+
+
 def test_callbacks_do_not_hear_again_of_an_end_after_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(Heard):
         """End training at the end of the second epoch, without a further checkpoint, as a signal would."""
 
+        def on_epoch_begin(self, model: Any) -> None:
+            super().on_epoch_begin(model)
+            end_of_writing()  # so that each epoch has a checkpoint of its own
+
         def on_epoch_end(self, model: Any) -> None:
             super().on_epoch_end(model)
             if len(self.epochs) == 4:
+                end_of_writing()
                 monkeypatch.setattr(CheckpointFolder, "write", lambda *_: stop())
                 raise StopError
 
