@@ -193,6 +193,20 @@ print(blocks_on(other) == before)
 
 
 @pytest.mark.slow
+def test_a_strategy_that_cuts_large_variables_leaves_shards_whole() -> None:
+    script = f"""
+tf.distribute.experimental.ParameterServerStrategy = functools.partial(
+    tf.distribute.experimental.ParameterServerStrategy,
+    variable_partitioner=tf.distribute.experimental.partitioners.FixedShardsPartitioner(2),
+)
+cluster = strategy({shared_cluster().addresses!r})
+TFWord2Vec([list("abcdefgh")] * 50, min_count=1, epochs=2, cluster=cluster)
+"""
+    done = run_script(f"import functools\n{STRATEGY}{script}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 def test_tasks_are_not_asked_to_delete_graphs_of_an_earlier_training_in_this_process() -> None:
     script = """
 from support.contract import SENTENCES, SMALL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from support.contract import MODES, PURE_MODES, SENTENCES, SMALL, learnt_arrays,
 from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.calls import worker_thread
@@ -22,6 +23,7 @@ from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
 from gensim_tfw2v.placement.downpour import choice
 from gensim_tfw2v.placement.remote.tables import RemoteTables
+from gensim_tfw2v.placement.remote.variables import destroy, make_in_turn
 from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.training.display import TrainingLog
@@ -172,6 +174,56 @@ def test_frequent_words_are_spread_over_the_servers_and_tables_freed_in_the_end(
     assert tables.name not in leases_on(shared_cluster())
     with pytest.raises(Exception, match="inputs"):
         list(_reading_freed(tables, values))
+
+
+def test_shards_are_where_graphs_expect_them_after_a_program_has_made_variables_of_its_own() -> None:
+    import tensorflow as tf
+
+    connection = connect(shared_cluster())
+    with connection.strategy.scope():
+        own = tf.Variable(3.0)  # the next turn is that of another server
+    tables = RemoteTables(connection, shards=4)
+    values = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float32)
+    tables.load("inputs", values)
+    assert [handle.device for handle in tables.handles("inputs")] == [tables.device_of(shard) for shard in range(4)]
+    np.testing.assert_array_equal(tables.rows("inputs", 0, 11), values)
+    assert own.numpy() == 3
+    tables.free()
+
+
+class InTurn:
+    """A strategy that places the variables of its scope on these devices, one after the other."""
+
+    def __init__(self, devices: list[str]) -> None:
+        self.left = devices
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        import tensorflow as tf
+
+        def place(next_creator: Any, **arguments: Any) -> Any:
+            with tf.device(self.left.pop(0)):
+                return next_creator(**arguments)
+
+        with tf.variable_creator_scope(place):
+            yield
+
+
+def test_the_strategy_decides_where_a_shard_is_made() -> None:
+    import tensorflow as tf
+
+    connect(shared_cluster())
+    first, second = device("ps", 0), device("ps", 1)
+    strategy, name = InTurn([second, second, first, second]), "a test's variable"
+    handle = make_in_turn(strategy, ("ps", 0), name, lambda: tf.fill([2, 3], 5.0), (2, 3))
+    assert strategy.left == [second]
+    assert handle.device == first
+    with tf.device(first):
+        np.testing.assert_array_equal(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32).numpy(), 5.0)
+    with tf.device(second), pytest.raises(tf.errors.FailedPreconditionError):
+        other = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2, 3], shared_name=name)
+        tf.raw_ops.ReadVariableOp(resource=other, dtype=tf.float32).numpy()
+    destroy(("ps", 0), name)
 
 
 def test_zeros_are_loaded_into_new_tables_and_over_what_a_table_has() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 POINT, GRADIENT, DIRECTION = "point", "gradient", "direction"
 
@@ -23,33 +23,37 @@ def vector_names(history: int) -> list[str]:
     return [POINT, GRADIENT, DIRECTION, *pairs]
 
 
-class VectorSpace(Protocol):
+class VectorSpace(ABC):
     """Vectors by name. Only numbers and names come in, and only sums go out."""
 
+    @abstractmethod
     def clear(self, target: str) -> None:
         """Set a vector to zeros."""
 
+    @abstractmethod
     def set_sum(self, target: str, first: str, factor: float, second: str) -> None:
         """Set target = first + factor * second."""
 
+    @abstractmethod
     def scale_add(self, target: str, keep: float, factor: float, other: str, partner: str) -> float:
         """Set target = keep * target + factor * other, and return its product with `partner`, a third vector."""
-        ...
 
+    @abstractmethod
     def replace(self, old: str, new: str) -> None:
         """Set old = new, and new to what it was more than the old one."""
 
+    @abstractmethod
     def dot(self, first: str, second: str) -> float:
         """Return the product of two vectors."""
-        ...
 
+    @abstractmethod
     def set_scales(self, source: str, least: float) -> None:
         """Give every row the scale 1 / (length of the row in `source`, or `least` if that is more)."""
 
+    @abstractmethod
     def scale_rows(self, target: str, factor: float, partner: str) -> float:
         """Multiply a vector's rows by `factor` and their scales, and return its product with `partner`."""
-        ...
 
+    @abstractmethod
     def scaled_square(self, vector: str) -> float:
         """Return the product of a vector with itself, where the products of a row count as much as its scale."""
-        ...

@@ -17,7 +17,15 @@ from gensim_tfw2v.cluster.task import OPEN_LEASE, RENEW_LEASE, key_of
 from gensim_tfw2v.placement.remote.initial_rows import initial_rows
 from gensim_tfw2v.placement.remote.left_tables import free_stale_tables, free_when_next_are_made
 from gensim_tfw2v.placement.remote.table_shape import TableShape
-from gensim_tfw2v.placement.remote.variables import TaskName, call_task, destroy, free_lease, servers_of
+from gensim_tfw2v.placement.remote.variables import (
+    TaskName,
+    call_task,
+    destroy,
+    free_lease,
+    make_in_turn,
+    make_variable,
+    servers_of,
+)
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _lease_numbers = itertools.count()
@@ -40,6 +48,7 @@ class RemoteTables:
         # Workers read and change the tables by the package's own operations, which TensorFlow's must not be mixed with.
         self._read, self._write = read_rows, write_rows
         self._tasks = servers_of(connection) if tasks is None else tuple(tasks)
+        self._strategy = connection.strategy if tasks is None else None  # places the shards of servers
         self.shards = shards
         self._number = _free_numbers.pop() if _free_numbers else next(_lease_numbers)
         self.name = lease_name(self._number)
@@ -66,10 +75,7 @@ class RemoteTables:
         shape = self._shapes[name] = self._shape_of(rows, columns)
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._record(names)
-        self._handles[name] = [
-            self._variable(names[shard], shard, lambda shard=shard: self._zeros(shape, shard))
-            for shard in range(self.shards)
-        ]
+        self._handles[name] = [self._zero_shard(names[shard], shape, shard) for shard in range(self.shards)]
 
     def fill_randomly(self, name: str, seed: int) -> None:
         """Give a table the initial rows that follow from `seed`; the servers make them."""
@@ -236,25 +242,23 @@ class RemoteTables:
     def _shape_of(self, rows: int, columns: int) -> TableShape:
         return TableShape(rows, columns, self.shards)
 
-    def _zeros(self, shape: TableShape, shard: int) -> Any:
-        """Return a shard of zeros that the current device makes."""
-        return self._tf.raw_ops.Fill(
-            dims=remote_functions.local(np.array([shape.rows_of(shard), shape.columns_of(shard)], np.int32)),
-            value=remote_functions.local(np.float32(0)),
-        )
+    def _zero_shard(self, name: str, shape: TableShape, shard: int) -> Any:
+        """Return the handle of a shard of zeros, which its task makes."""
+        size = shape.rows_of(shard), shape.columns_of(shard)
+
+        def zeros() -> Any:
+            dims, zero = remote_functions.local(np.array(size, np.int32)), remote_functions.local(np.float32(0))
+            return self._tf.raw_ops.Fill(dims=dims, value=zero)
+
+        if self._strategy is None:
+            return self._variable(name, shard, zeros)
+        task = self._tasks[shard % len(self._tasks)]
+        return make_in_turn(self._strategy, task, f"{self.name}/{name}", zeros, size)
 
     def _copy_of(self, handle: Any) -> Any:
         """Return a copy of a variable's value on the current device."""
         return self._tf.raw_ops.DeepCopy(x=self._tf.raw_ops.ReadVariableOp(resource=handle, dtype=self._tf.float32))
 
     def _variable(self, name: str, shard: int, value: Any, shape: Any = None) -> Any:
-        """Return the handle of a variable; `shape` is that of all its values, by default the first one's."""
-        with self._tf.device(self.device_of(shard)):
-            initial = value()
-            handle = self._tf.raw_ops.VarHandleOp(
-                dtype=initial.dtype,
-                shape=initial.shape if shape is None else shape,
-                shared_name=f"{self.name}/{name}",
-            )
-            self._tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
-        return handle
+        """Return the handle of a variable beside a shard; `shape` is that of all its values, by default the first's."""
+        return make_variable(self._tasks[shard % len(self._tasks)], f"{self.name}/{name}", value, shape)

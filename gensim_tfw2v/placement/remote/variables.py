@@ -1,22 +1,77 @@
-"""What tables need of tasks: calls about their leases, and variables that are freed by their names."""
+"""What tables need of tasks: calls about their leases, and variables that are made and freed by their names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, device
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.task import END_LEASE
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 TaskName = tuple[str, int]
 """A task's job and number."""
+_MOST_TURNS = 1000  # of other variables, before a server's turn comes
 
 
 def servers_of(connection: Connection) -> tuple[TaskName, ...]:
     """Return all parameter servers."""
     return tuple(("ps", server) for server in range(connection.servers))
+
+
+def make_variable(task: TaskName, name: str, value: Callable[[], Any], shape: Any = None) -> Any:
+    """Return the handle of a variable of this name, with a value that is made on the task.
+
+    Parameters
+    ----------
+    shape : optional
+        That of all values, by default the first one's.
+    """
+    tf = load_tensorflow()
+    with tf.device(device(*task)):
+        initial = value()
+        shape = initial.shape if shape is None else shape
+        handle = tf.raw_ops.VarHandleOp(dtype=initial.dtype, shape=shape, shared_name=name)
+        tf.raw_ops.AssignVariableOp(resource=handle, value=initial)
+    return handle
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """What a strategy looks at in a variable that was made in its scope."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+def make_in_turn(strategy: Any, task: TaskName, name: str, value: Callable[[], Any], shape: tuple[int, ...]) -> Any:
+    """Return the handle of a float32 variable of this name on a server, at the server's turn.
+
+    TensorFlow's strategy places the variables that are made in its scope on the servers in turn. It has no name for
+    them that another process could free them by, so that they are made here, on the device that it has chosen.
+    """
+    tf = load_tensorflow()
+    made: list[Any] = []
+
+    def make(_: Any, **__: Any) -> _Variable:
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=shape, shared_name=name)  # takes no memory there
+        if handle.device == device(*task):
+            tf.raw_ops.AssignVariableOp(resource=handle, value=value())
+            made.append(handle)
+        return _Variable(name, shape)
+
+    for _ in range(_MOST_TURNS):  # more than one if the user's own variables have had some
+        # The strategy asks the creator outside of its scope. Variables of rank 0 are not cut by the user's partitioner.
+        with tf.variable_creator_scope(make), strategy.scope():
+            tf.Variable(lambda: np.float32(0), shape=(), dtype=tf.float32, trainable=False)
+        if made:
+            return made[0]
+    raise ClusterError(f"TensorFlow's strategy places no variable on {task[0]} {task[1]}")
 
 
 def free_lease(tasks: Sequence[TaskName], lease: str, names: list[str]) -> None:
