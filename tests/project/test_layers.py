@@ -164,6 +164,8 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.server_rows.worker_training",
         "placement.tasks.block",
         "placement.tasks.graphs",
+        "placement.tasks.own_training",
+        "placement.tasks.plain_block",
         "placement.tasks.refused_steps",
         "runtime.tensorflow",
         "steps.arguments",
