@@ -38,10 +38,10 @@ def register_functions() -> None:
 
 def _block_kinds() -> list[BlockKind[Any]]:
     """Return what the designs' graphs train blocks of; not before TensorFlow is loaded."""
-    from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK
-    from gensim_tfw2v.placement.columns.blocks import COLUMN_BLOCK
+    from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK
+    from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK
     from gensim_tfw2v.placement.lbfgs.portion import PORTION
-    from gensim_tfw2v.placement.partition.blocks import SHARE_BLOCK
+    from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK
     from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
     from gensim_tfw2v.placement.tasks.plain_block import PLAIN_BLOCK
 

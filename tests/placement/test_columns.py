@@ -27,8 +27,8 @@ from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.calls.tickets import Tickets
 from gensim_tfw2v.placement.columns import placement as placement_module
-from gensim_tfw2v.placement.columns.blocks import moved_rows
-from gensim_tfw2v.placement.columns.maths import around_tokens, in_widened_run
+from gensim_tfw2v.placement.columns.column_blocks import moved_rows
+from gensim_tfw2v.placement.columns.column_maths import around_tokens, in_widened_run
 from gensim_tfw2v.placement.columns.placement import ColumnPlacement
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.placement import LocalPlacement

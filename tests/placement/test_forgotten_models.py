@@ -19,7 +19,7 @@ from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.placement.calls.registration import Registration
 from gensim_tfw2v.placement.tasks.block_factory import UNKNOWN_MODEL
 from gensim_tfw2v.placement.tasks.codec import encode
-from gensim_tfw2v.placement.tasks.graphs import register_model_graph
+from gensim_tfw2v.placement.tasks.graph_parts import register_model_graph
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 
 DESIGNS = ["downpour", "synchronous", "averaging", "columns", "partition", "lbfgs"]

@@ -28,7 +28,7 @@ from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
 from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.remote import server_matrix
 from gensim_tfw2v.placement.remote.tables import RemoteTables
-from gensim_tfw2v.placement.server_rows import graphs
+from gensim_tfw2v.placement.server_rows import block_graphs
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 
 SHARED = RowSharing(parts=3, rows=4)
@@ -230,7 +230,7 @@ MOMENTS: dict[str, tuple[str, Any, str, bool]] = {
     "connecting": ("worker", connection, "strategy_for", False),
     "describing": ("worker", remote_functions, "call", False),
     "reviving": ("worker", connection, "connect_to", False),
-    "sending a graph": ("worker", graphs, "_traced", True),
+    "sending a graph": ("worker", block_graphs, "_traced", True),
     "registering a model": ("worker", WorkerThread, "_register_model", True),
     "loading vectors": ("ps", RemoteTables, "load", False),
     "reading vectors": ("ps", RemoteTables, "read_into", False),
@@ -246,7 +246,7 @@ def test_nothing_waits_without_an_end_for_a_task_that_stops_while(
     if moment in ("connecting", "describing"):
         disconnect(cluster.addresses)
     elif moment == "sending a graph":
-        graphs.worker_graphs.cache_clear()
+        block_graphs.worker_graphs.cache_clear()
     elif moment == "reviving":
         model.train(**corpus)
         cluster.processes["worker", 1].kill()

@@ -28,15 +28,15 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.calls.dispatch import Dispatcher
+from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.lbfgs.in_order import InOrder
-from gensim_tfw2v.placement.lbfgs.local import LocalDescent
+from gensim_tfw2v.placement.lbfgs.local_descent import LocalDescent
 from gensim_tfw2v.placement.lbfgs.local_vectors import LocalVectors
 from gensim_tfw2v.placement.lbfgs.minimizer import Minimizer
 from gensim_tfw2v.placement.lbfgs.placement import ClusterDescent
+from gensim_tfw2v.placement.lbfgs.portion_request import fixed, pack, unpack
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
-from gensim_tfw2v.placement.lbfgs.request import fixed, pack, unpack
 from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
-from gensim_tfw2v.placement.lbfgs.settings import Settings
 from gensim_tfw2v.placement.lbfgs.vector_space import POINT, vector_names
 from gensim_tfw2v.steps.settings import StepSettings
 

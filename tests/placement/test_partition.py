@@ -23,8 +23,8 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.model.arguments import SAMPLINGS
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.merged_tables import merge_tables
-from gensim_tfw2v.placement.partition.sampling import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 
 PARTITION: dict[str, Any] = {"distribution": "partition", "seed": 3, "submodels": 2}

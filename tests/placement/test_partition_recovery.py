@@ -21,7 +21,7 @@ from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
-from gensim_tfw2v.placement.partition.local import LocalPartitionPlacement
+from gensim_tfw2v.placement.partition.local_partition import LocalPartitionPlacement
 from gensim_tfw2v.placement.partition.placement import PartitionPlacement
 
 PARTITION: dict[str, Any] = {"distribution": "partition", "seed": 3, "submodels": 2}

@@ -30,7 +30,7 @@ from gensim_tfw2v.placement.calls.tickets import Tickets
 from gensim_tfw2v.placement.calls.work import Finished
 from gensim_tfw2v.placement.calls.worker_thread import WorkerThread
 from gensim_tfw2v.placement.server_rows.slots import Slots
-from gensim_tfw2v.placement.synchronous.waiting import RoundClock
+from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
 
 WORKERS = 3
 SENTENCES = two_topics(1500)

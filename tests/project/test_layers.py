@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import graphlib
 import re
 from pathlib import Path
@@ -112,6 +113,11 @@ def test_no_design_imports_another_except_that_three_extend_downpours_placement(
     assert {design for design, _ in foreign} <= {"synchronous", "columns", "lbfgs"}
 
 
+def test_modules_of_placement_are_named_by_what_they_hold_but_for_each_designs_entry() -> None:
+    names = collections.Counter(name.rpartition(".")[2] for name in MODULES if name.startswith("placement."))
+    assert {name for name, count in names.items() if count > 1} <= {"choice", "placement", "member"}
+
+
 def test_the_root_holds_few_modules() -> None:
     assert len(list(PACKAGE.glob("*.py"))) <= 6
 
@@ -138,22 +144,22 @@ def test_only_the_model_and_what_is_built_on_it_know_gensim() -> None:
 def test_only_the_graph_modules_import_tensorflow_directly() -> None:
     importing = {name for name, path in MODULES.items() if "import tensorflow as tf" in path.read_text(encoding="utf8")}
     assert importing == {
-        "placement.averaging.blocks",
+        "placement.averaging.round_block",
         "placement.averaging.exchange",
-        "placement.averaging.graphs",
+        "placement.averaging.member_graphs",
         "placement.averaging.worker_rows",
-        "placement.columns.blocks",
-        "placement.columns.graphs",
+        "placement.columns.column_blocks",
+        "placement.columns.column_graphs",
         "placement.columns.lane",
-        "placement.columns.maths",
-        "placement.columns.progress",
+        "placement.columns.column_maths",
+        "placement.columns.batch_counters",
         "placement.lbfgs.gradient",
-        "placement.lbfgs.graphs",
+        "placement.lbfgs.portion_graphs",
         "placement.lbfgs.portion",
         "placement.lbfgs.vector_graphs",
-        "placement.partition.blocks",
-        "placement.partition.graphs",
-        "placement.server_rows.graphs",
+        "placement.partition.share_block",
+        "placement.partition.share_graphs",
+        "placement.server_rows.block_graphs",
         "placement.server_rows.messages",
         "placement.server_rows.numbering",
         "placement.server_rows.pull",
@@ -163,7 +169,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.server_rows.sums",
         "placement.server_rows.worker_training",
         "placement.tasks.block",
-        "placement.tasks.graphs",
+        "placement.tasks.graph_parts",
         "placement.tasks.own_training",
         "placement.tasks.plain_block",
         "placement.tasks.refused_steps",

@@ -25,7 +25,7 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     strengths_of,
     write_shared_rows,
 )
-from gensim_tfw2v.placement.tasks.graphs import concrete
+from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.rows import read_rows, write_rows
 
 

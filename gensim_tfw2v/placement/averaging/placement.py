@@ -14,8 +14,8 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
-from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite, words_of
+from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost

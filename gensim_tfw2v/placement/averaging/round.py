@@ -21,8 +21,8 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
 from gensim_tfw2v.placement.averaging.exchange import TableHandles, WorkerPiece, rows_graph, shared_rows_graph
-from gensim_tfw2v.placement.averaging.graphs import worker_graphs
-from gensim_tfw2v.placement.averaging.metrics import RoundMetrics
+from gensim_tfw2v.placement.averaging.member_graphs import worker_graphs
+from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.averaging.worker_rows import RoundShape, WorkerHandles
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team

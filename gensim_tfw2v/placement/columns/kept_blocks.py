@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.cluster.errors import TaskError
-from gensim_tfw2v.placement.columns.blocks import ServerBlock, with_sentences
+from gensim_tfw2v.placement.columns.column_blocks import ServerBlock, with_sentences
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.codec import encode
 

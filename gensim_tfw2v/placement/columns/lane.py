@@ -16,9 +16,9 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
-from gensim_tfw2v.placement.columns.blocks import SERVER_BATCH, ColumnBlock, ServerBatch
-from gensim_tfw2v.placement.columns.kept_blocks import COLUMN_BATCH
-from gensim_tfw2v.placement.columns.maths import (
+from gensim_tfw2v.placement.columns.batch_counters import Sender, count, lacks
+from gensim_tfw2v.placement.columns.column_blocks import SERVER_BATCH, ColumnBlock, ServerBatch
+from gensim_tfw2v.placement.columns.column_maths import (
     BatchRows,
     Columns,
     RowGradients,
@@ -30,7 +30,7 @@ from gensim_tfw2v.placement.columns.maths import (
     squares_of,
     steps_of,
 )
-from gensim_tfw2v.placement.columns.progress import Sender, count, lacks
+from gensim_tfw2v.placement.columns.kept_blocks import COLUMN_BATCH
 from gensim_tfw2v.steps.rows import memory_of
 
 

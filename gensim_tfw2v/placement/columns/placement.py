@@ -14,7 +14,7 @@ import numpy as np
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.columns.metrics import ColumnMetrics
+from gensim_tfw2v.placement.columns.exchanged import ColumnMetrics
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.downpour.ramp_up import RampUp
@@ -67,13 +67,13 @@ class ColumnPlacement(ClusterPlacement):
         super().load(tables)
 
     def _tables_for(self, tables: ModelTables) -> RemoteTables:
-        from gensim_tfw2v.placement.columns.tables import ColumnTables
+        from gensim_tfw2v.placement.columns.column_tables import ColumnTables
 
         return self._kept_alive(ColumnTables(self._connection))
 
     def _keep_model(self, model: Any) -> Any:
         """Return the handles of the model's bytes on all servers, which make blocks, too."""
-        from gensim_tfw2v.placement.columns.progress import FIRST_COUNTER
+        from gensim_tfw2v.placement.columns.batch_counters import FIRST_COUNTER
 
         keep = self._tables.keep_on_all
         self._counters = [
@@ -85,7 +85,7 @@ class ColumnPlacement(ClusterPlacement):
     def _prepare(self, model_name: str, model: Any) -> None:
         from gensim_tfw2v.cluster.task import key_of
         from gensim_tfw2v.placement.calls.work import RemoteTraining
-        from gensim_tfw2v.placement.columns.graphs import ColumnGraphShape, ColumnHandles, column_graphs
+        from gensim_tfw2v.placement.columns.column_graphs import ColumnGraphShape, ColumnHandles, column_graphs
 
         tables, servers, hits = self._tables, self._connection.servers, self._settings.mask_accidental_hits
         shape = ColumnGraphShape(servers, self._connection.number, self._row_type, self._lanes, hits)

@@ -181,7 +181,7 @@ class ClusterPlacement(Placement):
 
     def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
         """Have workers use these graphs and tables from now on."""
-        from gensim_tfw2v.placement.server_rows.graphs import worker_graphs
+        from gensim_tfw2v.placement.server_rows.block_graphs import worker_graphs
 
         if self._slots is not None:
             self._slots.prepare(shape, training.handles)

@@ -9,7 +9,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.lbfgs.settings import Settings
+from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.request import ClusterOptions, ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
@@ -33,7 +33,7 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
     threads = min(request.workers, usable_cores())
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.lbfgs.local import LocalDescent
+        from gensim_tfw2v.placement.lbfgs.local_descent import LocalDescent
 
         return LocalDescent(settings, maker, request.workers, _settings(request.options))
 

@@ -15,8 +15,8 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.contract import TABLES, ModelTables
 from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.lbfgs.descent import COORDINATOR, Descent, fingerprint, is_whole_after, trained
+from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.lbfgs.portion_runs import PortionRuns
-from gensim_tfw2v.placement.lbfgs.settings import Settings
 from gensim_tfw2v.placement.lbfgs.vector_space import vector_names
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -66,7 +66,7 @@ class ClusterDescent(ClusterPlacement):
         self._descent.minimizer.restart()
 
     def _begin(self, shape: GraphShape, training: RemoteTraining, metrics: ClusterMetrics) -> None:
-        from gensim_tfw2v.placement.lbfgs.graphs import gradient_graphs
+        from gensim_tfw2v.placement.lbfgs.portion_graphs import gradient_graphs
         from gensim_tfw2v.placement.lbfgs.server_vectors import ServerVectors
         from gensim_tfw2v.placement.lbfgs.vector_graphs import vector_graphs
         from gensim_tfw2v.placement.server_rows.sums import slot_graph
@@ -109,7 +109,7 @@ class ClusterDescent(ClusterPlacement):
             raise
 
     def _evaluate(self, task: ChunkTask, number: int, is_last: bool) -> TrainedChunk:
-        from gensim_tfw2v.placement.lbfgs.request import fixed, pack
+        from gensim_tfw2v.placement.lbfgs.portion_request import fixed, pack
         from gensim_tfw2v.placement.tasks.assignment import Request
 
         descent = self._progress()

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.placement.lbfgs.request import unpack
+from gensim_tfw2v.placement.lbfgs.portion_request import unpack
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
     BlockRows,

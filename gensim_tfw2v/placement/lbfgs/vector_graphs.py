@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
-from gensim_tfw2v.placement.tasks.graphs import concrete
+from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.rows import private_copy
 
 _HANDLE = tf.TensorSpec([], tf.resource)

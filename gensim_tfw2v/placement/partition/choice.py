@@ -10,7 +10,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
 from gensim_tfw2v.placement.block_size import choose_block_words, most_local_block_words
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.partition.sampling import Partition
+from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
@@ -36,7 +36,7 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
     threads = min(request.workers, usable_cores())
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
-        from gensim_tfw2v.placement.partition.local import LocalPartitionPlacement
+        from gensim_tfw2v.placement.partition.local_partition import LocalPartitionPlacement
 
         return LocalPartitionPlacement(settings, maker, request.workers, partition)
 

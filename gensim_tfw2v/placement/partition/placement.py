@@ -19,8 +19,8 @@ from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
 from gensim_tfw2v.placement.calls.worker_tables import TablesLost
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
-from gensim_tfw2v.placement.partition.sampling import Partition
+from gensim_tfw2v.placement.partition.draws import Partition
+from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel

@@ -10,10 +10,10 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.partition.blocks import ShareAssignment
-from gensim_tfw2v.placement.partition.graphs import share_graphs
-from gensim_tfw2v.placement.partition.metrics import PartitionMetrics
-from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.partition.draws import Draw
+from gensim_tfw2v.placement.partition.share_block import ShareAssignment
+from gensim_tfw2v.placement.partition.share_graphs import share_graphs
+from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel

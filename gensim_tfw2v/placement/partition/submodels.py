@@ -16,8 +16,8 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import TrainedChunk
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED, SubModelTables, merge_tables
-from gensim_tfw2v.placement.partition.sampling import Partition
 
 
 @dataclass

@@ -11,8 +11,8 @@ from gensim_tfw2v.arrays import BoolArray, Float32Array
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
+from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
-from gensim_tfw2v.placement.partition.sampling import Draw
 
 
 class WorkerSubModel(WorkerTables):

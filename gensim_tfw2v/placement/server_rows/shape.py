@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.placement.remote.handles import NO_SLOT, Handles, Slot
-from gensim_tfw2v.placement.tasks.graphs import HANDLE
+from gensim_tfw2v.placement.tasks.graph_parts import HANDLE
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.signature import Objective
 

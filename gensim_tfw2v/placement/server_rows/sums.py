@@ -19,7 +19,7 @@ from gensim_tfw2v.placement.server_rows.messages import COUNTS, has_valid_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.push import Pushed, send_changes
 from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
-from gensim_tfw2v.placement.tasks.graphs import concrete
+from gensim_tfw2v.placement.tasks.graph_parts import concrete
 from gensim_tfw2v.steps.rows import add_to_rows
 
 

@@ -13,7 +13,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.placement.downpour.placement import ClusterPlacement
 from gensim_tfw2v.placement.downpour.ramp_up import RampUp
-from gensim_tfw2v.placement.synchronous.waiting import RoundClock
+from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:

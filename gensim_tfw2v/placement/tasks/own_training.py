@@ -13,7 +13,7 @@ from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind, make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graphs import report_of
+from gensim_tfw2v.placement.tasks.graph_parts import report_of
 from gensim_tfw2v.steps.signature import Tables
 
 

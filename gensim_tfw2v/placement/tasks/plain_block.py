@@ -19,7 +19,7 @@ from gensim_tfw2v.placement.tasks.block import (
     worker_block_specs,
 )
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
-from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.arguments import rates

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.placement.columns.blocks import ColumnBlock, ServerBatch
+from gensim_tfw2v.placement.columns.column_blocks import ColumnBlock, ServerBatch
 from gensim_tfw2v.steps import maths
 
 _LONGEST_STEP = 1e32  # as in gensim_tfw2v/operations: longer steps, and NaN, are refused

@@ -13,7 +13,7 @@ from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
 from gensim_tfw2v.placement.lbfgs.gradient import PortionGradient, portion_gradient
 from gensim_tfw2v.placement.lbfgs.portion import PORTION, PortionRows
 from gensim_tfw2v.placement.remote.handles import Handles
-from gensim_tfw2v.placement.server_rows.graphs import fetch_model_graph
+from gensim_tfw2v.placement.server_rows.block_graphs import fetch_model_graph
 from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
 from gensim_tfw2v.placement.server_rows.push import servers_report
@@ -23,7 +23,7 @@ from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import REQUEST, concrete, report_of
 from gensim_tfw2v.steps.signature import Objective
 
 

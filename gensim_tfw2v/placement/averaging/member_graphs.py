@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
-from gensim_tfw2v.placement.averaging.blocks import OWN_BLOCK, RoundRows, TrainedRows
+from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK, RoundRows, TrainedRows
 from gensim_tfw2v.placement.averaging.worker_rows import (
     RoundShape,
     WorkerHandles,
@@ -25,7 +25,7 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
     write_shared_rows,
 )
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.tasks.graphs import BYTES, NAME, concrete, register_model_graph
+from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
 from gensim_tfw2v.placement.tasks.own_training import report_when_done, timed_block, train_batches
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves

@@ -12,8 +12,8 @@ from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, PreparedBlock, TrainedChunk, sentences_of
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
-from gensim_tfw2v.placement.partition.sampling import Partition
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 from gensim_tfw2v.steps.settings import StepSettings

@@ -12,7 +12,7 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
-from gensim_tfw2v.placement.partition.sampling import Draw
+from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (

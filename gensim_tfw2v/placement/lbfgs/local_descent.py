@@ -13,8 +13,8 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.lbfgs.descent import Descent, fingerprint, is_whole_after, trained
+from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.lbfgs.local_vectors import LocalVectors
-from gensim_tfw2v.placement.lbfgs.settings import Settings
 from gensim_tfw2v.placement.lbfgs.vector_space import POINT, vector_names
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
@@ -30,7 +30,7 @@ class LocalDescent(Placement):
 
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int, own: Settings) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.placement.lbfgs.graphs import local_gradient_graph
+        from gensim_tfw2v.placement.lbfgs.portion_graphs import local_gradient_graph
         from gensim_tfw2v.steps.arguments import objective_of
 
         self.concurrency = max(1, min(workers, usable_cores()))
@@ -87,7 +87,7 @@ class LocalDescent(Placement):
 
     def _evaluate(self, task: ChunkTask, number: int) -> TrainedChunk:
         from gensim_tfw2v.placement.lbfgs.portion import portion_on
-        from gensim_tfw2v.placement.lbfgs.request import fixed
+        from gensim_tfw2v.placement.lbfgs.portion_request import fixed
         from gensim_tfw2v.placement.tasks.assignment import Assignment
         from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 

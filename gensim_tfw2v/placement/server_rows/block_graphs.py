@@ -29,7 +29,7 @@ from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graphs import HANDLE, NAME, REQUEST, concrete, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import HANDLE, NAME, REQUEST, concrete, report_of
 from gensim_tfw2v.steps.graph import block_function
 
 

@@ -19,16 +19,16 @@ from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_
 from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.calls.worker_graphs import WorkerGraphs
-from gensim_tfw2v.placement.columns.blocks import COLUMN_BLOCK
+from gensim_tfw2v.placement.columns.batch_counters import Sender, begin, is_valid
+from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK
+from gensim_tfw2v.placement.columns.exchanged import Exchanged
 from gensim_tfw2v.placement.columns.kept_blocks import DROP_COLUMN_BLOCK, KEEP_COLUMN_BLOCK, READ_WORDS
 from gensim_tfw2v.placement.columns.lane import Lane, LaneEnd, ServerPart
-from gensim_tfw2v.placement.columns.metrics import Exchanged
-from gensim_tfw2v.placement.columns.progress import Sender, begin, is_valid
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import ServersReport, StageSeconds
-from gensim_tfw2v.placement.tasks.graphs import REQUEST, concrete, report_of
+from gensim_tfw2v.placement.tasks.graph_parts import REQUEST, concrete, report_of
 
 SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the job, and the worker's ticket
 
