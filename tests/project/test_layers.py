@@ -186,7 +186,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.server_rows.worker_training",
         "placement.tasks.block",
         "placement.tasks.graph_parts",
-        "placement.tasks.own_tables",
+        "placement.tasks.own_training",
         "placement.tasks.plain_block",
         "placement.tasks.refused_steps",
         "runtime.tensorflow",

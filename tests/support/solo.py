@@ -15,7 +15,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
 from gensim_tfw2v.placement.block_size import choose_block_words
 from gensim_tfw2v.placement.calls.member import Member
-from gensim_tfw2v.placement.calls.own_tables_calls import OwnTablesCalls, TrainedBlock
+from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls, TrainedBlock
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.worker_tables import TablesLost, WorkerTables
 from gensim_tfw2v.placement.contract import ModelTables, Placement

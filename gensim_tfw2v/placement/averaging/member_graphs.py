@@ -26,7 +26,7 @@ from gensim_tfw2v.placement.averaging.worker_rows import (
 )
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
-from gensim_tfw2v.placement.tasks.own_tables import report_when_done, timed_block, train_batches
+from gensim_tfw2v.placement.tasks.own_training import report_when_done, timed_block, train_batches
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
 from gensim_tfw2v.steps.graph import block_function

@@ -13,7 +13,7 @@ import tensorflow as tf
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareWords
 from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
-from gensim_tfw2v.placement.tasks.own_tables import OwnTablesGraphs, report_when_done, timed_block, train_batches
+from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables

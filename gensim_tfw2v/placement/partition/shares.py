@@ -8,7 +8,7 @@ from typing import Any
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
-from gensim_tfw2v.placement.calls.own_tables_calls import OwnTablesCalls
+from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.share_block import ShareAssignment

@@ -21,7 +21,7 @@ from gensim_tfw2v.placement.tasks.block import (
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.placement.tasks.own_tables import OwnTablesGraphs, report_when_done, timed_block, train_batches
+from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables

@@ -13,7 +13,7 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel
-from gensim_tfw2v.placement.tasks.own_tables import OwnTablesGraphs
+from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
