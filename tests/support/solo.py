@@ -5,6 +5,7 @@ It shows how little a design needs. Nothing in the package knows it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
 from gensim_tfw2v.placement.block_size import choose_block_words
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls, TrainedBlock
+from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.worker_tables import TablesLost, WorkerTables
 from gensim_tfw2v.placement.contract import ModelTables, Placement
@@ -51,7 +53,8 @@ class Solo(Placement):
     def __init__(self, settings: StepSettings, maker: BlockMaker, connection: Connection, timeout: float) -> None:
         self._settings, self._maker, self._connection, self._timeout = settings, maker, connection, timeout
         self._team: Team[WorkerTables] = Team(connection, timeout)
-        self._calls: OwnTablesCalls | None = None
+        self._calls: Any = None  # `OwnTablesCalls` of the model that is loaded
+        self._metrics = OwnTablesMetrics(connection.workers)
 
     @property
     def has_failed(self) -> bool:
@@ -69,24 +72,22 @@ class Solo(Placement):
         team.raise_if_none_is_left("load")
 
     def _choose_worker(self) -> None:
-        for member in self._team.members:
-            if self._team.can_be_called(member):
-                self._team.record_return(member)
-                self._team.add(WorkerTables(self._connection, member, 2 * self._timeout))
-                break
+        if ready := [member for member in self._team.members if self._team.can_be_called(member)]:
+            self._team.record_return(ready[0])
+            self._team.add(WorkerTables(self._connection, ready[0], 2 * self._timeout))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
-        own_calls = self._calls
-        assert own_calls is not None
-
         def train(member: Member, calls: Any) -> TrainedBlock:
             own = self._team.own_tables(member)
             assignment = Assignment(own.lease_key, 1, 1, NOT_SHARED, task)
-            return own_calls.train(member, [own.handles_for_steps()], assignment, calls)
+            return self._calls.train(member, [own.handles_for_steps()], assignment, calls)
 
+        began = time.monotonic()
         trained = self._team.each("train", self._team.taking_part(), train)
         self._team.raise_if_none_is_left("train")
-        return next(iter(trained.values())).report.trained()
+        ((member, block),) = trained.items()
+        self._metrics.add_block(member, *block, began)
+        return block.report.trained()
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in tables.present().items():
@@ -110,7 +111,10 @@ class Solo(Placement):
         take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        return {}
+        return self._metrics.tasks()
+
+    def report(self, raw_words: int) -> dict[str, Any]:
+        return self._metrics.report(raw_words)
 
     def close(self) -> None:
         self._team.close()

@@ -15,12 +15,12 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.calls.member import Member
+from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.waiting import MembersLost
 from gensim_tfw2v.placement.calls.worker_tables import TablesLost
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.draws import Partition
-from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.shares import Shares
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
@@ -58,7 +58,7 @@ class PartitionPlacement(SubModelPlacement):
         self._tf = load_tensorflow()
         self._settings, self._connection, self._timeout = settings, connection, timeout
         self._team: Team[WorkerSubModel] = Team(connection, timeout, "sub-models", _and_with_it)
-        self._metrics = PartitionMetrics(connection.workers)
+        self._metrics = OwnTablesMetrics(connection.workers)
         self._shares: Shares | None = None
         self._turns = threading.Condition()  # guards the number of the next chunk
         self._next_chunk = 0

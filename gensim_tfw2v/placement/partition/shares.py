@@ -9,11 +9,11 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls
+from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.share_block import ShareAssignment
 from gensim_tfw2v.placement.partition.share_graphs import share_graphs
-from gensim_tfw2v.placement.partition.share_metrics import PartitionMetrics
 from gensim_tfw2v.placement.partition.worker_submodel import WorkerSubModel
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
@@ -37,7 +37,7 @@ class Shares:
         maker: BlockMaker,
         tables: ModelTables,
         connection_number: int,
-        metrics: PartitionMetrics,
+        metrics: OwnTablesMetrics,
     ) -> None:
         self._metrics = metrics
         model = EncodedModel.of(WorkerModel.of(settings, maker, tables))
@@ -55,5 +55,5 @@ class Shares:
             task, draw = submodel.draw.task_of(task, task.content), None
         assignment = ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw)
         report, sent_bytes = self._calls.train(submodel.member, submodel.handles(), assignment, calls)
-        self._metrics.add_share(submodel.member, report, sent_bytes, began)
+        self._metrics.add_block(submodel.member, report, sent_bytes, began)
         return report

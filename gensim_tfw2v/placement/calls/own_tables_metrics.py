@@ -1,4 +1,4 @@
-"""What training sub-models costs: the reports of all shares, what travelled, and how long workers had no share."""
+"""What training on workers' own tables costs: reports of blocks, what travelled, and how long workers waited."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.worker_metrics import WorkerMetrics
 
 
-class PartitionMetrics(WorkerMetrics):
-    """Adds up what sub-models cost; safe to use from several threads.
+class OwnTablesMetrics(WorkerMetrics):
+    """Adds up the blocks of workers that train on tables of their own; safe to use from several threads.
 
     Parameters
     ----------
@@ -21,20 +21,20 @@ class PartitionMetrics(WorkerMetrics):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers)
-        self._ended = [0.0] * workers  # when each worker's last share ended; 0: not yet
+        self._ended = [0.0] * workers  # when each worker's last block ended; 0: not yet
 
-    def add_share(self, member: Member, report: BlockReport, sent_bytes: int, began: float) -> None:
-        """Count a share that a worker began at this time, and for which the coordinator sent `sent_bytes`."""
+    def add_block(self, member: Member, report: BlockReport, sent_bytes: int, began: float) -> None:
+        """Count a block that a worker began at this time, and for which the coordinator sent `sent_bytes`."""
         with self._lock:
             task = self._count(member.number, report, sent_bytes)
             task.waited_seconds += began - (self._ended[member.number] or began)
             self._ended[member.number] = time.monotonic()
 
     def add_read(self, member: Member, read_bytes: int) -> None:
-        """Count a table that a worker has sent for a merge."""
+        """Count rows that a worker has sent, so many bytes."""
         with self._lock:
             self._workers[member.number].sent_bytes += read_bytes
-            self._ended[member.number] = 0.0  # a merge is no waiting for a share
+            self._ended[member.number] = 0.0  # reading rows is no waiting for a block
 
     def report(self, raw_words: int) -> dict[str, Any]:
         """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
