@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import os
 import resource
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from checkout import use_checkout
@@ -54,13 +55,14 @@ class Trainer:
             before = self._used()
             began = time.perf_counter()
             self.corpus.train(model)
-            seconds = time.perf_counter() - began
+            ended = time.perf_counter()
             used = {name: amount - before[name] for name, amount in self._used().items()}
         return model, {
-            "train_seconds": seconds,
+            "train_seconds": ended - began,
+            "edge_seconds": (blocks.first_began - began) + (ended - blocks.last_ended) if blocks.count else None,
             "words": self.corpus.words,
             "used": used,
-            "blocks": asdict(blocks),
+            "blocks": {name: getattr(blocks, name) for name in ("count", "making", "waiting", "calling")},
             "finite": is_finite(model.wv),
             "report": getattr(model, "training_report", None),
         }
@@ -161,6 +163,8 @@ class Blocks:
     making: float = 0.0  # processor time: NumPy makes a block of a chunk
     waiting: float = 0.0  # until blocks were made, beyond that time: for Python's lock or a core
     calling: float = 0.0  # processor time: a graph is called, which other threads run
+    first_began: float = math.inf  # on the clock of `time.perf_counter`, as the next
+    last_ended: float = 0.0
 
 
 @contextlib.contextmanager
@@ -179,7 +183,7 @@ def measured_blocks() -> Iterator[Blocks]:
 
     def timed_chunk(self: Any, task: Any) -> Any:
         own.calling = 0.0  # of a chunk that leaves no block
-        began = time.thread_time()
+        first, began = time.perf_counter(), time.thread_time()
         trained = train_chunk(self, task)
         making = time.thread_time() - began - own.calling
         with lock:
@@ -187,6 +191,8 @@ def measured_blocks() -> Iterator[Blocks]:
             blocks.making += making
             blocks.waiting += trained.seconds_preparing - making
             blocks.calling += own.calling
+            blocks.first_began = min(blocks.first_began, first)
+            blocks.last_ended = time.perf_counter()
         return trained
 
     LocalPlacement.train_chunk, LocalPlacement.train_prepared = timed_chunk, timed_call

@@ -28,6 +28,7 @@ def merged(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             sums[name] += result.get(name, 0)
     return {
         "train_seconds": max(result["train_seconds"] for result in results),
+        "edge_seconds": max((result["edge_seconds"] or 0.0 for result in results), default=0.0),
         **sums,
         "finite": all(result["finite"] for result in results),
         "report": results[0]["report"],
@@ -52,6 +53,7 @@ class CoreRow:
     block_ns: dict[str, float]  # of the threads that train blocks, a word: making, waiting, calling
     lock_ns: float | None  # during which one of the threads held Python's lock, a word
     lock_share: float | None  # of the seconds of training
+    edge_share: float | None  # of the seconds of training: before the first block and after the last
     idle_share: float  # of the cores that train
     task_cores: dict[str, float]  # cores that a cluster's coordinator, servers and workers used
     scores: dict[str, float | None]
@@ -93,6 +95,7 @@ def _row(cell: tuple[Any, ...], runs: Sequence[Run], speeds: Mapping[tuple[Any, 
         # Every process has a lock of its own, and the looks are at all of them.
         lock_ns=_median(watched, lambda run: lock_share(run) * 1e9 * run["train_seconds"] * processes / run["words"]),
         lock_share=_median(watched, lock_share),
+        edge_share=_median(runs, lambda run: run["edge_seconds"] / run["train_seconds"]) if has_blocks else None,
         idle_share=_median(runs, lambda run: idle_share(run, processes * workers)),
         task_cores=_task_cores(runs) if system == CLUSTER else {},
         scores=runs[-1]["scores"] or {},
@@ -167,7 +170,7 @@ def _order(row: CoreRow) -> tuple[int, int, int]:
 _SPEED = ["system", "processes x workers", "million words", "words/s (min to max)", "speed-up", "times gensim",
           "score", "finite"]  # fmt: skip
 _COSTS = ["system", "processes x workers", "processor, µs a word", "of it kernel", "page faults a 1,000 words",
-          "cores idle", "lock held", "lock held, ns a word", "making blocks, ns a word", "waiting, ns a word",
+          "cores idle", "edges", "lock held", "lock held, ns a word", "making blocks, ns a word", "waiting, ns a word",
           "calling graphs, ns a word", "cores of coordinator, ps, workers"]  # fmt: skip
 
 
@@ -192,6 +195,7 @@ def _cost_cells(row: CoreRow) -> list[str]:
         _shown(row.kernel_share, ".1%"),
         f"{row.page_faults:.1f}",
         f"{row.idle_share:.1%}",
+        _shown(row.edge_share, ".1%"),
         _shown(row.lock_share, ".1%"),
         _shown(row.lock_ns, ".1f"),
         *(_shown(row.block_ns.get(name), ".1f") for name in _BLOCK_TIMES),

@@ -34,8 +34,8 @@ _NOTES = (
     "tfw2v: one process reads an encoded corpus; tfw2v-text: a text file. tfw2v-models: processes train a model each "
     "at the same time. speed-up: against the fewest workers of the same system; of the latter two, of tfw2v.",
     "With fewer workers than --whole-from a cell trains the first words of the corpus, with the whole vocabulary.",
-    "processor: of all processes. cores idle: the rest of the time of the cores that train. Page faults, lock: of a "
-    "cluster, its coordinator's.",
+    "processor: of all processes. cores idle: the rest of the time of the cores that train. edges: share of the time "
+    "before the first block and after the last. Page faults, lock: of a cluster, its coordinator's.",
     "lock held: share of looks, up to 2,000 a second from another process, at which a thread held Python's lock, and "
     "the time a word that this makes. making blocks, calling graphs: processor time of the threads that do it. "
     "waiting: how much longer than that making took, for the lock or a core.",

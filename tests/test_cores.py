@@ -30,6 +30,7 @@ def a_result(seconds: float, words: int = 1000, **used: float) -> dict[str, Any]
     """Return what a made-up process says of a training with one block."""
     return {
         "train_seconds": seconds,
+        "edge_seconds": seconds / 8,
         "words": words,
         "used": {"user": 1.5, "kernel": 0.5, "page_faults": 20, **used},
         "blocks": {"count": 1, "making": 1e-3, "waiting": 2e-3, "calling": 3e-3},
@@ -96,6 +97,7 @@ def test_a_row_has_times_a_word_and_shares_of_the_cores() -> None:
     assert row.cpu_us == pytest.approx(2000)  # two seconds for a thousand words
     assert row.kernel_share == pytest.approx(0.25)
     assert row.page_faults == pytest.approx(20)
+    assert row.edge_share == pytest.approx(0.125)
     assert row.idle_share == pytest.approx(0.5)  # two of the four seconds of two cores
     assert row.lock_share == pytest.approx(0.25)
     assert row.lock_ns == pytest.approx(0.25 * 2e9 / 1000)
