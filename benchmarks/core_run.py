@@ -106,8 +106,10 @@ def _prepared(request: dict[str, Any], stack: contextlib.ExitStack) -> Trainer:
 
     # A model with workers=1 has one block in flight and sends float32, whatever the cluster.
     workers = job.workers if cluster is None else max(2, job.workers)
-    arguments = job.gensim_arguments() | {"workers": workers}
-    model = TFWord2Vec(**arguments, **job.own_arguments(), progress=False, cluster=cluster)
+    arguments = job.gensim_arguments() | {"workers": workers} | job.own_arguments()
+    if request["batch_words"] is not None:
+        arguments["batch_words"] = request["batch_words"]
+    model = TFWord2Vec(**arguments, progress=False, cluster=cluster)
     model.build_vocab(corpus_file=job.corpus)
     part.train(copy_of(model), request["warm_up"])
     return Trainer(model, part, tasks)

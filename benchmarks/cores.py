@@ -25,7 +25,7 @@ from stopping import status_of
 _WARM_UP_WORDS = 500_000
 _WORKERS_FOR_LONG_WARM_UP = 4
 _SETTINGS = ("modes", "systems", "workers", "splits", "cluster_workers", "processors", "words", "whole_from",
-             "repeats", "vector_size", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
+             "batch_words", "repeats", "vector_size", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _NOTES = (
     "Each process is pinned to as many processors as it has workers; different cores come before the second threads of "
     "the same cores. A cluster's workers have one each, the coordinator has one, and one ps has all others.",
@@ -147,6 +147,7 @@ def requests_of(cell: Cell, arguments: argparse.Namespace, corpora: Corpora) -> 
     return [
         {
             "job": asdict(replace(job, seed=1 + number)),
+            "batch_words": arguments.batch_words,
             "processors": own,
             "all_processors": processors,
             "part": {"path": str(getattr(part, form)), "sentences": part.sentences, "words": part.words},
@@ -222,6 +223,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N", help="default: 1 2 4 ... to three quarters of all cores")  # fmt: skip
     add("--words", type=count, default=4_000_000, metavar="N", help="of the corpus, from its start (default 4000000)")
     add("--whole-from", type=count, default=8, metavar="N", help="workers that train the whole corpus (default 8)")
+    add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen)")
     add("--repeats", type=count, default=1, metavar="N", help="trainings of every cell (default 1)")
     add("--limit", type=number_from(1, float), default=math.inf, metavar="SECONDS",
         help="begin no further cells after so long (default: never stop)")  # fmt: skip

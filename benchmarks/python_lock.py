@@ -6,13 +6,14 @@ the process says where its lock is in memory, and another process reads that pla
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import struct
 import sys
 
 _LOCK = struct.Struct("@LP")  # how CPython's lock begins: microseconds of an interval, and the thread that held it last
-_HELD = struct.Struct("@i")  # follows
+_INT = struct.Struct("@i")  # whether the lock is held follows as such a number
 _SEARCHED_BYTES = 1 << 22
 _MARK = 4567  # microseconds: an interval that nobody else sets
 
@@ -25,20 +26,32 @@ def lock_address() -> int | None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_MARK / 1e6)
     try:
-        memory = _read(os.getpid(), begin, _SEARCHED_BYTES)
+        with contextlib.closing(ProcessMemory(os.getpid())) as own:
+            memory = own.read(begin, _SEARCHED_BYTES)
     finally:
         sys.setswitchinterval(interval)
     found = memory.find(_LOCK.pack(_MARK, get_thread()))
     return None if found < 0 else begin + found + _LOCK.size
 
 
-def _read(process: int, address: int, size: int) -> bytes:
-    """Return up to so many bytes of a process's memory."""
-    memory = os.open(f"/proc/{process}/mem", os.O_RDONLY)
-    try:
-        return os.pread(memory, size, address)
-    finally:
-        os.close(memory)
+class ProcessMemory:
+    """Reads the memory of a process while that runs."""
+
+    def __init__(self, process: int) -> None:
+        self._file = os.open(f"/proc/{process}/mem", os.O_RDONLY)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return up to so many bytes."""
+        return os.pread(self._file, size, address)
+
+    def number(self, address: int) -> int:
+        """Return the int of C at an address."""
+        (found,) = _INT.unpack(self.read(address, _INT.size))
+        return int(found)
+
+    def close(self) -> None:
+        """Stop reading."""
+        os.close(self._file)
 
 
 class LockWatch:
@@ -46,15 +59,14 @@ class LockWatch:
 
     def __init__(self, process: int, address: int) -> None:
         self._address = address
-        self._memory = os.open(f"/proc/{process}/mem", os.O_RDONLY)
+        self._memory = ProcessMemory(process)
         self.looks = self.times_held = 0
 
     def look(self) -> None:
         """Look once."""
-        (held,) = _HELD.unpack(os.pread(self._memory, _HELD.size, self._address))
         self.looks += 1
-        self.times_held += bool(held)
+        self.times_held += bool(self._memory.number(self._address))
 
     def close(self) -> None:
         """Stop looking."""
-        os.close(self._memory)
+        self._memory.close()

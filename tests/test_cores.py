@@ -1,4 +1,4 @@
-"""The arithmetic of the benchmark of cores: which processors, what a row says, and how a lock is looked at."""
+"""The arithmetic of the benchmarks of cores: which processors, what a row says, and who is seen to hold a lock."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from core_cells import (
     split_from,
 )
 from core_table import core_rows, merged, tables_of
+from lock_holders import Marks, holders
 from python_lock import LockWatch, lock_address
 
 
@@ -150,3 +151,28 @@ def test_the_lock_is_seen_held_by_who_holds_it_and_free_during_a_system_call() -
     watch.look()  # a system call that lets it go
     watch.close()
     assert (watch.looks, watch.times_held) == (1, 0)
+
+
+def test_holders_share_the_time_by_looks_and_the_longest_is_first() -> None:
+    counts = [("reads", False, 50), ("reads", True, 10), ("makes", True, 20), ("waits", False, 20)]
+    assert holders(counts, nanoseconds=200.0) == [("makes", 40.0, 40.0), ("reads", 120.0, 20.0), ("waits", 40.0, 0.0)]
+
+
+def test_a_mark_is_that_of_the_inner_function_while_it_runs() -> None:
+    marks = Marks()
+    seen = []
+
+    def look() -> None:
+        seen.append(marks.names[ctypes.c_int.from_address(marks.address).value])
+
+    inner = marks.marked(look, "inner")
+
+    def both() -> None:
+        look()
+        inner()
+        look()
+
+    look()
+    marks.marked(both, "outer")()
+    look()
+    assert seen == ["before the first block", "outer", "inner", "outer", "between and after blocks"]
