@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _CHUNKS_IN_FLIGHT = 4  # a worker may be so many chunks ahead of the slowest one
 _TURN_SECONDS = 60.0  # after which the thread of an earlier chunk must have ended with an error
+_ANY_CHUNK = sys.maxsize  # no chunk waits for an earlier one
 _CLOSING_SECONDS = 2.0
 
 
@@ -67,6 +69,7 @@ class PartitionPlacement(SubModelPlacement):
         self._keepalive: Keepalive | None = None
         self._turns = threading.Condition()  # guards the number of the next chunk
         self._next_chunk = 0
+        self._first_chunk = 0  # of the next epoch to begin; above 0 if another placement has begun it
         self._is_loading = False
         connection.trainings.add(self)
 
@@ -155,6 +158,10 @@ class PartitionPlacement(SubModelPlacement):
 
     def begin_epoch(self, epoch: int) -> None:
         with self._turns:
+            self._next_chunk, self._first_chunk = self._first_chunk, 0
+
+    def end_epoch(self, epoch: int) -> None:
+        with self._turns:
             self._next_chunk = 0
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
@@ -221,10 +228,11 @@ class PartitionPlacement(SubModelPlacement):
 
     def state(self) -> dict[str, Any]:
         leases = [submodel.lease for submodel in self._left() if submodel.lease is not None]
-        return {**super().state(), "leases": leases}
+        return {**super().state(), "leases": leases, "next_chunk": self._next_chunk}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
+        self._first_chunk = int(state.get("next_chunk", _ANY_CHUNK))
         take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
