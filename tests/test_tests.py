@@ -11,7 +11,7 @@ import pytest
 from conftest import LONG_FILES, is_named
 
 TESTS = Path(__file__).parent
-MODULES = sorted(TESTS.glob("*.py"))
+MODULES = sorted(TESTS.rglob("*.py"))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=[path.stem for path in MODULES])
