@@ -1,4 +1,4 @@
-"""Which arguments go with which design, and that a design's name is known to the registry, arguments and docs alone."""
+"""Names of designs are known to the registry and arguments alone; and no task of any design calls the coordinator."""
 
 from __future__ import annotations
 
@@ -12,35 +12,15 @@ from placements import shared_cluster
 
 import gensim_tfw2v
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.placement.designs import DESIGNS, SOME_TAKE, check_design
+from gensim_tfw2v.placement.designs import DESIGNS, SOME_TAKE
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 MAY_NAME_DESIGNS = {"placement/designs.py", "model/arguments.py"}
-NOTHING_GIVEN = dict.fromkeys(SOME_TAKE) | {"sg": 1, "hs": 0, "negative": 5}
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_design_takes_arguments_that_there_are(name: str) -> None:
     assert DESIGNS[name].arguments <= set(SOME_TAKE)
-
-
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("argument", SOME_TAKE)
-def test_an_argument_that_a_design_does_not_take_is_refused_by_name(name: str, argument: str) -> None:
-    arguments = {**NOTHING_GIVEN, "distribution": name, argument: 7}
-    if argument in DESIGNS[name].arguments:
-        check_design(arguments, has_cluster=True)
-    else:
-        with pytest.raises(ValueError, match=f"{argument}=7 does not go with distribution='{name}'"):
-            check_design(arguments, has_cluster=True)
-
-
-@pytest.mark.parametrize("name", [name for name in DESIGNS if DESIGNS[name].choose_local is None])
-def test_a_design_that_needs_a_cluster_says_so(name: str) -> None:
-    model = TFWord2Vec(distribution=name, sg=1, min_count=1)
-    model.build_vocab([["a", "b"]])
-    with pytest.raises(ValueError, match=f"distribution='{name}' needs a cluster"):
-        model.train([["a", "b"]], total_examples=1, epochs=1)
 
 
 def test_the_names_of_designs_are_written_in_few_places() -> None:
