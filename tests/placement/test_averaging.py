@@ -5,17 +5,16 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from support.child_process import wait_until
-from support.contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from support.contract import PURE_MODES, SMALL, assert_finite, topic_gap, two_topics
 from support.epoch_vectors import EpochVectors
 from support.example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
-from support.interrupts import freeze, kill, stopped_after
+from support.interrupts import freeze, kill
 from support.mode_cases import MODE_NAMES
 from support.placements import shared_cluster
 
@@ -55,12 +54,6 @@ def test_each_mode_learns_and_callbacks_see_each_epochs_vectors(mode: str) -> No
     np.testing.assert_array_equal(seen.vectors[-1], model.wv.vectors)
 
 
-def test_one_seed_gives_the_same_bits_twice() -> None:
-    settings = SMALL | AVERAGING | {"sg": 1, "round_words": 4000, "epochs": 2}
-    first, second = (TFWord2Vec(SENTENCES, **settings, cluster=shared_cluster()) for _ in range(2))
-    assert_equal_models(first, second)
-
-
 def test_the_report_says_what_rounds_cost() -> None:
     settings = SMALL | AVERAGING | {"sg": 1, "round_words": 9000, "epochs": 2}
     report = TFWord2Vec(SENTENCES, **settings, cluster=shared_cluster()).training_report
@@ -73,22 +66,6 @@ def test_the_report_says_what_rounds_cost() -> None:
     assert report["raw_words"] == 2 * 12 * 1500
     assert report["bytes"] > 0
     assert {task["blocks"] for task in report["tasks"].values()} == {4}
-
-
-def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings: dict[str, Any] = SMALL | AVERAGING | {"sg": 1, "round_words": 3000, "cluster": shared_cluster()}
-    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
-    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="3000 words")
-    model.build_vocab(SENTENCES)
-    with stopped_after(8, AveragingPlacement, monkeypatch):
-        model.train(SENTENCES, **corpus)
-    resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=shared_cluster())
-    whole = TFWord2Vec(**settings)
-    whole.build_vocab(SENTENCES)
-    whole.train(SENTENCES, **corpus)
-    assert_equal_models(resumed, whole)
 
 
 # -- one placement -----------------------------------------------------------------------------------------------------
@@ -105,14 +82,6 @@ def placement() -> Iterator[AveragingPlacement]:
     made = placement_on(shared_cluster(), "bfloat16")
     yield made
     made.close()
-
-
-def test_what_is_loaded_is_read_back(placement: AveragingPlacement) -> None:
-    placement.load(random_tables())
-    np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
-    np.testing.assert_array_equal(placement.rows("outputs", 3, 9), random_tables().outputs[3:9])
-    placement.load(random_tables(1))
-    np.testing.assert_array_equal(read(placement).inputs, random_tables(1).inputs)
 
 
 def tables_of_workers(placement: AveragingPlacement) -> list[dict[str, np.ndarray]]:
@@ -383,13 +352,6 @@ def test_the_loss_of_all_workers_is_an_error_that_says_so(mortal_cluster: LocalC
         for worker in range(3):
             mortal_cluster.start("worker", worker)
         mortal_cluster.wait()
-
-
-@pytest.mark.slow
-def test_tables_are_freed_at_the_end(mortal_cluster: LocalCluster) -> None:
-    TFWord2Vec(SENTENCES, **SMALL | AVERAGING | {"epochs": 1}, cluster=mortal_cluster)
-    connection = connect(mortal_cluster)
-    assert not any(found["runs"] for found in connection.describe_all().values())
 
 
 @pytest.mark.slow

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from support.child_process import wait_until
-from support.contract import SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
+from support.contract import SMALL, assert_finite, topic_gap, two_topics
 from support.epoch_vectors import EpochVectors
 from support.example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
-from support.interrupts import kill, stopped_after
+from support.interrupts import kill
 from support.placements import leases_on, shared_cluster
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, local_cluster
@@ -74,14 +74,6 @@ def test_the_rows_that_batches_move_are_distinct_and_in_order() -> None:
     assert found.ends.tolist() == [0, 2, 4]
     assert found.order.tolist() == [[1, 0, 2, 3], [3, 0, 1, 2]]
     assert found.sums.tolist() == [[0, 1, 1, 1], [0, 1, 1, 1]]
-
-
-def test_what_is_loaded_is_read_back(placement: ColumnPlacement) -> None:
-    placement.load(random_tables())
-    np.testing.assert_array_equal(read(placement).inputs, random_tables().inputs)
-    np.testing.assert_array_equal(placement.rows("outputs", 3, 9), random_tables().outputs[3:9])
-    placement.load(random_tables(1))
-    np.testing.assert_array_equal(read(placement).inputs, random_tables(1).inputs)
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
@@ -302,38 +294,6 @@ def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(tmp_path: Pa
     assert columns.training_report["bytes_per_word"] > 2 * 4
 
 
-def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings: dict[str, Any] = SMALL | COLUMNS | {"workers": 1, "batch_words": 3000, "cluster": shared_cluster()}
-    settings["batch_tokens"] = 512
-    corpus = {"total_examples": len(SENTENCES), "total_words": 12 * len(SENTENCES), "epochs": 2}
-    model = TFWord2Vec(**settings, checkpoint_dir=tmp_path / "checkpoints", checkpoint_every="3000 words")
-    model.build_vocab(SENTENCES)
-    with stopped_after(8, ColumnPlacement, monkeypatch):
-        model.train(SENTENCES, **corpus)
-    resumed = TFWord2Vec.resume(tmp_path / "checkpoints", SENTENCES, cluster=shared_cluster())
-    whole = TFWord2Vec(**settings)
-    whole.build_vocab(SENTENCES)
-    whole.train(SENTENCES, **corpus)
-    assert_equal_models(resumed, whole)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"sg": 0}, "skip-gram alone"),
-        ({"hs": 1, "negative": 0}, "negative sampling alone"),
-        ({"hs": 1}, "negative sampling alone"),
-        ({"compute_dtype": "bfloat16"}, "multiplies in float32"),
-        ({"vectors_on_servers": True}, "vectors_on_servers=True does not go with"),
-    ],
-)
-def test_what_cannot_be_trained_so_is_refused_with_the_reason(arguments: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=f"distribution='columns'.*{reason}|{reason}.*distribution='columns'"):
-        TFWord2Vec(**COLUMNS | arguments, cluster=shared_cluster())
-
-
 def test_vectors_that_are_shorter_than_the_servers_are_many_are_refused() -> None:
     model = TFWord2Vec(**COLUMNS, vector_size=1, min_count=1, cluster=shared_cluster())
     model.build_vocab(SENTENCES)
@@ -391,20 +351,3 @@ def test_a_killed_worker_costs_no_words_and_its_batches_count_once(mortal_cluste
         return bool(model.training_report["tasks"]["worker 1"]["blocks"])
 
     wait_until(is_back)
-
-
-@pytest.mark.slow
-def test_a_lost_server_is_filled_again_from_the_last_epoch(mortal_cluster: LocalCluster) -> None:
-    def restart(epoch: int) -> None:
-        if epoch == 1:
-            kill(mortal_cluster.processes["ps", 1])
-            mortal_cluster.start("ps", 1)
-            mortal_cluster.wait()
-
-    settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 3000, "cluster": mortal_cluster, "epochs": 3}
-    model = TFWord2Vec(**settings)
-    model.build_vocab(SENTENCES)
-    model.train(SENTENCES, total_examples=len(SENTENCES), epochs=3, callbacks=[EpochVectors(restart)])
-    assert len(model.epoch_losses) == 3
-    assert model.training_report["recoveries"]["count"] == 1
-    assert topic_gap(model.wv) > 0.5

@@ -1,4 +1,4 @@
-"""Which arguments go with which design, and that a design's name is known to the registry, arguments and docs alone."""
+"""The registry of designs: their arguments, designs that are added, and where their names may be written."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.arguments.argument import Argument
 from gensim_tfw2v.cli.main import build_parser
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
-from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, check_design, register_design
+from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, register_design
 from gensim_tfw2v.placement.request import LocalRequest, PlacementChoice
 
 PACKAGE = Path(gensim_tfw2v.__file__).parent
 MAY_NAME_DESIGNS = {"placement/designs.py", "placement/design_arguments.py"}
-SOME_HAVE = [argument.name for argument in DESIGN_ARGUMENTS]
-NOTHING_GIVEN = dict.fromkeys(SOME_HAVE) | {"sg": 1, "hs": 0, "negative": 5}
 
 
 @pytest.mark.parametrize("argument", DESIGN_ARGUMENTS, ids=lambda argument: argument.name)
@@ -31,25 +29,6 @@ def test_an_argument_names_the_designs_that_have_it(argument: Argument) -> None:
     assert set(argument.designs) == {name for name, design in DESIGNS.items() if argument.name in design.arguments}
     assert argument.designs
     assert not argument.default  # a value that is false counts as not given
-
-
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("argument", SOME_HAVE)
-def test_an_argument_that_a_design_does_not_have_is_refused_by_name(name: str, argument: str) -> None:
-    arguments = {**NOTHING_GIVEN, "distribution": name, argument: 7}
-    if argument in DESIGNS[name].arguments:
-        check_design(arguments, has_cluster=True)
-    else:
-        with pytest.raises(ValueError, match=f"{argument}=7 does not go with distribution='{name}'"):
-            check_design(arguments, has_cluster=True)
-
-
-@pytest.mark.parametrize("name", [name for name in DESIGNS if DESIGNS[name].choose_local is None])
-def test_a_design_that_needs_a_cluster_says_so(name: str) -> None:
-    model = TFWord2Vec(distribution=name, sg=1, min_count=1)
-    model.build_vocab([["a", "b"]])
-    with pytest.raises(ValueError, match=f"distribution='{name}' needs a cluster"):
-        model.train([["a", "b"]], total_examples=1, epochs=1)
 
 
 def test_the_names_of_designs_are_written_in_few_places() -> None:

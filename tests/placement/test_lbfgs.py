@@ -361,13 +361,6 @@ def test_callbacks_see_the_accepted_point_and_change_nothing_by_looking() -> Non
 
 
 @pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
-def test_one_seed_gives_the_same_bits_twice(place: str) -> None:
-    own = {"cluster": shared_cluster() if place == "cluster" else None, "progress": False, "epochs": 6}
-    first, second = (TFWord2Vec(SENTENCES, **SMALL | LBFGS | own) for _ in range(2))
-    assert_equal_models(first, second)
-
-
-@pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
 def test_a_training_that_stopped_within_an_evaluation_goes_on_at_the_accepted_point(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,20 +386,6 @@ def test_a_saved_model_goes_on(tmp_path: Path) -> None:
     assert again.lbfgs_history == 4
     again.train(SENTENCES, total_examples=len(SENTENCES), epochs=5)
     assert again.epoch_losses[-1] < model.epoch_losses[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"hs": 1, "negative": 0}, "hierarchical softmax"),
-        ({"negative": 0}, "negative sampling"),
-        ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),
-        ({"round_words": 100}, "round_words=100 does not go with"),
-    ],
-)
-def test_what_has_no_exact_loss_is_refused(arguments: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        TFWord2Vec(distribution="lbfgs", **arguments)
 
 
 # -- what travels ------------------------------------------------------------------------------------------------------

@@ -54,18 +54,6 @@ def untrained_model(cluster: LocalCluster, timeout: float) -> tuple[TFWord2Vec, 
 
 
 @pytest.mark.slow
-def test_a_lost_worker_costs_no_words_and_joins_again(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = AtEpochEnd(kill, mortal_cluster, "worker", 1)
-    _, raw_words = model.train(**corpus, epochs=3, callbacks=[killing])
-    mortal_cluster.start("worker", 0)
-    mortal_cluster.wait()
-    assert raw_words == 3 * 3000 * 12
-    assert topic_gap(model.wv) > 0.5
-    wait_until(lambda: _trains_on_worker(model, corpus, 0))
-
-
-@pytest.mark.slow
 def test_a_worker_that_was_frozen_before_training_does_not_hold_it_up_and_joins_again(
     mortal_cluster: LocalCluster,
 ) -> None:
@@ -92,19 +80,6 @@ def test_a_frozen_server_raises_an_error_that_names_it(mortal_cluster: LocalClus
     finally:
         mortal_cluster.processes["ps", 0].send_signal(signal.SIGCONT)
     np.testing.assert_array_equal(model.wv.vectors, freezing.vectors)
-
-
-@pytest.mark.slow
-def test_a_lost_server_raises_an_error_and_the_model_trains_on_when_it_is_back(mortal_cluster: LocalCluster) -> None:
-    model, corpus = untrained_model(mortal_cluster, timeout=60)
-    killing = AtEpochEnd(kill, mortal_cluster, "ps", 2)
-    with pytest.raises(ClusterError, match="parameter server was lost"):
-        model.train(**corpus, epochs=4, callbacks=[killing])
-    np.testing.assert_array_equal(model.wv.vectors, killing.vectors)
-    mortal_cluster.start("ps", 0)
-    mortal_cluster.wait()
-    assert model.train(**corpus, epochs=1)[1] == 3000 * 12
-    assert topic_gap(model.wv) > 0.5
 
 
 @pytest.mark.slow

@@ -20,7 +20,6 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
-from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.design_arguments import SAMPLINGS
@@ -273,16 +272,6 @@ def test_each_mode_learns_on_a_cluster_and_here_with_the_same_bits(mode: str) ->
         assert sum(found["words"] for found in of_submodels) == pytest.approx(3 * 12 * 1500, rel=0.05)
 
 
-def test_callbacks_see_merged_vectors_and_change_nothing() -> None:
-    seen = EpochVectors()
-    settings = SMALL | PARTITION | {"sg": 1, "workers": 1}
-    watched = TFWord2Vec(SENTENCES, **settings, callbacks=[seen])
-    assert_equal_models(watched, TFWord2Vec(SENTENCES, **settings))
-    assert len(seen.vectors) == watched.epochs
-    assert not any(np.array_equal(*pair) for pair in zip(seen.vectors, seen.vectors[1:], strict=False))
-    np.testing.assert_array_equal(seen.vectors[-1], watched.wv.vectors)
-
-
 def test_vectors_that_a_callback_has_changed_are_those_of_all_sub_models() -> None:
     def forget(epoch: int) -> None:
         if epoch == 2:
@@ -341,18 +330,6 @@ def test_a_worker_draws_its_share_of_an_encoded_corpus(tmp_path: Path) -> None:
     assert models[0].training_report is not None
     workers = [found["worker"] for found in models[0].training_report["submodels"]]
     assert workers == ["worker 0", "worker 1", "worker 0"]
-
-
-def test_tables_are_freed_at_the_end_and_what_training_cost_is_reported() -> None:
-    cluster = shared_cluster()
-    model = TFWord2Vec(SENTENCES, **SMALL | PARTITION | {"epochs": 1}, cluster=cluster)
-    assert not any(found["runs"] for found in connect(cluster).describe_all().values())
-    report = model.training_report
-    assert report is not None
-    assert report["raw_words"] == 12 * 1500
-    assert report["bytes"] > 0
-    assert report["worker_seconds"].keys() == {"make", "compute", "idle"}
-    assert report["tasks"].keys() == {"worker 0", "worker 1"}
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
 from support.contract import PURE_MODES, SMALL, assert_equal_models, topic_gap, two_topics
+from support.design_trainings import ends_within
 from support.epoch_vectors import EpochVectors
 from support.interrupts import freeze, kill, stopped_after
 from support.placements import shared_cluster
@@ -30,11 +31,10 @@ WORDS = 12 * len(SENTENCES)
 CORPUS: dict[str, Any] = {"corpus_iterable": SENTENCES, "total_examples": len(SENTENCES)}
 
 
-@pytest.mark.parametrize("mode", ["skipgram-negative", pytest.param("cbow-hierarchical", marks=pytest.mark.slow)])
-def test_a_training_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
-    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_training_with_a_huffman_tree_that_stopped_in_an_epoch_goes_on_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = SMALL | PARTITION | PURE_MODES[mode] | {"workers": 1, "batch_words": 1500, "submodels": 3}
+    settings = SMALL | PARTITION | PURE_MODES["cbow-hierarchical"] | {"workers": 1, "batch_words": 1500, "submodels": 3}
     corpus = {"total_examples": len(SENTENCES), "total_words": WORDS, "epochs": 3}
     stopped = tmp_path / "stopped"
     model = TFWord2Vec(**settings, checkpoint_dir=stopped, checkpoint_every="3000 words")
@@ -66,6 +66,18 @@ def test_sub_models_go_on_elsewhere_as_many_as_they_were(tmp_path: Path, monkeyp
     report = resumed.training_report["submodels"]
     assert [submodel["lost"] for submodel in report] == [0, 0]
     assert 0 <= sum(submodel["words"] for submodel in report) - 4 * WORDS <= 4 * 6000  # chunks in flight
+
+
+def test_sub_models_of_one_process_continue_on_a_cluster_without_waiting_for_chunks_that_are_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = TFWord2Vec(**SMALL | PARTITION | {"workers": 1, "batch_words": 1500}, checkpoint_dir=tmp_path)
+    model.build_vocab(SENTENCES)
+    with stopped_after(8, LocalPartitionPlacement, monkeypatch):
+        model.train(**CORPUS, epochs=3, total_words=WORDS)
+    with ends_within(50):
+        resumed = TFWord2Vec.resume(tmp_path, SENTENCES, cluster=shared_cluster())
+    assert topic_gap(resumed.wv) > 0.5
 
 
 def test_a_checkpoint_of_sub_models_is_refused_by_another_design(tmp_path: Path) -> None:

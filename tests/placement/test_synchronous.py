@@ -20,7 +20,6 @@ from support.example_blocks import work_on
 from support.interrupts import freeze, kill
 from support.mode_cases import MODE_ARGUMENTS
 from support.placements import leases_on
-from support.resumed_training import Interrupted, train, untrained
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster import health
@@ -234,29 +233,6 @@ def test_a_slow_worker_changes_no_vector_and_shows_in_the_report(
     assert model.training_report is not None
     shares = model.training_report["rounds"]["waited_for"]
     assert max(shares, key=lambda task: shares[task]) == "worker 1"
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-def stop() -> None:
-    """End a training."""
-    raise StopError
-
-
-@pytest.mark.slow
-def test_a_training_resumed_in_the_midst_of_an_epoch_gives_the_vectors_of_one_that_was_not_interrupted(
-    cluster: LocalCluster, tmp_path: Path
-) -> None:
-    settings = {"distribution": "synchronous", "workers": WORKERS, "cluster": cluster, "epochs": 2}
-    whole = train(untrained("skipgram-negative", **settings))
-    model = untrained("skipgram-negative", checkpoint_dir=tmp_path, cache_memory=0, **settings)
-    with pytest.raises(StopError):
-        train(model, Interrupted(11_000, stop))
-    from support.resumed_training import SENTENCES as ALL_SENTENCES
-
-    assert_equal_models(whole, TFWord2Vec.resume(tmp_path, ALL_SENTENCES, cluster=cluster))
 
 
 class Harmed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -34,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _CHUNKS_IN_FLIGHT = 4  # a worker may be so many chunks ahead of the slowest one
 _TURN_SECONDS = 60.0  # after which the thread of an earlier chunk must have ended with an error
+_ANY_CHUNK = sys.maxsize  # no chunk waits for an earlier one
 
 
 class PartitionPlacement(SubModelPlacement):
@@ -62,6 +64,7 @@ class PartitionPlacement(SubModelPlacement):
         self._shares: Shares | None = None
         self._turns = threading.Condition()  # guards the number of the next chunk
         self._next_chunk = 0
+        self._first_chunk = 0  # of the next epoch to begin; above 0 if another placement has begun it
 
     @property
     def has_failed(self) -> bool:
@@ -138,6 +141,10 @@ class PartitionPlacement(SubModelPlacement):
 
     def begin_epoch(self, epoch: int) -> None:
         with self._turns:
+            self._next_chunk, self._first_chunk = self._first_chunk, 0
+
+    def end_epoch(self, epoch: int) -> None:
+        with self._turns:
             self._next_chunk = 0
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
@@ -185,10 +192,12 @@ class PartitionPlacement(SubModelPlacement):
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        return PlacementState(leases=tuple(self._team.leases()), own=super().state()).to_json()
+        own = {**super().state(), "next_chunk": self._next_chunk}
+        return PlacementState(leases=tuple(self._team.leases()), own=own).to_json()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
+        self._first_chunk = int(state.get("next_chunk", _ANY_CHUNK))
         take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:

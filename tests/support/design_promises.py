@@ -1,0 +1,117 @@
+"""The promises that a design of distribution makes, or does not make and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class No:
+    """A promise that a design does not make."""
+
+    because: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+Promise = Literal[True] | No
+NO_TASKS = No("there are no tasks")
+OTHER_TESTS = frozenset(("corpus_error", "ctrl_c", "threads_and_descriptors", "waits_for_servers"))
+"""Names of tests that take long and belong to no field below."""
+
+
+class Outcome(Enum):
+    """What becomes of a training in which a task is killed."""
+
+    CONTINUES = "the other tasks do its work, and no word is lost"
+    LOSES_A_SUBMODEL = "the other tasks continue without its sub-model, and the report says what is lost"
+    RECOVERS = "training waits until the task is back, and continues from the end of the last epoch"
+    ENDS = "a ClusterError says what to do, and the model has the vectors of the last epoch"
+
+
+@dataclass(frozen=True)
+class DesignPromises:
+    """What a design promises in one place: in one process, or on a cluster of two servers and two workers.
+
+    All designs read back what was loaded, call callbacks once an epoch with a current model, raise the corpus's own
+    errors, and free tables, threads and descriptors at the end. The fields say how they differ.
+
+    Parameters
+    ----------
+    name : str
+        Of the entry. Tests are named after it.
+    arguments : mapping
+        Arguments of the model, besides those that all designs are trained with.
+    is_local : bool
+        Whether it trains in this process.
+    equal_runs, equal_runs_of_several : Promise
+        Two trainings with one seed give the same bits, with `workers=1` and with `workers=2`.
+    like_one_process : Promise
+        With `workers=1`, vectors are those of one process.
+    moves_in_every_epoch : Promise
+        No two epochs end with the same vectors.
+    resumes_equally : Promise
+        A training that is resumed gives the bits of one that nothing stopped, if two equal trainings do.
+    resumes_in_training_equally : Promise
+        So does one that is resumed from a checkpoint that was written while training continued.
+    tolerance : float
+        By how much they may differ from those, as a share of the largest number.
+    killed_worker, killed_server : Outcome, optional
+        What becomes of a training. None: there are no tasks.
+    equal_after_killed_worker, equal_after_killed_server : Promise
+        With `workers=2`, the training then gives the bits of one that nothing disturbed.
+    has_tables_on : tuple of str
+        Jobs whose tasks have tables while training runs.
+    reports_tasks : tuple of str
+        Tasks that have metrics in the report.
+    report_keys : frozenset of str, optional
+        Keys of the report, besides those that all designs have on a cluster. None: there is no report.
+    takes : frozenset of str
+        Of the arguments that not every design takes, those that it takes.
+    refuses : tuple
+        Arguments that it cannot be trained with, and words of the reason.
+    registered : callable
+        Returns a context in which the package knows the design.
+    slow : frozenset of str
+        What is tested with --all alone: names of fields, or of `OTHER_TESTS`.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    is_local: bool
+    equal_runs: Promise
+    equal_runs_of_several: Promise
+    like_one_process: Promise
+    resumes_equally: Promise
+    resumes_in_training_equally: Promise
+    moves_in_every_epoch: Promise = True
+    tolerance: float = 0.0
+    killed_worker: Outcome | None = None
+    killed_server: Outcome | None = None
+    equal_after_killed_worker: Promise = NO_TASKS
+    equal_after_killed_server: Promise = NO_TASKS
+    has_tables_on: tuple[str, ...] = ()
+    reports_tasks: tuple[str, ...] = ()
+    report_keys: frozenset[str] | None = None
+    takes: frozenset[str] = frozenset()
+    refuses: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    registered: Callable[[], AbstractContextManager[Any]] = nullcontext
+    slow: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        assert self.slow <= OTHER_TESTS | {one.name for one in fields(self)}, self.slow
+
+    @property
+    def distribution(self) -> str:
+        """The value of the argument `distribution`."""
+        return str(self.arguments["distribution"])
+
+    @property
+    def waits_for_servers(self) -> bool:
+        """Whether training waits for a killed server, and ends with an error where it may not."""
+        return self.killed_server is Outcome.RECOVERS

@@ -1,0 +1,274 @@
+"""The table of designs that the contract suite tests: an entry for each design and place.
+
+A new design needs an entry, and nothing else, to be tested by all of `tests/placement/test_design_*.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from gensim_tfw2v.placement.designs import DESIGNS, register_design
+from support.design_promises import DesignPromises, No, Outcome
+from support.solo import choose_solo
+
+_SERVERS_AND_WORKERS = ("ps 0", "ps 1", "worker 0", "worker 1")
+_WORKERS = ("worker 0", "worker 1")
+_THREADS = No("threads change the same rows without locks")
+_BLOCKS = No("blocks in flight change the tables in the order in which they end")
+_ONE_PROCESS = No("it is one process")
+_IN_FLIGHT = No("several chunks are in flight when tables are read, so their rows are of different moments")
+_LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
+_HISTORY = No("a resumed descent begins with an empty history")
+
+
+
+@contextmanager
+def _solo_registered() -> Iterator[None]:
+    """Have the package know the tests' own design, whether it knows it already or not."""
+    if "solo" in DESIGNS:
+        yield
+        return
+    remove = register_design("solo", choose=choose_solo)
+    try:
+        yield
+    finally:
+        remove()
+
+
+_TABLE = (
+    DesignPromises(
+        "downpour-here",
+        {"distribution": "downpour", "batch_words": 1500},
+        is_local=True,
+        equal_runs=True,
+        equal_runs_of_several=_THREADS,
+        like_one_process=_ONE_PROCESS,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        takes=frozenset(("cluster_overlap", "vectors_on_servers")),
+    ),
+    DesignPromises(
+        "partition-here",
+        {"distribution": "partition", "batch_words": 500, "submodels": 2},
+        is_local=True,
+        equal_runs=True,
+        equal_runs_of_several=_THREADS,
+        like_one_process=_ONE_PROCESS,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        report_keys=frozenset(("submodels",)),
+        takes=frozenset(("submodels", "sampling", "sampling_rate", "merge")),
+    ),
+    DesignPromises(
+        "lbfgs-here",
+        {"distribution": "lbfgs", "batch_words": 3000, "epochs": 8, "lbfgs_history": 2},
+        is_local=True,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=_ONE_PROCESS,
+        resumes_equally=_HISTORY,
+        resumes_in_training_equally=_HISTORY,
+        moves_in_every_epoch=No("a step that is too long is not taken"),
+        report_keys=frozenset(("raw_words", "lbfgs", "tasks")),
+        takes=frozenset(("lbfgs_history",)),
+    ),
+    DesignPromises(
+        "downpour",
+        {"distribution": "downpour", "batch_words": 1500},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=_BLOCKS,
+        like_one_process=True,
+        tolerance=1e-5,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        killed_worker=Outcome.CONTINUES,
+        killed_server=Outcome.RECOVERS,
+        equal_after_killed_worker=_BLOCKS,
+        equal_after_killed_server=_BLOCKS,
+        has_tables_on=("ps",),
+        reports_tasks=_SERVERS_AND_WORKERS,
+        report_keys=frozenset(("staleness",)),
+        takes=frozenset(("cluster_overlap", "vectors_on_servers")),
+        slow=frozenset(("killed_server",)),
+    ),
+    DesignPromises(
+        "synchronous",
+        {"distribution": "synchronous", "batch_words": 1500},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=True,
+        tolerance=1e-5,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        killed_worker=Outcome.CONTINUES,
+        killed_server=Outcome.RECOVERS,
+        equal_after_killed_worker=True,
+        equal_after_killed_server=True,
+        has_tables_on=("ps",),
+        reports_tasks=_SERVERS_AND_WORKERS,
+        report_keys=frozenset(("staleness", "rounds")),
+        takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
+        slow=frozenset(("killed_worker", "waits_for_servers")),
+    ),
+    DesignPromises(
+        "averaging",
+        {"distribution": "averaging", "round_words": 2000},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=No("two workers average what each of them finds alone"),
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        killed_worker=Outcome.CONTINUES,
+        killed_server=Outcome.CONTINUES,
+        equal_after_killed_worker=No("the average is one of fewer workers"),
+        equal_after_killed_server=True,
+        has_tables_on=("worker",),
+        reports_tasks=_WORKERS,
+        report_keys=frozenset(("rounds",)),
+        takes=frozenset(("round_words",)),
+        slow=frozenset(("killed_worker",)),
+    ),
+    DesignPromises(
+        "columns",
+        {"distribution": "columns", "batch_words": 2000, "batch_tokens": 1024},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=_BLOCKS,
+        like_one_process=True,
+        tolerance=1e-4,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        killed_worker=Outcome.CONTINUES,
+        killed_server=Outcome.RECOVERS,
+        equal_after_killed_worker=_BLOCKS,
+        equal_after_killed_server=_BLOCKS,
+        has_tables_on=("ps",),
+        reports_tasks=_SERVERS_AND_WORKERS,
+        report_keys=frozenset(("staleness",)),
+        refuses=(
+            ({"sg": 0}, "skip-gram alone"),
+            ({"hs": 1, "negative": 0}, "negative sampling alone"),
+            ({"hs": 1}, "negative sampling alone"),
+            ({"compute_dtype": "bfloat16"}, "multiplies in float32"),
+        ),
+        slow=_LOSSES | {"ctrl_c", "resumes_in_training_equally"},
+    ),
+    DesignPromises(
+        "partition",
+        {"distribution": "partition", "batch_words": 500, "submodels": 2},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=True,
+        resumes_equally=True,
+        resumes_in_training_equally=_IN_FLIGHT,
+        killed_worker=Outcome.LOSES_A_SUBMODEL,
+        killed_server=Outcome.CONTINUES,
+        equal_after_killed_worker=No("a sub-model is lost"),
+        equal_after_killed_server=True,
+        has_tables_on=("worker",),
+        reports_tasks=_WORKERS,
+        report_keys=frozenset(("submodels",)),
+        takes=frozenset(("submodels", "sampling", "sampling_rate", "merge")),
+        refuses=(
+            ({"merge": "concatenate"}, "merge='concatenate'"),
+            ({"sampling": "equal", "sampling_rate": 0.5}, "takes no sampling_rate"),
+        ),
+        slow=frozenset(("equal_runs_of_several", "killed_server")),
+    ),
+    DesignPromises(
+        "lbfgs",
+        {"distribution": "lbfgs", "batch_words": 3000, "epochs": 8, "lbfgs_history": 2},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=True,
+        tolerance=1e-3,
+        resumes_equally=_HISTORY,
+        resumes_in_training_equally=_HISTORY,
+        moves_in_every_epoch=No("a step that is too long is not taken"),
+        killed_worker=Outcome.CONTINUES,
+        killed_server=Outcome.RECOVERS,
+        equal_after_killed_worker=True,
+        equal_after_killed_server=_HISTORY,
+        has_tables_on=("ps",),
+        reports_tasks=(*_SERVERS_AND_WORKERS, "coordinator"),
+        report_keys=frozenset(("staleness", "lbfgs")),
+        takes=frozenset(("lbfgs_history",)),
+        refuses=(
+            ({"hs": 1, "negative": 0}, "hierarchical softmax"),
+            ({"negative": 0}, "negative sampling"),
+            ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),
+        ),
+        slow=_LOSSES | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
+    ),
+)
+_SOLO = DesignPromises(
+    "solo",
+    {"distribution": "solo", "batch_words": 1500},
+    is_local=False,
+    equal_runs=True,
+    equal_runs_of_several=True,
+    like_one_process=True,
+    resumes_equally=True,
+    resumes_in_training_equally=True,
+    killed_worker=Outcome.RECOVERS,
+    killed_server=Outcome.CONTINUES,
+    equal_after_killed_worker=True,
+    equal_after_killed_server=True,
+    has_tables_on=("worker",),
+    reports_tasks=_WORKERS,
+    report_keys=frozenset(),
+    registered=_solo_registered,
+    slow=frozenset(("killed_server",)),
+)
+REGISTRY: dict[str, DesignPromises] = {entry.name: entry for entry in (*_TABLE, _SOLO)}
+"""All entries by their names, the tests' own design among them.
+
+Tests may add an entry for a design of their own before test files are collected.
+"""
+
+
+def every_design(slow_as: str = "") -> pytest.MarkDecorator:
+    """Return a parametrization over all designs."""
+    return _over(REGISTRY.values(), slow_as)
+
+
+def designs_that(promise: str) -> pytest.MarkDecorator:
+    """Return a parametrization over the designs that make a promise, which a field of this name says."""
+    return _over((entry for entry in REGISTRY.values() if getattr(entry, promise)), promise)
+
+
+def designs_that_do_not(promise: str) -> pytest.MarkDecorator:
+    """Return a parametrization over the designs that do not make a promise, which a field of this name says."""
+    return _over((entry for entry in REGISTRY.values() if isinstance(getattr(entry, promise), No)), promise)
+
+
+def designs_in_one_process(slow_as: str = "") -> pytest.MarkDecorator:
+    """Return a parametrization over the designs that train in this process."""
+    return _over((entry for entry in REGISTRY.values() if entry.is_local), slow_as)
+
+
+def designs_on_a_cluster(slow_as: str = "") -> pytest.MarkDecorator:
+    """Return a parametrization over the designs that train on a cluster."""
+    return _over((entry for entry in REGISTRY.values() if not entry.is_local), slow_as)
+
+
+def designs_that_need_a_cluster() -> pytest.MarkDecorator:
+    """Return a parametrization over the designs that no entry trains in this process."""
+    here = {entry.distribution for entry in REGISTRY.values() if entry.is_local}
+    return _over((entry for entry in REGISTRY.values() if entry.distribution not in here), "")
+
+
+def _over(entries: Iterable[DesignPromises], slow_as: str) -> pytest.MarkDecorator:
+    found = [
+        pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if slow_as in entry.slow else [])
+        for entry in entries
+    ]
+    return pytest.mark.parametrize("design", found)
