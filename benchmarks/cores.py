@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from checkout import use_checkout
-from core_cells import GENSIM, SYSTEMS, TEXT, Cell, Split, batches_of, placed, split_from, usable_cores_apart
-from core_processes import CoreProcess, CoreProcessError, train_at_once
-from core_table import core_rows, merged, tables_of
-from corpora import cut_corpus
-from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
-from reports import add_output_arguments, say, start_report
-from stopping import status_of
+from machines.core_processes import CoreProcess, CoreProcessError, train_at_once
+from measuring.checkout import use_checkout
+from measuring.core_cells import GENSIM, SYSTEMS, TEXT, Cell, Split, batches_of, placed, split_from, usable_cores_apart
+from measuring.corpora import cut_corpus
+from measuring.jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
+from report.core_table import core_rows, merged, tables_of
+from report.reports import add_output_arguments, say, start_report
+from report.stopping import status_of
 
 _WARM_UP_WORDS = 500_000
 _WORKERS_FOR_LONG_WARM_UP = 4

@@ -1,7 +1,7 @@
 """Finds in which functions one worker's thread holds Python's lock: `python benchmarks/lock_holders.py --help`.
 
 Functions write which of them runs to a number in memory. Another process reads this number and whether the lock is held
-as often as it can (`lock_looks.py`), on a core of its own (Linux).
+as often as it can (`measuring/lock_looks.py`), on a core of its own (Linux).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from checkout import import_tensorflow, use_checkout
-from core_cells import ENCODED, usable_cores_apart
-from jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from
-from python_lock import lock_address
-from reports import add_output_arguments, say, start_report
+from measuring.checkout import BENCHMARKS, import_tensorflow, use_checkout
+from measuring.core_cells import ENCODED, usable_cores_apart
+from measuring.jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from
+from measuring.python_lock import lock_address
+from report.reports import add_output_arguments, say, start_report
 
 _BEFORE, _BETWEEN = "before the first block", "between and after blocks"
 # Modules with what to mark in them; what runs within a marked function counts for the inner one.
@@ -34,7 +34,7 @@ _MARKED = {
     "blocks.batches": ("BlockMaker.make", "BlockMaker._draw", "BlockMaker._pairs", "subsample", "draw_windows",
                        "_pad_to", "_widen", "huffman_paths"),
     "blocks.sampling": ("NegativeSampler._look_up",),
-    "placement.local": ("prepare", "LocalPlacement.train_chunk", "LocalPlacement.train_prepared"),
+    "placement.local.placement": ("prepare", "LocalPlacement.train_chunk", "LocalPlacement.train_prepared"),
     "steps.arguments": ("block_tensors", "rates"),
     "training.epoch": ("Epoch._await_task", "Epoch._count", "check_finite"),
 }  # fmt: skip
@@ -111,8 +111,11 @@ def measure(job: Job, own: int, other: int) -> tuple[float, int, list[tuple[str,
     _train(copy.deepcopy(model), job.corpus)
     marks.begin()
     watched = map(str, (os.getpid(), lock_address(), marks.address, other))
-    command = [sys.executable, str(Path(__file__).with_name("lock_looks.py")), *watched]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as watcher:
+    command = [sys.executable, "-m", "measuring.lock_looks", *watched]
+    environment = {**os.environ, "PYTHONPATH": str(BENCHMARKS)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as watcher:
         assert watcher.stdout is not None
         watcher.stdout.readline()  # it has begun to look
         began = time.perf_counter()

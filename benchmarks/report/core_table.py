@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core_cells import CLUSTER, ENCODED, SPLIT, SYSTEMS, TEXT
-from reports import MISSING, show_spread
-from summaries import Run, Spread, spread
+from measuring.core_cells import CLUSTER, ENCODED, SPLIT, SYSTEMS, TEXT
+
+from report.reports import MISSING, show_spread
+from report.summaries import Run, Spread, spread
 
 _LABELS = ("mode", "system", "processes", "workers")
 _BLOCK_TIMES = ("making", "waiting", "calling")

@@ -7,7 +7,8 @@ import os
 from typing import Any
 
 import pytest
-from core_cells import (
+from lock_holders import Marks, holders
+from measuring.core_cells import (
     CLUSTER,
     ENCODED,
     GENSIM,
@@ -22,9 +23,8 @@ from core_cells import (
     placed,
     split_from,
 )
-from core_table import core_rows, merged, tables_of
-from lock_holders import Marks, holders
-from python_lock import LockWatch, lock_address
+from measuring.python_lock import LockWatch, lock_address
+from report.core_table import core_rows, merged, tables_of
 
 
 def a_result(seconds: float, words: int = 1000, **used: float) -> dict[str, Any]:

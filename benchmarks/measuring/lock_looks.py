@@ -8,7 +8,7 @@ import select
 import sys
 from collections import Counter
 
-from python_lock import ProcessMemory
+from measuring.python_lock import ProcessMemory
 
 _LOOKS_AT_ONCE = 1000
 

@@ -45,9 +45,9 @@ class ProcessMemory:
         return os.pread(self._file, size, address)
 
     def number(self, address: int) -> int:
-        """Return the int of C at an address."""
-        (found,) = _INT.unpack(self.read(address, _INT.size))
-        return int(found)
+        """Return the int of C at an address, 0 once the process has ended."""
+        found = self.read(address, _INT.size)
+        return int(_INT.unpack(found)[0]) if len(found) == _INT.size else 0
 
     def close(self) -> None:
         """Stop reading."""

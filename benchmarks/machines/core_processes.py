@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Any
 
-from python_lock import LockWatch
+from measuring.checkout import BENCHMARKS
+from measuring.python_lock import LockWatch
 
 _SECONDS_BETWEEN_LOOKS = 0.0005
 _PATIENCE = 180.0  # seconds that preparing, training or scoring may take
@@ -28,10 +29,15 @@ class CoreProcess:
     """A process that trains when it is told to."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        command = [sys.executable, str(Path(__file__).with_name("core_run.py"))]
+        command = [sys.executable, "-m", "machines.core_training"]
         self._messages: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._messages, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._messages,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(BENCHMARKS)},
         )
         self.watch: LockWatch | None = None
         self.tell(json.dumps(request))

@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checkout import use_checkout
-from core_cells import CLUSTER, GENSIM
-from jobs import Job
-from node_processes import cpu_ticks
-from node_trainer import request_of_parent, tell_parent
-from one_run import is_finite, scores_of
-from python_lock import lock_address
+from measuring.checkout import use_checkout
+from measuring.core_cells import CLUSTER, GENSIM
+from measuring.jobs import Job
+from measuring.python_lock import lock_address
+from measuring.scores import is_finite, scores_of
+
+from machines.processes import cpu_ticks
+from machines.trainer import request_of_parent, tell_parent
 
 
 def main() -> int:
@@ -172,7 +173,7 @@ class Blocks:
 @contextlib.contextmanager
 def measured_blocks() -> Iterator[Blocks]:
     """Measure the blocks that threads of this process train meanwhile, none of a cluster or of gensim's class."""
-    from gensim_tfw2v.placement.local import LocalPlacement
+    from gensim_tfw2v.placement.local.placement import LocalPlacement
 
     train_chunk, train_prepared = LocalPlacement.train_chunk, LocalPlacement.train_prepared
     blocks, lock, own = Blocks(), threading.Lock(), threading.local()
