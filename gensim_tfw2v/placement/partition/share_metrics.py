@@ -1,4 +1,4 @@
-"""What training sub-models costs: the reports of all shares, what travelled, and how long workers had no share."""
+"""What training sub-models costs: the reports of all shares added up, bytes sent, and how long workers had no share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PartitionMetrics(WorkerMetrics):
     Parameters
     ----------
     workers : int
-        Of the cluster.
+        Number of workers of the cluster.
     """
 
     def __init__(self, workers: int) -> None:
@@ -34,10 +34,10 @@ class PartitionMetrics(WorkerMetrics):
         """Count a table that a worker has sent for a merge."""
         with self._lock:
             self._workers[member.number].sent_bytes += read_bytes
-            self._ended[member.number] = 0.0  # a merge is no waiting for a share
+            self._ended[member.number] = 0.0  # a merge does not count as waiting for a share
 
     def report(self, raw_words: int) -> dict[str, Any]:
-        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        """Return the metrics of the whole training of `raw_words` raw words."""
         tasks = self.tasks()
         travelled = sum(int(task["received_bytes"] + task["sent_bytes"]) for task in tasks.values())
         with self._lock:

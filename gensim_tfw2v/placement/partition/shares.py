@@ -28,7 +28,7 @@ class Shares:
     Parameters
     ----------
     connection_number : int
-        Of the connection, whose tasks have graphs of their own.
+        Number of the connection, whose tasks have graphs of their own.
     """
 
     def __init__(

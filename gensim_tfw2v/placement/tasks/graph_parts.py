@@ -49,7 +49,7 @@ def report_of(
     most_moved : tensor, optional
         As `BlockReport` has it. Default: no word.
     servers : ServersReport, optional
-        Of a design with tables on servers.
+        The servers' part, in a design with tables on servers.
     measured : tensor, optional
         Which batches [S] were measured. Default: all that the block's rates name.
     """
