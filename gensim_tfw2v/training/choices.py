@@ -15,7 +15,7 @@ class TrainingChoices:
 
     total_examples: int | None  # sentences of an epoch
     total_words: int | None  # raw words of an epoch
-    fall: float  # share of an even fall to `min_alpha` by which the learning rate falls within an epoch
+    fall: float  # how far the learning rate falls within an epoch, as a share of an even fall to `min_alpha`
     entropy: tuple[int, ...]  # of the training's random numbers
     alpha: float  # the model's rates at the beginning; callbacks may change them
     min_alpha: float

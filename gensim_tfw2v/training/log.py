@@ -22,8 +22,8 @@ class LoggedTraining:
     tables: Callable[[], ModelTables]  # returns a copy of the current tables, also during training
     addresses: Addresses | None  # of the cluster's tasks by job; None: this process trains
     folder: str | None = None  # of the log, if the training is resumed
-    begun: Sequence[EpochPosition] = ()  # how far the epochs of such a training have come
-    can_be_resumed: bool = False  # if it ends early, and its log with it
+    begun: Sequence[EpochPosition] = ()  # how far the epochs of a resumed training have come
+    can_be_resumed: bool = False  # the training can be resumed if it ends early, and its log with it
 
 
 class Log(ProgressObserver, AbstractContextManager["Log"], Protocol):
