@@ -1,4 +1,4 @@
-"""What values an argument may have, and the error that says so."""
+"""Rules for the values of arguments, and the errors that state the rules."""
 
 from __future__ import annotations
 

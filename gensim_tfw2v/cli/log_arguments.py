@@ -25,7 +25,7 @@ def add_log_arguments(group: argparse._ArgumentGroup) -> None:
         "--log-pairs",
         metavar="FILE",
         action="append",
-        help="score on this file of word pairs during training; may be repeated (default: what gensim brings)",
+        help="score on this file of word pairs during training; may be repeated (default: those that come with gensim)",
     )
     add(
         "--log-analogies",

@@ -281,7 +281,7 @@ def disconnect(addresses: Addresses) -> None:
 
 @atexit.register
 def _leave_lost_tasks() -> None:
-    """Disconnect from a cluster of which a task was lost, before Python deletes its graphs."""
+    """Disconnect from a cluster that has lost a task, before Python deletes its graphs."""
     if _current is None:
         return
     is_lost = False

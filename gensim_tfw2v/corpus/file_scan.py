@@ -23,7 +23,7 @@ FileState = tuple[int, int, int, int]
 
 @dataclass
 class FileScan:
-    """What one pass over a corpus file found, counted as gensim's `LineSentence` counts after a byte order mark."""
+    """The result of one pass over a corpus file, counted as gensim's `LineSentence` counts after a byte order mark."""
 
     path: str
     state: FileState

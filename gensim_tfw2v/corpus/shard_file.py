@@ -60,7 +60,7 @@ class ShardSize:
 
 @dataclass(frozen=True)
 class ShardName:
-    """Which file a shard is, and what its header must say."""
+    """A shard's file, and the content that its header must have."""
 
     folder: Path
     shard: int

@@ -95,7 +95,7 @@ class ModelTables:
 
     @property
     def store(self) -> RemoteStore | None:
-        """What has the tables if they are not in this process."""
+        """The store that has the tables if they are not in this process."""
         return self.inputs.store if isinstance(self.inputs, RemoteMatrix) else None
 
 

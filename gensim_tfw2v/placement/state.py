@@ -1,4 +1,4 @@
-"""What a checkpoint keeps of a placement besides its tables."""
+"""The part of a checkpoint that a placement has besides its tables."""
 
 from __future__ import annotations
 

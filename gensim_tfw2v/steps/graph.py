@@ -24,7 +24,7 @@ from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objec
 
 
 class _BlockGraph(NamedTuple):
-    """What all batches of a block have in common."""
+    """The values that all batches of a block have in common."""
 
     objective: Objective
     memory: Tables  # the variables' memory

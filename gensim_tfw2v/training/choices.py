@@ -1,4 +1,4 @@
-"""What is chosen when a training begins."""
+"""The choices made when a training begins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingChoices:
-    """What is chosen when a training begins, and stays as it is if the training is resumed elsewhere."""
+    """The choices made when a training begins. They stay as they are if the training is resumed elsewhere."""
 
     total_examples: int | None  # sentences of an epoch
     total_words: int | None  # raw words of an epoch

@@ -20,7 +20,7 @@ from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, EpochProg
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """What an epoch trains on, and how."""
+    """The plan of an epoch: what it trains on, and how."""
 
     epoch: int  # from 0
     epochs: int

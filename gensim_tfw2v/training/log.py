@@ -16,7 +16,7 @@ from gensim_tfw2v.training.progress import EpochPosition, ProgressObserver
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedTraining:
-    """What a log can know of a training before it begins."""
+    """The data of a training that a log can have before training begins."""
 
     settings: StepSettings  # of the steps whose graph is shown
     tables: Callable[[], ModelTables]  # returns a copy of the current tables, also during training

@@ -1,4 +1,4 @@
-"""What a training does: where it runs, its steps, its blocks, its learning rates."""
+"""The plan of a training: where it runs, its steps, its blocks, its learning rates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class TrainingPlan:
-    """What one training does.
+    """The plan of one training.
 
     Parameters
     ----------

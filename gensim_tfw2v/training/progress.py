@@ -1,4 +1,4 @@
-"""What an epoch has trained so far, and the interface of its observers."""
+"""The progress of an epoch, and the interface of its observers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rounds cost: the reports of all parts added up, bytes sent, and which workers waited for which."""
+"""Costs of rounds: the reports of all parts added up, bytes sent, and which workers waited for which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trainings with tables on servers have in common: the tables, the workers' model and calls, and the end."""
+"""The common part of trainings with tables on servers: the tables, the workers' model and calls, and the end."""
 
 from __future__ import annotations
 

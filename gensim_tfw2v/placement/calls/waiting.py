@@ -196,7 +196,7 @@ class Waiting:
 
 
 class _Results:
-    """What calls have returned, and when."""
+    """The results of calls, and when the calls ended."""
 
     def __init__(self, values: dict[Any, Any], finished: dict[Any, float]) -> None:
         self.values, self.finished = values, finished

@@ -13,7 +13,7 @@ _MESSAGES_OF_A_BATCH, _MESSAGES_OF_A_BLOCK = 7, 4
 
 
 class Exchanged(NamedTuple):
-    """What a worker exchanges with each server for a block: tensors in a graph, numbers where a report is read."""
+    """Counts of what a worker exchanges with each server for a block: tensors in a graph, numbers in a report."""
 
     products: Any  # how many; there are as many gradients of scores
     squares: Any  # how many; there are as many rates

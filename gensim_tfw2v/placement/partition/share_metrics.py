@@ -1,4 +1,4 @@
-"""What training sub-models costs: the reports of all shares added up, bytes sent, and how long workers had no share."""
+"""Costs of training sub-models: the reports of all shares added up, bytes sent, and how long workers had no share."""
 
 from __future__ import annotations
 

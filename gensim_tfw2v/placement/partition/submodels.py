@@ -1,4 +1,4 @@
-"""What a placement of sub-models does wherever they train: one set of tables goes in, and one comes out."""
+"""The common part of placements of sub-models, wherever they train: one set of tables goes in, and one comes out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gensim_tfw2v.placement.partition.merged_tables import TRAINED, SubModelTabl
 
 @dataclass
 class SubModelCounts:
-    """What one sub-model has trained."""
+    """Counts of what one sub-model has trained."""
 
     worker: str | None = None  # the task that has it; None: this process
     words: int = 0  # that subsampling kept

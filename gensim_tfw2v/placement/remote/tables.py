@@ -126,7 +126,7 @@ class RemoteTables:
                     self._write(handle, numbers, rows)
 
     def make_copy(self, name: str, of: str) -> None:
-        """Make a table that has the values of another one; no row travels."""
+        """Make a table that has the values of another one; no row is sent."""
         self._shapes[name] = self._shapes[of]
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._record(names)

@@ -1,4 +1,4 @@
-"""What the graphs of a training with rows on servers depend on."""
+"""The values that the graphs of a training with rows on servers depend on."""
 
 from __future__ import annotations
 

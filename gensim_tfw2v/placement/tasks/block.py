@@ -1,4 +1,4 @@
-"""What every design's blocks on workers have in common: rates, look-up tables, and blocks without batches."""
+"""The common parts of every design's blocks on workers: rates, look-up tables, and blocks without batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Specs = TypeVar("_Specs")
 
 
 class BlockBasics(NamedTuple):
-    """What a block has in every design."""
+    """The fields that a block has in every design."""
 
     rates: Rates
     pairs: Any  # [S]
@@ -55,7 +55,7 @@ BASICS = BlockBasics(
 
 
 def worker_block_specs(extra: Any) -> WorkerBlock:
-    """Return the specs of a block with these specs of what the design needs besides."""
+    """Return the specs of a block, given the specs of what the design adds to it."""
     return WorkerBlock(SIGNATURE[1], SIGNATURE[3], BASICS, extra)
 
 

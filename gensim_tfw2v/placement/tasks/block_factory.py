@@ -1,4 +1,4 @@
-"""What a worker does for graphs that call it by name: it keeps models, and makes blocks for them."""
+"""A worker's functions that graphs call by name: they keep models, and make blocks for them."""
 
 from __future__ import annotations
 

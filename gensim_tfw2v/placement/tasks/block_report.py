@@ -1,4 +1,4 @@
-"""What a worker reports of a block, as one tensor: written by the worker's graph, read by the coordinator."""
+"""A worker's report about a block, as one tensor: written by the worker's graph, read by the coordinator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TableRows(NamedTuple):
 
 
 class ServersReport(NamedTuple):
-    """What is known of a block where tables are on servers."""
+    """The servers' part of a report, in designs with tables on servers."""
 
     staleness: Any  # blocks that others pushed between this one's pull and its push
     is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes

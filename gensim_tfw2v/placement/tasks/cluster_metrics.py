@@ -1,4 +1,4 @@
-"""What training with tables on servers costs: the report of every block, added up by task and in all."""
+"""Costs of training with tables on servers: the reports of all blocks, added up by task and in all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about share
 
 
 class Traffic(NamedTuple):
-    """What a worker exchanges with all servers together for a block."""
+    """A worker's traffic with all servers together for a block."""
 
     pulled: int  # bytes from the servers
     pushed: int  # bytes to the servers

@@ -1,4 +1,4 @@
-"""What the graphs that run on workers have in common."""
+"""The common parts of the graphs that run on workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training costs each worker: the reports of its blocks added up, whatever the design."""
+"""Costs of training for each worker: the reports of its blocks added up, whatever the design."""
 
 from __future__ import annotations
 
