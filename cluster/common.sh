@@ -62,7 +62,7 @@ await_cluster() {
         check_tasks
         if ((SECONDS - began >= seconds)); then
             say "$complaint"
-            fail "no cluster after $seconds s; see above what it lacks, and the logs of the tasks"
+            fail "no cluster after $seconds s; the lines above and the logs of the tasks say why"
         fi
         sleep 1
     done
@@ -89,7 +89,7 @@ check_tasks() {
     ((${#ended[@]} == 0)) || fail "$(joined %s "${ended[@]}") ended; see above"
 }
 
-# show_end POSITION: show with which exit status the task at this position ended, and what it wrote last.
+# show_end POSITION: show the exit status of the task at this position, and the last lines of its log.
 show_end() {
     local status=0 log=${logs[$1]}
     wait "${tasks[$1]}" || status=$?
@@ -102,7 +102,7 @@ show_end() {
     tail -n 10 "$log" | tr -d '\r' | sed 's/^/    /' >&2
 }
 
-# meaning_of STATUS: print what an exit status says beyond its number.
+# meaning_of STATUS: print the meaning of an exit status besides its number.
 meaning_of() { signal_of "$1"; }
 
 # signal_of STATUS: print which signal ended a program with this exit status, if one did.

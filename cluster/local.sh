@@ -6,7 +6,7 @@
 # FOLDER gets cluster.json, for --cluster, and a log for every task. If a task ends, the script shows the end of its log
 # and stops the others. Environment variables:
 #
-#   TFW2V_PORT     the first port; every task has one more (default 23450)
+# TFW2V_PORT     the first port; each further task has the next one (default 23450)
 #   TFW2V_PYTHON   the Python that has the package (default python3)
 #   TFW2V_WAIT     seconds that the tasks may take to answer (default 120)
 set -euo pipefail
@@ -19,7 +19,7 @@ port=${TFW2V_PORT:-23450}
 [[ $ps =~ ^[1-9][0-9]*$ && $workers =~ ^[1-9][0-9]*$ && $port =~ ^[1-9][0-9]*$ ]] || misused
 last=$((port + ps + workers - 1))
 
-# Before anything is written: the folder may be that of a cluster which runs already.
+# This check comes before anything is written: the folder may be that of a running cluster.
 for ((i = port; i <= last; i++)); do
     if (: >"/dev/tcp/127.0.0.1/$i") 2>/dev/null; then
         fail "port $i is taken; TFW2V_PORT names the first of the ports, which are $port to $last now"

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Puts stunnel in front of every task of a cluster, so that its machines talk encrypted and only with each other.
+# Puts stunnel in front of every task of a cluster: its machines communicate encrypted, and only with each other.
 #
 #   cluster/tunnel.sh make HOSTFILE [FOLDER]      default folder: ./tfw2v-tunnel
 #   cluster/tunnel.sh run FOLDER/MACHINE
 #
-# HOSTFILE is that of ssh.sh; HOST:PORT is where stunnel answers for the task. `make` needs openssl. It writes a folder
-# for every host, and one named coordinator, with a certificate that no other machine may have. Copy each folder to its
-# machine by a safe way (scp), and delete it here. FOLDER must be new. Certificates are valid for TFW2V_DAYS (365).
+# HOSTFILE is that of ssh.sh; HOST:PORT is the address at which stunnel answers for the task. `make` needs openssl. It
+# writes a folder for every host, and one named coordinator, with a certificate that no other machine may have. Copy
+# each folder to its machine in a secure way (scp), and delete it here. FOLDER must be new. Certificates are valid for
+# TFW2V_DAYS (365).
 #
 # `run` needs stunnel and the package. It starts the machine's end of the tunnel and its tasks, and runs until Ctrl-C.
-# cluster.json in the folder is the file for --cluster. It is the same on all machines: every task has an address of
-# loopback of its own. Their ports begin at TFW2V_PORT (24450), which `make` reads.
+# cluster.json in the folder is the file for --cluster. It is the same on all machines: every task has its own address
+# of loopback. Their ports begin at TFW2V_PORT (24450), which `make` reads.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -37,7 +38,7 @@ END
         -config "$keys/openssl.cnf" -extensions authority -days "$days" 2>"$keys/log" || fail "$(cat "$keys/log")"
     local machine
     for machine in "${machines[@]}"; do make_certificate "$machine"; done
-    # Without the key of the authority nobody can make another certificate that these machines take.
+    # Without the key of the authority, nobody can make another certificate that these machines accept.
     rm -rf "$keys"
 }
 

@@ -1,7 +1,7 @@
 """TFWord2Vec: gensim's Word2Vec, trained by TensorFlow graphs.
 
-Importing this package costs next to nothing: gensim is imported with the first name that needs it, and TensorFlow
-when training starts.
+Importing this package is fast: gensim is imported with the first name that needs it, and TensorFlow when training
+starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every number that was chosen by measuring; `docs/decisions.md` has the figures that chose it.
+"""Every number that was chosen by measuring; `docs/decisions.md` has the figures behind it.
 
 Numbers that a format, a protocol or gensim prescribes stay where they are used.
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 # -- corpora and evaluation (docs/decisions.md, "Reading corpora") -----------------------------------------------------
 
-FILE_PART_BYTES = 2 << 20  # of a text file, that reading processes tokenise by turns
+FILE_PART_BYTES = 2 << 20  # size of the parts of a text file that reading processes tokenise in turn
 USUAL_COMPRESSION = 3  # bytes of text for each byte of a compressed file
-MOST_DECOMPRESSING_READERS = 4  # each decompresses the whole file, so that further ones gain little
-SMALL_FILE_PARTS = 4  # a file of so few parts is read before a second process has started
-TOKENIZER_PIECE_BYTES = 1 << 16  # of a part: the arrays made of a piece fit the processor's cache
-TOKENIZER_TABLE_BITS = 18  # a tokenizer looks words up in a table of 2^18 places
+MOST_DECOMPRESSING_READERS = 4  # each decompresses the whole file, so more of them gain little
+SMALL_FILE_PARTS = 4  # a file of this few parts is read before a second process has started
+TOKENIZER_PIECE_BYTES = 1 << 16  # pieces of a part: the arrays made from a piece fit the processor's cache
+TOKENIZER_TABLE_BITS = 18  # a tokenizer looks up words in a table of 2^18 places
 TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
-ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (perhaps empty) pieces, whose ids are looked up at once
+ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (possibly empty) pieces, whose ids are looked up at once
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
-SIMILARITIES_AT_ONCE = 2**24  # that answer analogies: 64 MB of float32
+SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of float32
 
 # -- batches and runs (docs/decisions.md, "Sizes") ---------------------------------------------------------------------
 
@@ -24,9 +24,9 @@ MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
 CBOW_TOKENS_PER_ROOT_OF_WORDS = 11.0  # batch tokens per cube root of the vocabulary: CBOW needs fewer steps
 MOST_BATCH_TOKENS = 1024
-MOST_BATCH_NUMBERS = 1 << 18  # of a batch's vectors: the copies that a step makes of them fit the cache
+MOST_BATCH_NUMBERS = 1 << 18  # numbers in a batch's vectors: the copies that a step makes of them fit the cache
 LEAST_BATCH_TOKENS = 64
-# Every target of a batch passes the root of the Huffman tree, so an epoch must take at least so many steps. Skip-gram
+# Every target of a batch passes the root of the Huffman tree, so an epoch must take at least this many steps. Skip-gram
 # has a target for every pair, CBOW one for every token.
 SKIP_GRAM_TREE_BATCHES, CBOW_TREE_BATCHES = 4000, 2000
 SKIP_GRAM_TREE_TOKENS_PER_ROOT, CBOW_TREE_TOKENS_PER_ROOT = 0.6, 4.0  # batch tokens per cube root of tokens
@@ -37,17 +37,17 @@ MOST_RUN_TOKENS = 512
 REGISTER_NUMBERS = 16  # float32: oneDNN's small products take a third longer when columns do not fill registers
 RARE_HIT_SHARE = 2e-3  # share of accidental hits among negatives below which masking them changes nothing
 
-# Tokens of a run, at least, and negatives for each of them. Longer runs move fewer rows and do more arithmetic.
+# Least tokens of a run, and negatives for each of them. Longer runs move fewer rows and do more arithmetic.
 SKIP_GRAM_RUN = (32, 11 / 16)
 CBOW_RUN = (32, 1 / 2)
 # Skip-gram with both objectives draws its windows: longer runs are faster there and score a little less.
 SKIP_GRAM_RUN_BESIDE_TREE = (16, 11 / 8)
-# The longer the vectors, the more their rows cost beside the arithmetic of pairs.
+# The longer the vectors, the more their rows cost compared with the arithmetic of pairs.
 LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
-# Without negatives a run shares nothing but contexts.
+# Without negatives, a run shares only contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
 # -- the Huffman tree (docs/decisions.md, "Maths of a batch") ----------------------------------------------------------
@@ -57,22 +57,23 @@ HOT_NODES = 16  # at the root of the tree, trained on private copies by steps si
 
 # -- steps (docs/decisions.md, "Maths of a batch") ---------------------------------------------------------------------
 
-# Longest step of a row in one batch, in learning rates; the second for skip-gram with hierarchical softmax alone.
+# Longest step of a row in one batch, in learning rates; the second number is for skip-gram with hierarchical softmax
+# alone.
 MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 7.0
 # Smaller batches lose more by converting numbers to bfloat16 than their products gain, unless vectors are longer.
 LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.
 LOSS_EVERY_BATCHES, LOSS_EVERY_LARGE_BATCHES = 16, 64
 LEAST_TOKENS_FOR_RARE_LOSS = 512
-LOOKUP_WINDOW = 10  # up to this window the graph looks pair weights up in a table made for exactly that window
+LOOKUP_WINDOW = 10  # up to this window, the graph looks up pair weights in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 
 # -- blocks (docs/decisions.md, "Sizes") -------------------------------------------------------------------------------
 
 LEAST_BLOCK_WORDS, MOST_BLOCK_WORDS = 10_000, 131_072
 MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take memory and gain little speed
-BLOCKS_PER_WORKER = 4  # of an epoch, at least: workers finish an epoch together
-MOST_EPOCHS_AT_ONCE = 2  # that workers train, or that the caller has not finished with
+BLOCKS_PER_WORKER = 4  # least blocks of an epoch: workers finish an epoch together
+MOST_EPOCHS_AT_ONCE = 2  # epochs that workers train, or that the caller has not finished with
 
 # -- averaging (docs/decisions.md, "Cluster") --------------------------------------------------------------------------
 
@@ -81,38 +82,41 @@ SKIP_GRAM_ROUND_SHARE, CBOW_ROUND_SHARE = 1 / 4, 1 / 8  # CBOW scores lower with
 LEAST_ROUND_PART_WORDS, MOST_ROUND_PART_WORDS = 8_192, 262_144
 # Words that all workers train between two averages of shared rows: this share of an epoch, within these limits.
 STEP_SHARE, LEAST_STEP_WORDS, MOST_STEP_WORDS = 1 / 16, 131_072, 524_288
-AVERAGED_NUMBERS_AT_ONCE = 2**24  # of a table
+AVERAGED_NUMBERS_AT_ONCE = 2**24  # numbers of a table
 AVERAGED_SHARED_ROWS = 2048  # of each table; 512 score lower, unless all rows are averaged twice as often
-FIRST_ROUND_WORDS = 131_072  # of the first rounds, which all that random vectors teach is learnt in
+FIRST_ROUND_WORDS = 131_072  # words of the first rounds, in which everything that random vectors teach is learnt
 
 # -- parameter servers (docs/decisions.md, "Cluster") ------------------------------------------------------------------
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
 TREE_CBOW_IN_FLIGHT_SHARE = 1 / 16
-# Synchronous rounds have so much less: their workers share no rows before the end of a round.
+# Synchronous rounds divide these limits by this number: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
-# Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in so many parts.
+# Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in at most this many
+# parts.
 SHARED_IN_FLIGHT_SHARE, MOST_PARTS, SHARED_ROWS = 1 / 4, 8, 512
 BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
-# A block's negatives come from a pool of draws: one for so many words. Small blocks learn badly from a smaller pool.
+# A block's negatives come from a pool of draws: one draw for this many words. Small blocks learn badly from a smaller
+# pool.
 WORDS_PER_POOL_DRAW, LEAST_POOL_DRAWS = 5, 8192
-# One more block may be in flight after each such part of the training: sixteen after a fortieth of it. A longer ramp
-# scores a little better; one eight times as long leaves 11.2 times the speed of one worker instead of 15.
+# Number of parts of the training. One more block may be in flight after each: sixteen after a fortieth of the training.
+# A longer ramp-up scores a little better; one eight times as long leaves 11.2 times the speed of one worker instead of
+# 15.
 RAMP_UP_PARTS = 600
 LEAST_BLOCKS_PER_RAMP_UP_PART, LEAST_WORDS_PER_RAMP_UP_PART = 8, 65_536  # whichever is less
-# Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of 16 workers. Nodes part words
-# in halves, so that the sigmoid is at its steepest there, also for the inputs that are trained against them.
+# Slopes of the sigmoid for rows of inputs, outputs and nodes, found by loss and scores of 16 workers. Nodes divide
+# words into halves, so the sigmoid is steepest there, also for the inputs that are trained against nodes.
 SLOPES, TREE_INPUT_SLOPE = (0.11, 0.08, 0.2), 0.25
-MOST_HOT_ROWS = 3072  # of a table; other rows move too little to overshoot
-ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # the first so many hot rows, and of the others one in so many
-DIRECTIONS = 24  # along which changes are scaled one by one; all others share one scale
-POWER_ITERATIONS = 2  # that find these directions
-NOTABLE_CHANGE = 0.02  # of a table's mean square, after which directions are computed anew
-NEGLIGIBLE_EXPONENT = 1e-4  # below it concurrent blocks are as good as blocks one after the other
+MOST_HOT_ROWS = 3072  # hot rows of a table; other rows move too little to overshoot
+ALL_PROBE_ROWS, EVERY_PROBE_ROW = 512, 4  # this many first hot rows, and one of this many others
+DIRECTIONS = 24  # directions with a scale of their own; all other directions share one
+POWER_ITERATIONS = 2  # iterations that find these directions
+NOTABLE_CHANGE = 0.02  # change of a table's mean square after which directions are computed anew
+NEGLIGIBLE_EXPONENT = 1e-4  # below it, concurrent blocks are as good as blocks one after the other
 
 # -- L-BFGS ------------------------------------------------------------------------------------------------------------
 
-PORTIONS_PER_WORKER = 16  # of an evaluation: workers finish together, and a lost one costs little
-LEAST_PORTION_WORDS = 4096  # a portion costs milliseconds besides its words
+PORTIONS_PER_WORKER = 16  # portions of an evaluation: workers finish together, and a lost portion costs little
+LEAST_PORTION_WORDS = 4096  # a portion costs milliseconds in addition to its words
 LBFGS_HISTORY = 10  # pairs of steps and changes of the gradient

@@ -1,4 +1,4 @@
-"""gensim's Word2Vec whose `train()` runs TensorFlow graphs: arguments and hooks only, the work is done elsewhere."""
+"""gensim's Word2Vec whose `train()` runs TensorFlow graphs: only arguments and hooks; other modules do the work."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _Model = TypeVar("_Model", bound="TFWord2Vec")
 class TFWord2Vec(Word2Vec):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
-    Every argument, attribute and method of gensim's class is there with the same meaning; `train()` runs TensorFlow
-    graphs. What differs is listed in ``docs/differences.md``. The arguments below are this class's own.
+    Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
+    ``docs/differences.md`` lists the differences. The arguments below are this class's own.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class TFWord2Vec(Word2Vec):
     Attributes
     ----------
     epoch_losses : list of float
-        Mean loss per trained pair of each epoch of the last `train()`: of all batches with ``compute_loss=True``,
-        otherwise of every 16th, of those of 512 words or more every 64th.
+        Mean loss per trained pair of each epoch of the last `train()`: over all batches with ``compute_loss=True``,
+        otherwise over every 16th batch, or every 64th if batches have 512 words or more.
     training_report : dict or None
-        What the last `train()` on a cluster took: bytes, seconds of workers, staleness, metrics of every task. With
+        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness, metrics of every task. With
         sub-models also what each of them trained.
 
     Examples
@@ -60,7 +60,7 @@ class TFWord2Vec(Word2Vec):
         >>> model = TFWord2Vec(sentences, min_count=1)
     """
 
-    _is_constructed = True  # as models are that were loaded
+    _is_constructed = True  # also for models that were loaded
 
     def __init__(
         self,
@@ -212,9 +212,8 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
 
-        `word_count` and `queue_factor` are accepted and have no effect: the first has none in gensim, and as many
-        blocks are read ahead as there are workers. `logdir` and `cluster` replace those of the constructor, for this
-        training.
+        `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
+        for each worker is read ahead. `logdir` and `cluster` replace those of the constructor, for this training.
 
         Parameters
         ----------
@@ -267,7 +266,7 @@ class TFWord2Vec(Word2Vec):
         corpus_iterable, corpus_file, callbacks, report_delay
             As for :meth:`train`.
         epochs : int, optional
-            As many epochs as the training began with, or more. By default as many.
+            Number of epochs, at least as many as the training began with. By default as many.
         **changes
             Arguments of the constructor that may differ from those with which training began: `workers`, `progress`,
             `logdir`, `cluster` and others of the cluster, of checkpoints and of the corpus's cache.
@@ -298,7 +297,7 @@ class TFWord2Vec(Word2Vec):
         report_delay: float = 1,
     ) -> Any:
         """Score sentences as gensim does; raise RuntimeError if the vectors are on the servers."""
-        check_matrices_are_here(self)  # an error in one of gensim's threads would leave it waiting for ever
+        check_matrices_are_here(self)  # an error in one of gensim's threads would make gensim wait forever
         return super().score(sentences, total_sentences, chunksize, queue_factor, report_delay)
 
     def export_vectors(self, path: str | os.PathLike[str], file_format: str | None = None) -> None:
@@ -317,7 +316,7 @@ class TFWord2Vec(Word2Vec):
         write_vectors(self.wv, Path(path), file_format)
 
     def free_server_vectors(self) -> None:
-        """Give the servers their memory back; the vectors are then lost, and the next training begins anew."""
+        """Free the servers' memory; the vectors are then lost, and the next training begins anew."""
         free_server_matrices(self)
 
     def to_gensim(self) -> Word2Vec:
@@ -331,7 +330,7 @@ class TFWord2Vec(Word2Vec):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save the model in gensim's own format: plain gensim loads it where this package is not installed.
 
-        A save that fails leaves the former model of that name whole.
+        If the save fails, a former model of that name stays intact.
         """
         save_whole(self.to_gensim(), *args, **kwargs)
 

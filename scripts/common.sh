@@ -35,7 +35,7 @@ find_python() {
     fail "no Python of version 3.10 to 3.13 found; install one, or name it: TFW2V_PYTHON=/path/to/python3 $0"
 }
 
-# Prints how many files of tests run side by side: tests wait for half of their time, above all for processes.
+# Prints how many files of tests run side by side: tests spend half of their time waiting, mostly for processes.
 processes() {
     printf '%s\n' "$(($(nproc) < 4 ? $(nproc) : 4))"
 }
@@ -52,8 +52,8 @@ make_environment() {
     "$python" -m venv --clear "$VENV"
 }
 
-# Installs the package and one set of extras ("" for none), unless that has been done since what installing depends on has
-# changed.
+# Installs the package and one set of extras ("" for none), unless that has been done already and nothing that it
+# depends on has changed since.
 install_package() {
     local extras=$1 stamp wanted
     stamp=$VENV/.tfw2v-installed${extras:+-$extras}
@@ -64,7 +64,7 @@ install_package() {
         fail "$VENV is there and is not a Python environment; remove it or set TFW2V_VENV"
     fi
     "$VENV/bin/python" -m pip --version >/dev/null 2>&1 || make_environment
-    say "installing the package and what it needs (TensorFlow included: some minutes the first time)"
+    say "installing the package and its dependencies (with TensorFlow: some minutes the first time)"
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$ROOT${extras:+[$extras]}"
     printf '%s\n' "$wanted" >"$stamp"
 }
@@ -75,7 +75,7 @@ has_stunnel() { command -v stunnel4 >/dev/null || command -v stunnel >/dev/null;
 
 can_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
-# Makes sure that there is a browser for the tests that look at TensorBoard; without one they are skipped.
+# Makes sure that there is a browser for the tests of TensorBoard's pages; without a browser they are skipped.
 ensure_browser() {
     has_browser && return
     if can_install; then

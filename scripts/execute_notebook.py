@@ -1,4 +1,4 @@
-"""Executes the tutorial notebook and saves what its cells print and draw: `python scripts/execute_notebook.py`."""
+"""Executes the tutorial notebook and saves the output of its cells: `python scripts/execute_notebook.py`."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def executed(expressions: Sequence[str] = ()) -> tuple[Any, dict[str, Any]]:
             kernel_name="python3",
             record_timing=False,
             store_widget_state=False,
-            coalesce_streams=True,  # which keeps the last state of a progress bar
+            coalesce_streams=True,  # keeps only the last state of a progress bar
             resources={"metadata": {"path": str(NOTEBOOK.parent)}},
         ).execute(env=_environment())
         found: dict[str, Any] = json.loads(values.read_text(encoding="utf-8"))
     notebook.cells.pop()
-    notebook.metadata = metadata  # without this Python's version
+    notebook.metadata = metadata  # removes the version of this Python
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if _WIDGET not in output.get("data", {})]

@@ -1,1 +1,1 @@
-"""What an argument is: its rule, its help and its flag on the command line."""
+"""Arguments: their rules, their help and their flags on the command line."""

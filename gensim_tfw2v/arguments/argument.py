@@ -1,4 +1,4 @@
-"""An entry in a table of arguments, from which follow checks, documentation and the command line."""
+"""An entry in a table of arguments. Checks, documentation and the command line are made from it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Flag:
 
     group: str
     metavar: str | None = None
-    help: str | None = None  # where it differs from the argument's
-    default: str | None = None  # as help shows it, where it differs from the argument's
+    help: str | None = None  # if it differs from the argument's
+    default: str | None = None  # as help shows it, if it differs from the argument's
     is_switch: bool = False  # --name sets True
     has_negation: bool = False  # --no-name sets False
 
@@ -35,12 +35,12 @@ class Argument:
 
     name: str
     default: Any
-    type: str  # as docstrings say it
+    type: str  # as in docstrings
     help: str  # begins with a capital letter and ends without a full stop
     default_help: str | None = None  # what the default means, if its value does not say so
     rule: Rule | None = None  # None: checked where it is used
     flag: Flag | None = None
-    designs: tuple[str, ...] = ()  # those that have it, where only some do; (): all trainings have it
-    is_read_by_train: bool = False  # train() reads the attribute, which may have been changed, and checks it again
+    designs: tuple[str, ...] = ()  # the designs that have it; (): all trainings have it
+    is_read_by_train: bool = False  # train() reads the attribute and checks it again, because it may have been changed
     is_fixed_in_training: bool = False  # a change during train() has no effect until the next one
     is_saved: bool = True

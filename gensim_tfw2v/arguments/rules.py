@@ -1,4 +1,4 @@
-"""What an argument has to be, and the error that says so."""
+"""Rules for the values of arguments, and the errors that state the rules."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Number:
     """A finite number, by default of at least `least`; subclasses narrow it down."""
 
     least: float = -math.inf
-    note: str = ""  # what the error adds to what is wanted
+    note: str = ""  # what the error adds to the description of valid values
     converts: bool = False  # accept what gensim converts, such as a text
     or_none: bool = False
 
     def wanted(self) -> str:
-        """Return what the error asks for."""
+        """Return the description of valid values for the error."""
         bound = "" if self.least == -math.inf else f" of at least {self.least:g}"
         return f"a finite number{bound}{self.note}"
 
@@ -37,11 +37,11 @@ class Number:
 
     @property
     def kind(self) -> Callable[[Any], Any]:
-        """What makes a plain number of a value."""
+        """The function that converts a value to a plain number."""
         return float
 
     def plain(self, name: str, value: Any) -> Any:
-        """Return `value` as Python's own int or float; raise ValueError, or TypeError for what is no number."""
+        """Return `value` as Python's own int or float; raise ValueError, or TypeError if it is no number."""
         if value is None and self.or_none:
             return None
         message = f"{name} must be {self.wanted()}, got {value!r}"
@@ -63,7 +63,7 @@ class PositiveNumber(Number):
     unit: str = ""
 
     def wanted(self) -> str:
-        """Return what the error asks for."""
+        """Return the description of valid values for the error."""
         return f"a finite number{self.unit and f' of {self.unit}'} above 0"
 
     def fits(self, number: Any) -> bool:
@@ -76,7 +76,7 @@ class Share(PositiveNumber):
     """A part of a whole: above 0, and at most 1."""
 
     def wanted(self) -> str:
-        """Return what the error asks for."""
+        """Return the description of valid values for the error."""
         return "a number above 0 and at most 1"
 
     def fits(self, number: Any) -> bool:
@@ -92,7 +92,7 @@ class WholeNumber(Number):
     is_int: bool = False  # not of another type, such as a float that is whole
 
     def wanted(self) -> str:
-        """Return what the error asks for."""
+        """Return the description of valid values for the error."""
         noun = "an int" if self.is_int else "a whole number"
         return f"{noun} of at least {self.least}" if self.most is None else f"{noun} from {self.least} to {self.most}"
 
@@ -103,7 +103,7 @@ class WholeNumber(Number):
 
     @property
     def kind(self) -> Callable[[Any], Any]:
-        """What makes a plain number of a value."""
+        """The function that converts a value to a plain number."""
         return int
 
 
@@ -141,11 +141,11 @@ def words_in(text: str) -> float:
 class Choice:
     """One of some words, or None unless that is excluded."""
 
-    words: Collection[str]  # those that it has when the argument is checked
+    words: Collection[str]  # the words at the time when the argument is checked
     or_none: bool = True
 
     def plain(self, name: str, value: Any) -> Any:
-        """Return `value`; raise ValueError if it is none of the words, nor None where that may be."""
+        """Return `value`; raise ValueError if it is none of the words, nor None where None is allowed."""
         if not ((value is None and self.or_none) or (isinstance(value, str) and value in self.words)):
             raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
         return value

@@ -20,7 +20,7 @@ def docstring_entries(arguments: Iterable[Argument]) -> str:
 
 
 def table_in_markdown(arguments: Iterable[Argument]) -> str:
-    """Return a table of arguments, as the README has it."""
+    """Return a table of arguments, as in the README."""
     rows = [
         f"| `{argument.name}` | `{_shown(argument.default)}` | {argument.help}.{_sentence_of_default(argument)} |"
         for argument in arguments

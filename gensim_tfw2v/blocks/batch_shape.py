@@ -29,7 +29,7 @@ def choose_batch_shape(
     All gradients of a batch are computed from the same version of the vectors. So a batch must not hold the most
     frequent word too often, or all words of a small corpus many times. Within these limits larger batches are faster
     until their rows no longer fit the cache. A run is at least as long as the window is wide, so that widening it stays
-    cheap. The number of words that it is compared with fills registers.
+    cheap. The number of words that a run is compared with fills registers.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def choose_batch_shape(
     tiled : bool
         Whether the processor multiplies bfloat16 in tiles.
     """
-    # A run that the user sets, or shortens by a small batch, has as many negatives for each token as the usual run.
+    # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
@@ -60,7 +60,7 @@ def choose_batch_shape(
     if shared_negatives is None:
         targets = run_tokens + (2 * window if skip_gram else 0)
         wanted = run_tokens * usual_negatives * max(1.0, negative / tuning.USUAL_NEGATIVE)
-        # Subtracting half a register makes this round to the nearest number of registers.
+        # Subtracting half a register rounds this to the nearest number of registers.
         shared_negatives = _fill_registers(targets + max(wanted - tuning.REGISTER_NUMBERS / 2, 1)) - targets
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
@@ -77,7 +77,7 @@ def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tile
 
 
 def _as_long_as_the_window(tokens: int, window: int) -> int:
-    """Return so many tokens, or more if the window is wider."""
+    """Return `tokens`, or more if the window is wider."""
     return tokens if 2 * window <= tokens else min(_fill_registers(2 * window - 1), tuning.MOST_RUN_TOKENS)
 
 
@@ -117,7 +117,7 @@ def _batch_limits(
 
 
 def _share(size: float, parts: int, by_root: float) -> float:
-    """Return a part of `size`, one of `parts`, or `by_root` times its cube root, which is more for small sizes."""
+    """Return `size` / `parts`, or `by_root` times the cube root of `size` if that is more, as it is for small sizes."""
     return max(size / parts, by_root * float(np.cbrt(size)))
 
 
@@ -131,7 +131,7 @@ def has_frequent_hits(kept_counts: Float64Array, drawn_shares: Float64Array) -> 
 
 
 def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
-    """Return which words are a token's contexts, in a vocabulary of so many words.
+    """Return which words are a token's contexts, in a vocabulary of `words` words.
 
     `shrink` asks for gensim's random windows. Runs multiply all words within the window anyway, so the mean over all
     windows costs no more than a random one. This does not hold for hierarchical softmax, which trains pair by pair. On

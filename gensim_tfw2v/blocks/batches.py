@@ -71,7 +71,7 @@ class BlockMaker:
     negatives: NegativeSampler | None
     tree: HuffmanTree | None
     negative_pool: int | None = None
-    """If set, a block's negatives come from a pool of so many draws, so that it touches fewer output rows."""
+    """If set, a block's negatives come from a pool of this many draws, so that the block touches fewer output rows."""
     reader: ShardReader | None = None
     """Reads the sentences of chunks that are spans of an encoded corpus."""
 
@@ -123,7 +123,7 @@ class BlockMaker:
         return expected[left] + expected[right]
 
     def _reach(self, left: Int32Array, right: Int32Array) -> int:
-        """Return by how many tokens runs are widened: the window, or less if no context is that far away."""
+        """Return how many tokens runs are widened by: the window, or less if no context is that far away."""
         if self.window <= tuning.LOOKUP_WINDOW:
             return self.window
         return max(1, int(np.max(left)), int(np.max(right)))
@@ -157,7 +157,7 @@ def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:
 
 
 def _widen(kept: Int32Array, grid: tuple[int, int, int], window: int) -> Int32Array:
-    """Return the widened runs. What stands beyond the ends of the block is no context of any token."""
+    """Return the widened runs. Places beyond the ends of the block are no contexts of any token."""
     batches, runs, run_tokens = grid
     # Copying overlapping slices of one line of ids is many times faster than looking up every place.
     line = np.pad(kept, (window, batches * runs * run_tokens - len(kept) + window), mode="edge")

@@ -13,15 +13,15 @@ from gensim_tfw2v.corpus.shards import ShardReader, Span
 
 
 def parts_of(task: ChunkTask, count: int, reader: ShardReader | None = None) -> list[ChunkTask]:
-    """Return a chunk cut into `count` parts of whole sentences and about as many words, fewer if it has too few.
+    """Return a chunk cut into `count` parts of whole sentences and about as many words each, fewer if it is too short.
 
     The cuts follow from the chunk alone. Each part has random numbers of its own, and the learning rates of its share
-    of the chunk. A single part, and that of a chunk without sentences, is the chunk itself.
+    of the chunk. If there is only one part, or the chunk has no sentences, the part is the chunk itself.
 
     Parameters
     ----------
     reader : ShardReader, optional
-        Of the encoded corpus in which a chunk's content is.
+        Reads the encoded corpus that a chunk's content is in.
     """
     if count == 1:
         return [task]

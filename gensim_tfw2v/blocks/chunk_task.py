@@ -1,4 +1,4 @@
-"""A chunk with all that its training depends on → its block, the learning rate of each batch, and the results."""
+"""A chunk with everything its training depends on → its block, the learning rate of each batch, and the results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TrainedChunk:
     seconds_preparing: float
     seconds_stepping: float
     most_moved: tuple[int, float] | None = None
-    """Of a block whose changes are dropped because steps were refused: the word that it moved most, and how far."""
+    """If the block's changes are dropped because steps were refused: the word that was moved most, and how far."""
 
 
 _NONE = np.zeros(0, np.float32)
@@ -76,7 +76,7 @@ def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
 
 
 def learning_rates(task: ChunkTask, batches: int) -> Float32Array:
-    """Return the learning rate of each of a block's batches: that of the moment when it begins."""
+    """Return the learning rate of each of a block's batches, as it is when the batch begins."""
     return np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)
 
 

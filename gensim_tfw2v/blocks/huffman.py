@@ -1,8 +1,8 @@
-"""Word counts, or what gensim keeps for each word → the Huffman tree as arrays.
+"""Word counts, or gensim's attributes of words → the Huffman tree as arrays.
 
-gensim gives words with equal counts neighbouring places in the tree, in the order of the vocabulary, which is that of
-the corpus. Rare words of one passage then share nearly all of their nodes. In a random order they share them with words
-from anywhere, and the vectors of a large vocabulary score higher (`docs/decisions.md`, "Maths of a batch").
+gensim gives words with equal counts neighbouring places in the tree, in the order of the vocabulary, which is the order
+of the corpus. Rare words of one passage then share nearly all of their nodes. In a random order they share them with
+words from anywhere, and the vectors of a large vocabulary score higher (`docs/decisions.md`, "Maths of a batch").
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class HuffmanTree:
     def of(cls, keyed_vectors: Any) -> HuffmanTree:
         """Return the tree that is stored as ``point`` and ``code`` of each word.
 
-        Raise RuntimeError if they are no paths through the inner nodes of a tree of so many words.
+        Raise RuntimeError if they are no paths through the inner nodes of a tree of all words.
         """
         # A vocabulary of one word, and words added without rebuilding the tree, have no path.
         points, codes = (_stored_arrays(keyed_vectors, name) for name in ("point", "code"))
@@ -64,11 +64,11 @@ class HuffmanTree:
 
 
 def build_huffman_tree(counts: Counts, order: Int64Array) -> HuffmanTree:
-    """Return the tree that gensim builds of words with these counts when they come in this order."""
+    """Return the tree that gensim builds from words with these counts in this order."""
     parent, branch = _join_rarest(counts.tolist(), order.tolist())
     root = len(parent) - 1
     node = words = np.arange(len(counts) if root > 0 else 0)
-    levels = []  # from the leaves upwards: the words whose paths are that long, the node above, the branch taken there
+    levels = []  # from the leaves up: the words whose paths are that long, the node above, the branch taken there
     while words.size:
         levels.append((words, parent[node], branch[node]))
         below_root = parent[node] < root
@@ -86,7 +86,7 @@ def build_huffman_tree(counts: Counts, order: Int64Array) -> HuffmanTree:
 
 
 class _Node(float):
-    """A count with the number of its node. heapq compares the counts alone, as gensim does, and in C."""
+    """A count with the number of its node. heapq compares only the counts, as gensim does, and in C."""
 
     index: int
 
@@ -112,12 +112,12 @@ def _node(count: float, index: int) -> _Node:
 
 
 def has_random_ties(words: int) -> bool:
-    """Return whether words with equal counts enter the tree of so many words in random order."""
+    """Return whether words with equal counts enter a tree of `words` words in random order."""
     return words >= tuning.LEAST_WORDS_FOR_RANDOM_TIES
 
 
 def _stored_arrays(keyed_vectors: Any, attribute: str) -> list[Int64Array]:
-    """Return what each word has of this attribute."""
+    """Return the value of this attribute for each word."""
     stored = list(keyed_vectors.expandos.get(attribute, ()))[: len(keyed_vectors)]
     arrays = []
     for word, values in enumerate(stored + [None] * (len(keyed_vectors) - len(stored))):

@@ -18,7 +18,7 @@ class HuffmanPaths:
     and takes the branches `codes` there.
     """
 
-    words: Int32Array  # numbers, in the shape of the words that were asked for
+    words: Int32Array  # numbers, in the shape of the words that were given
     nodes: Int32Array  # [sum of path lengths]
     codes: Int32Array  # [sum of path lengths]
     offsets: Int32Array  # [distinct words + 1]

@@ -1,6 +1,6 @@
 """Word counts → how likely subsampling keeps each word, and how likely each is drawn as a negative.
 
-All of this is NumPy, and is read from gensim's ``KeyedVectors`` once, when training starts.
+Everything here is NumPy, and reads gensim's ``KeyedVectors`` once, when training starts.
 """
 
 from __future__ import annotations

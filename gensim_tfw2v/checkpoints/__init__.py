@@ -1,1 +1,1 @@
-"""What a training needs to go on → files on disk, and back."""
+"""What a training needs to resume → files on disk, and back."""

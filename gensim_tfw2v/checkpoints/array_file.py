@@ -28,7 +28,7 @@ _CHECKSUMS = range(2**32)
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """What a manifest says of an array's file."""
+    """The manifest's entry about an array's file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]  # little-endian
@@ -51,7 +51,7 @@ class ArrayLayout:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> ArrayLayout:
-        """Return the layout in a manifest; raise ValueError, KeyError or TypeError for what is none."""
+        """Return the layout in a manifest; raise ValueError, KeyError or TypeError if the fields are none."""
         shape, dtype = checked_shape(fields["shape"]), stored_type(fields["dtype"])
         piece_rows, checksums = fields["piece_rows"], fields["crc32"]
         if type(piece_rows) is not int or piece_rows < 1:
@@ -64,7 +64,7 @@ class ArrayLayout:
 
 
 def write_array(path: Path, name: str, array: ArrayToWrite) -> ArrayLayout:
-    """Write an array's file and bring it to the disk; return what the manifest is to say of it.
+    """Write an array's file and flush it to the disk; return its entry for the manifest.
 
     `path` is in an unfinished folder within the folder of checkpoints.
     """
@@ -82,7 +82,7 @@ def write_array(path: Path, name: str, array: ArrayToWrite) -> ArrayLayout:
 
 
 class _Writer:
-    """Writes rows as they come, and computes the checksums of pieces of whole rows, however many come at a time."""
+    """Writes rows as they arrive, and computes the checksums of pieces of whole rows, however many arrive at a time."""
 
     def __init__(self, file: FileIO, folder: Path, name: str, array: ArrayToWrite) -> None:
         self._file, self._folder, self._name = file, folder, name
@@ -141,7 +141,7 @@ def check_size(path: Path, layout: ArrayLayout) -> None:
 
 
 def read_pieces(path: Path, layout: ArrayLayout) -> Iterator[tuple[int, Rows]]:
-    """Yield the first row's number and the rows of each piece, whose checksum fits."""
+    """Yield the first row's number and the rows of each piece, after checking its checksum."""
     with reading(path):
         file = path.open("rb", buffering=0)
     with file:

@@ -1,4 +1,4 @@
-"""What arrays a checkpoint can hold, and how they come to it: in pieces, so that none has to be in memory whole."""
+"""Which arrays a checkpoint can hold, and how it receives them: in pieces, so that no whole array need be in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 
-PIECE_BYTES = 2**22  # of pieces, unless a single row is larger
+PIECE_BYTES = 2**22  # size of pieces, unless a single row is larger
 _LONGEST = 2**48  # rows or columns
 _STORED: dict[str, np.dtype[Any]] = {
     np.dtype(code).newbyteorder("<").str: np.dtype(code).newbyteorder("<")
@@ -33,7 +33,7 @@ class ArrayToWrite:
     dtype : numpy.dtype
         Booleans, integers or floating-point numbers of at most 64 bits.
     pieces : callable
-        Returns consecutive rows in order, any number at a time. All together have the shape.
+        Returns consecutive rows in order, any number at a time. Together they have the shape.
     """
 
     shape: tuple[int, ...]
@@ -89,5 +89,5 @@ def row_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 
 
 def shown(value: object) -> str:
-    """Return the beginning of what a value looks like, in one line."""
+    """Return the beginning of a value's representation, in one line."""
     return " ".join(repr(value)[:80].split())

@@ -21,19 +21,19 @@ _NAME = re.compile(r"checkpoint-(?P<number>[0-9]{6,18})")
 class Checkpoint:
     """A checkpoint on disk. Its manifest has been read and checked; arrays are checked when they are read.
 
-    An error names the damaged file. It says which checkpoint before this one is there to resume from.
+    An error names the damaged file. It says which earlier checkpoint can be resumed from instead.
 
     Parameters
     ----------
     path : str or os.PathLike
-        The checkpoint's folder, or the folder of checkpoints, whose newest one is taken then.
+        The checkpoint's folder, or a folder of checkpoints, whose newest one is then taken.
 
     Attributes
     ----------
     path : Path
         The checkpoint's folder.
     content : dict
-        What was written with it.
+        The content that was written with it.
     arrays : Mapping
         Shape and type of each array by name.
     """
@@ -62,7 +62,7 @@ class Checkpoint:
             raise self._with_former(error) from None
 
     def read_into(self, name: str, array: Rows) -> None:
-        """Read an array into one of the same shape and type. If an error is raised, a part of it may be read."""
+        """Read an array into one of the same shape and type. If an error is raised, a part of it may have been read."""
         layout = self._layout(name)
         if array.shape != layout.shape or array.dtype != layout.dtype.newbyteorder("="):
             raise CheckpointError(
@@ -76,7 +76,7 @@ class Checkpoint:
         """Return a whole array, which may be changed."""
         layout = self._layout(name)
         try:
-            check_size(self.path / array_file(name), layout)  # so that no more memory is taken than there are bytes
+            check_size(self.path / array_file(name), layout)  # so that no more memory is used than there are bytes
         except CheckpointError as error:
             raise self._with_former(error) from None
         array: Rows = np.empty(layout.shape, layout.dtype.newbyteorder("="))
@@ -107,7 +107,7 @@ class Checkpoint:
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
-    """Return the checkpoints in a folder, oldest first; none if it is not there."""
+    """Return the checkpoints in a folder, oldest first; none if the folder does not exist."""
     try:
         found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name) and path.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
@@ -132,7 +132,7 @@ def is_checkpoint(path: Path) -> bool:
 
 
 def _newest_in(path: Path) -> Path:
-    """Return the path of the newest checkpoint in a folder, or the path itself if it is one's."""
+    """Return the path of the newest checkpoint in a folder, or the path itself if it is that of a checkpoint."""
     if is_checkpoint(path):
         return path
     with reading(path):

@@ -1,4 +1,4 @@
-"""Errors of checkpoints, and errors of the operating system said in a way that tells what has become of them."""
+"""Errors of checkpoints, and errors of the operating system with a message about the checkpoints."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is damaged or not there, or something that no checkpoint can hold."""
+    """A checkpoint is damaged or missing, or a value cannot be in a checkpoint."""
 
 
 def damaged(path: Path, why: object) -> CheckpointError:
-    """Return the error for a file that is not what was written."""
+    """Return the error for a file whose content is not what was written."""
     return CheckpointError(f"{path} is damaged: {' '.join(str(why).split())}")
 
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Raise CheckpointError for a file that the system does not read."""
+    """Raise CheckpointError if the system cannot read a file."""
     try:
         yield
     except OSError as error:
@@ -27,7 +27,7 @@ def reading(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Give errors in writing the name of the folder of checkpoints."""
+    """Add the name of the folder of checkpoints to errors in writing."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A folder of checkpoints: each of them is whole or not there, and only the newest are kept."""
+"""A folder of checkpoints: each of them is complete or does not exist, and only the newest are kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CheckpointFolder:
     path : str or os.PathLike
         The folder.
     keep : int
-        How many checkpoints stay: the newest ones.
+        How many checkpoints are kept, the newest ones.
     """
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 3) -> None:
@@ -51,7 +51,7 @@ class CheckpointFolder:
         self._keep = keep
 
     def check(self) -> None:
-        """Raise an error if the path is that of something else; nothing is made."""
+        """Raise an error if the path is not that of a folder of checkpoints or a new one; create nothing."""
         if is_checkpoint(self.path) or number_of(self.path):
             raise ValueError(f"{self.path} has the name of a checkpoint; name a folder of checkpoints")
         with writing(self.path):
@@ -59,7 +59,7 @@ class CheckpointFolder:
                 raise NotADirectoryError(errno.ENOTDIR, "this is a file, and not a folder")
 
     def prepare(self) -> None:
-        """Make the folder, check that it can be written to, and remove what writers that died have left unfinished."""
+        """Make the folder, check that it can be written to, and remove unfinished folders that dead writers left."""
         self.check()
         with writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class CheckpointFolder:
             self._write_file(folder / MANIFEST_FILE, b"{}")
 
     def held(self) -> AbstractContextManager[None]:
-        """Keep the folder, which is there, for one training; FolderInUseError is raised if another one has it."""
+        """Reserve the existing folder for one training; raise FolderInUseError if another training has it."""
         return locked(self.path)
 
     def write(self, content: Mapping[str, Any], arrays: Mapping[str, ArrayToWrite]) -> Checkpoint:
@@ -79,14 +79,14 @@ class CheckpointFolder:
         Parameters
         ----------
         content : Mapping
-            What JSON can hold.
+            Any content that JSON can hold.
         arrays : Mapping
             Arrays by name: letters, digits and ``_``, and after the first also ``-`` and ``.``.
 
         Returns
         -------
         Checkpoint
-            What is on the disk.
+            The checkpoint on the disk.
         """
         found = checked_content(content)
         files = {name: array_file(name) for name in arrays}
@@ -103,7 +103,7 @@ class CheckpointFolder:
         return written
 
     def checkpoints(self) -> list[Path]:
-        """Return the checkpoints in the folder, oldest first; none if it is not there."""
+        """Return the checkpoints in the folder, oldest first; none if the folder does not exist."""
         with reading(self.path):
             return checkpoints_in(self.path)
 
@@ -122,12 +122,12 @@ class CheckpointFolder:
                 bring_to_disk(self.path)
 
     def notes(self) -> dict[str, Any]:
-        """Return the notes; none if nobody wrote any."""
+        """Return the notes; an empty dict if there are none."""
         path = self.path / NOTES_FILE
         return read_notes(path) if path.exists() else {}
 
     def notes_if_whole(self) -> dict[str, Any]:
-        """Return the notes; warn of damaged ones, and return none."""
+        """Return the notes; if they are damaged, warn and return an empty dict."""
         try:
             return self.notes()
         except CheckpointError as error:

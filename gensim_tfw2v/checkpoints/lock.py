@@ -25,9 +25,10 @@ class FolderInUseError(RuntimeError):
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; raise FolderInUseError if another training holds it, of this process or another one.
+    """Hold the lock of a folder; raise FolderInUseError if another training, of this or another process, holds it.
 
-    The system releases the lock when the process ends, whatever ends it. A file system without locks is warned of.
+    The system releases the lock when the process ends, whatever ends it. A warning is logged if the file system has no
+    locks.
     """
     with writing(folder):
         lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
@@ -53,7 +54,7 @@ def _take(lock: int, folder: Path) -> None:
 
 
 def _release_in_child() -> None:
-    """Close the locks of the parent process, which a forked process would keep held when the parent has ended."""
+    """Close the locks of the parent process, which a forked process would still hold after the parent has ended."""
     for lock in _HELD:
         with contextlib.suppress(OSError):
             os.close(lock)

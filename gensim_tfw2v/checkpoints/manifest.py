@@ -1,6 +1,6 @@
-"""``manifest.json``: what a checkpoint holds, under a checksum of its own; and ``notes.json``, which is like it.
+"""``manifest.json``: what a checkpoint holds, under a checksum of its own; and ``notes.json``, in the same format.
 
-Both are JSON files of this format. The checksum is checked before anything else of a file is looked at.
+Both are JSON files of this format. The checksum is checked before anything else in a file is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ARRAY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``manifest.json`` says."""
+    """The content of ``manifest.json``."""
 
     content: dict[str, Any]
     arrays: dict[str, ArrayLayout]
@@ -43,7 +43,7 @@ def notes_text(content: Mapping[str, Any]) -> bytes:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return what a checkpoint's manifest says; raise an error that names the file unless it is whole."""
+    """Return the content of a checkpoint's manifest; raise an error that names the file if it is damaged."""
     path = folder / MANIFEST_FILE
     fields = _read(path)
     try:
@@ -54,7 +54,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_notes(path: Path) -> dict[str, Any]:
-    """Return the content of notes; raise an error that names the file unless it is whole."""
+    """Return the content of notes; raise an error that names the file if it is damaged."""
     content = _read(path).get("content")
     try:
         return _checked_content(content)
@@ -72,7 +72,7 @@ def array_file(name: str) -> str:
 
 
 def checked_content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a content for a checkpoint or notes; raise CheckpointError unless JSON gives back what it is."""
+    """Return a content for a checkpoint or notes; raise CheckpointError unless JSON preserves it."""
     found = _checked_content(dict(content) if isinstance(content, Mapping) else content)
     try:
         _check_keys(found)
@@ -105,7 +105,7 @@ def _text(name: str, fields: dict[str, Any]) -> bytes:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the fields of a file of one of these formats, whose checksum fits."""
+    """Return the fields of a file of one of these formats, after checking its checksum."""
     with reading(path):
         data = path.read_bytes()
     try:

@@ -1,4 +1,4 @@
-"""Folders of files that are being written or removed, whose names say by which process.
+"""Folders of files that are being written or removed; a folder's name says by which process.
 
 A folder of a process that has ended is a leftover. Whether a process of another machine still runs is not known. Its
 folder is a leftover when nothing in it has changed for an hour.
@@ -20,7 +20,7 @@ from gensim_tfw2v.runtime.processes import machine_name, start_time
 
 _ABANDONED_SECONDS = 3600.0
 _NAME = re.compile(r"\.tfw2v-checkpoint-(?P<machine>[0-9a-f]{16})-(?P<process>[1-9][0-9]{0,8})-(?P<start>[0-9]+)-\w+")
-_IN_USE: set[str] = set()  # names of those that this process writes or removes
+_IN_USE: set[str] = set()  # names of folders that this process writes or removes
 
 
 @contextlib.contextmanager
@@ -38,7 +38,7 @@ def unfinished_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder, so that nothing is ever under its name but the whole of it."""
+    """Remove a folder in such a way that a part of it never exists under its name."""
     removed = _new_name(path.parent)
     _IN_USE.add(removed.name)
     try:

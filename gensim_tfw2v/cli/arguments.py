@@ -103,7 +103,7 @@ def share(text: str) -> float:
 
 
 def reader_of(rule: Number | Interval) -> Callable[[str], float | str]:
-    """Return what reads the text of an argument with this rule."""
+    """Return the function that reads the text of an argument with this rule."""
     if isinstance(rule, Interval):
         return interval
     if isinstance(rule, Bytes):

@@ -1,4 +1,4 @@
-"""The folder of checkpoints of `tfw2v train`: checked before anything that takes time, and where a command resumes."""
+"""The folder of checkpoints of `tfw2v train`: checked before anything slow is done, and where a command resumes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gensim_tfw2v.cli.errors import CommandError
 if TYPE_CHECKING:
     from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 
-_OUTPUT = "output"  # in the folder's notes: the model file of the command that trains there
+_OUTPUT = "output"  # key in the folder's notes: the model file of the command that trains there
 
 
 def check_flags(arguments: argparse.Namespace) -> None:
@@ -62,7 +62,7 @@ def checkpoint_of(arguments: argparse.Namespace) -> Checkpoint | None:
 
 @contextlib.contextmanager
 def refusals(arguments: argparse.Namespace) -> Iterator[None]:
-    """Raise what cannot be done as asked as an error of usage; a damaged checkpoint is none."""
+    """Raise errors about impossible requests as errors of usage; a damaged checkpoint is no such error."""
     try:
         yield
     except CheckpointError:

@@ -21,7 +21,7 @@ def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def addresses_from(arguments: argparse.Namespace, others: str = "") -> Addresses:
-    """Return the addresses that --cluster names, or TF_CONFIG without it; `others` are further flags to ask for."""
+    """Return the addresses that --cluster, or else TF_CONFIG, names; the error also asks for the flags `others`."""
     if arguments.cluster is None and not os.environ.get("TF_CONFIG"):
         raise CommandError(
             f'no cluster is named: give --cluster FILE{others}, where FILE holds {{"ps": ["host:port", ...], '

@@ -31,7 +31,7 @@ def check_corpus(corpus: Path) -> None:
         if not file.exists():
             raise CommandError(f"corpus {str(file)!r} is not there")
         if not file.is_file():
-            raise CommandError(f"corpus {str(file)!r} is not a file: it is read several times, so a pipe will not do")
+            raise CommandError(f"corpus {str(file)!r} is not a file: it is read several times, so it cannot be a pipe")
         try:
             file.open("rb").close()
         except OSError as error:

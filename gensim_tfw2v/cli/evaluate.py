@@ -14,7 +14,7 @@ from gensim_tfw2v.cli.score_files import check_score_files
 if TYPE_CHECKING:  # help needs no NumPy, which this package imports
     from gensim_tfw2v.evaluation.scores import Scores
 
-_MOST_UNKNOWN = 0.5  # share of a set above which its score says little
+_MOST_UNKNOWN = 0.5  # if a larger share of a set is unknown, its score means little
 
 DESCRIPTION = """Score a model's vectors on human judgements of word similarity and on analogies (a is to b as
 c is to d). Without --pairs and --analogies, the sets that come with gensim are used: wordsim353, simlex999 and
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def note_on(scores: Scores) -> str | None:
-    """Return what a reader has to know of the scores: that few questions were asked, in which sets; else None."""
+    """Return a note on the scores if few questions of some sets could be asked, which names these sets; else None."""
     shares = {score.name: score.unknown_share for score in scores.pairs}
     shares |= {score.name: score.unknown_share for score in scores.analogies}
     little_known = [name for name, share in shares.items() if share > _MOST_UNKNOWN]

@@ -25,7 +25,7 @@ def add_log_arguments(group: argparse._ArgumentGroup) -> None:
         "--log-pairs",
         metavar="FILE",
         action="append",
-        help="score on this file of word pairs during training; may be repeated (default: what gensim brings)",
+        help="score on this file of word pairs during training; may be repeated (default: those that come with gensim)",
     )
     add(
         "--log-analogies",
@@ -53,7 +53,7 @@ def add_log_arguments(group: argparse._ArgumentGroup) -> None:
 
 
 def log_of(arguments: argparse.Namespace) -> TensorBoardLog | None:
-    """Return what the flags ask to log, None for nothing."""
+    """Return the log that the flags ask for, None for no log."""
     chosen = {name: getattr(arguments, flag) for flag, name in LOG_OPTIONS.items()}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if arguments.logdir is not None:

@@ -12,7 +12,7 @@ from gensim_tfw2v.files.models import read_vectors
 
 
 def add_format_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what says how MODEL is read."""
+    """Declare the flags that say how MODEL is read."""
     parser.add_argument("--format", choices=FORMATS, help="format of MODEL (default: what its content shows)")
     parser.add_argument(
         "--safe",

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-_FREQUENT_WORDS = 50_000  # at the beginning of the vocabulary, any of which may be near
-_PREFIX_LETTERS = 2  # that a rarer word has to begin with
-_MOST_EXTRA_LETTERS = 2  # that one of two near words may have more than the other
+_FREQUENT_WORDS = 50_000  # any word among this many at the beginning of the vocabulary may be near
+_PREFIX_LETTERS = 2  # a rarer word must begin with this many letters of the word
+_MOST_EXTRA_LETTERS = 2  # one of two near words may have this many letters more than the other
 _LEAST_LIKENESS = 0.65  # twice the letters that two words share in order, in proportion to all letters of both
 
 
@@ -23,11 +23,11 @@ def near_spellings(word: str, vocabulary: Sequence[object], most: int = 3) -> li
         All words by falling count. Keys that are not strings are left out.
     """
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(word.casefold())  # of which it keeps the letters
+    matcher.set_seq2(word.casefold())  # the matcher stores the letters of its second word
     found: list[tuple[float, int, str]] = []
     for place, candidate in enumerate(_candidates(word, vocabulary)):
         matcher.set_seq1(candidate.casefold())
-        # From the quickest to the slowest: each is at least as large as the next.
+        # From the fastest ratio to the slowest: each is at least as large as the next.
         if matcher.real_quick_ratio() >= _LEAST_LIKENESS and matcher.quick_ratio() >= _LEAST_LIKENESS:
             found.append((-matcher.ratio(), place, candidate))
     return [candidate for likeness, _, candidate in sorted(found)[:most] if -likeness >= _LEAST_LIKENESS]

@@ -57,6 +57,7 @@ def _server() -> Any:
         from gensim_tfw2v.tensorboard.pages import with_columns, with_labels
 
         plugins = with_labels(default.get_plugins())
-    # Several lines about how TensorBoard reads logs. The package `tensorboard` has a stand-in for the module.
+    # This message has several lines about how TensorBoard reads logs. The package `tensorboard` has a stand-in for the
+    # module.
     sys.modules[TensorBoard.__module__]._DATA_SERVER_ADVISORY_MESSAGE = ""  # type: ignore[attr-defined]
     return TensorBoard(plugins, with_columns(assets.get_default_assets_zip_provider()))

@@ -36,7 +36,7 @@ LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
 @dataclass(frozen=True)
 class ResumedPart:
-    """What a command trained that resumed from a checkpoint."""
+    """What a command that resumed from a checkpoint has trained."""
 
     checkpoint: str
     raw_words: int
@@ -94,7 +94,7 @@ def _check_server_vectors(arguments: argparse.Namespace, file_format: str) -> No
     if arguments.cluster is None:
         raise CommandError("--vectors-on-servers needs a --cluster")
     if arguments.logdir is not None:
-        raise CommandError("--vectors-on-servers does not go with --logdir, which takes copies of the vectors")
+        raise CommandError("--vectors-on-servers does not go with --logdir, which needs copies of the vectors")
     if file_format == "gensim":
         raise CommandError(
             f"--vectors-on-servers cannot write a whole model, as output {str(arguments.output)!r} asks for; "

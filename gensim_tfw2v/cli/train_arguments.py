@@ -1,6 +1,6 @@
 """The arguments of `tfw2v train`: every setting of gensim's Word2Vec that a command line can hold, and ours.
 
-Their destinations are the names of TFWord2Vec's constructor arguments, to be handed on as they are.
+Their destinations are the names of TFWord2Vec's constructor arguments, so that they can be passed on as they are.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _add_progress(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_own(parser: argparse.ArgumentParser) -> None:
-    """Declare the groups of flags that the class's own arguments alone have."""
+    """Declare the groups of flags that only the class's own arguments have."""
     groups = {name: parser.add_argument_group(name) for name in FLAG_GROUPS}
     for group in groups.values():
         _add_own_flags(group)
@@ -256,7 +256,7 @@ def _add_own_flags(group: argparse._ArgumentGroup) -> None:
 
 
 def _options_of(argument: Argument, flag: Flag) -> dict[str, Any]:
-    """Return what argparse needs to know of a flag."""
+    """Return the options of argparse for a flag."""
     meaning = flag.help or argument.help[0].lower() + argument.help[1:]
     default = flag.default or argument.default_help or ("no" if flag.is_switch else "%(default)s")
     options: dict[str, Any] = {"default": argument.default, "help": f"{meaning} (default: {default})"}

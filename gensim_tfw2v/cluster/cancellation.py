@@ -1,4 +1,4 @@
-"""Calls of graphs that another thread may cancel: a call on a task that does not answer would last for ever."""
+"""Calls of graphs that another thread may cancel: a call on a task that does not answer would never end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CancellableCalls:
         self._cancellation.start_cancel()
 
     def run(self, function: Any, *arguments: Any) -> Any:
-        """Return what a concrete function returns for these arguments, nested tuples of tensors."""
+        """Call a concrete function with these arguments, nested tuples of tensors, and return its result."""
         tf = load_tensorflow()
         outputs = call_with_cancellation(function, tf.nest.flatten(arguments), self._cancellation)
         return tf.nest.pack_sequence_as(function.structured_outputs, outputs)

@@ -29,15 +29,15 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
-_START_SECONDS = 60.0  # that a task may take to answer at first
-_ANSWER_SECONDS = 20.0  # and later
-_CUT_SECONDS = 2.0  # that it may hang while TensorFlow waits for it
-_LAST_CALLS_SECONDS = 10.0  # that running calls may take to end before the connection changes
+_START_SECONDS = 60.0  # time that a task may take to answer at first
+_ANSWER_SECONDS = 20.0  # time that it may take later
+_CUT_SECONDS = 2.0  # time that it may hang while TensorFlow waits for it
+_LAST_CALLS_SECONDS = 10.0  # time that running calls may take to end before the connection changes
 _numbers = itertools.count()
 _current: Connection | None = None
 _lock = threading.Lock()
 _attempting = threading.Lock()  # held while TensorFlow connects to another cluster
-_attempt = ""  # to which tasks it does, or has last done so
+_attempt = ""  # the tasks that it connects to, or connected to last
 _releases: list[Callable[[], None]] = []
 
 
@@ -82,7 +82,7 @@ class Connection:
         except (tf.errors.OpError, KeyError) as error:
             if remote_functions.is_missing_function(error):
                 raise ClusterError(
-                    f"{name} was not started by `tfw2v server`; start it so, or call "
+                    f"{name} was not started by `tfw2v server`; start it with that command, or call "
                     "gensim_tfw2v.register_task_functions() in it before its tf.distribute.Server is made"
                 ) from error
             if (reason := remote_functions.task_error_message(error)) is not None:
@@ -103,7 +103,7 @@ class Connection:
         found = {}
         for worker, address in enumerate(self.addresses["worker"]):
             if answers(address):
-                with contextlib.suppress(ClusterError):  # restarted, and not connected again yet
+                with contextlib.suppress(ClusterError):  # it was restarted, and is not connected again yet
                     found[f"worker {worker}"] = self.describe("worker", worker)
         return found
 
@@ -117,7 +117,7 @@ class Connection:
         return {name: address for name, address in self.tasks(*JOBS).items() if address in connected}
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
-        """Return every server's description; restarted servers are connected again, and all have to answer."""
+        """Connect restarted servers again, and return every server's description; all servers must answer."""
         await_answers(self.tasks("ps"), _ANSWER_SECONDS)
         try:
             return self.describe_all("ps")
@@ -127,9 +127,9 @@ class Connection:
         return self.describe_all("ps")
 
     def refresh(self) -> bool:
-        """Return whether restarted tasks are connected again, for which all servers have to answer.
+        """Connect restarted tasks again, and return whether that succeeded; all servers must answer.
 
-        Workers that do not answer are left out: TensorFlow would wait for them. `refresh` has them in again later.
+        Workers that do not answer are left out: TensorFlow would wait for them. A later `refresh` connects them again.
         """
         silent = {name: address for name, address in self.tasks(*JOBS).items() if not answers(address)}
         is_a_server_silent = not silent.keys().isdisjoint(self.tasks("ps"))
@@ -142,21 +142,21 @@ class Connection:
 
     @contextlib.contextmanager
     def without_calls(self) -> Iterator[None]:
-        """Allow no call on workers meanwhile; raise ClusterError if a training is going on, or a call does not end.
+        """Allow no call on workers meanwhile; raise ClusterError if a training is running, or a call does not end.
 
         TensorFlow waits for all calls when it connects to another cluster, and blocks this process meanwhile.
         """
         so_far = f"this process is connected to the workers {', '.join(self.addresses['worker'])}"
         if self.trainings:
-            raise ClusterError(f"{so_far}, where a training is going on; let it end before you use another cluster")
+            raise ClusterError(f"{so_far}, where a training is running; let it end before you use another cluster")
         with self.worker_locks.hold_all(_LAST_CALLS_SECONDS) as alone:
             if not alone:
                 late = [f"worker {worker} at {self.addresses['worker'][worker]}" for worker in self.worker_locks.busy()]
                 raise ClusterError(
-                    f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, or "
-                    "have it go on, before you use another cluster"
+                    f"{so_far}, and {', '.join(late)} has not answered an earlier training's call; end that task, "
+                    "or resume it, before you use another cluster"
                 )
-            with cut_hanging(self.tasks(*JOBS).values(), _CUT_SECONDS):  # TensorFlow takes its leave of them
+            with cut_hanging(self.tasks(*JOBS).values(), _CUT_SECONDS):  # TensorFlow notifies them of the end
                 yield
 
     def leave(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
@@ -192,7 +192,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             load_tensorflow()  # takes seconds: tasks are checked after it
             await_answers(_by_name(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
-                _current = None  # the earlier connection has ended, also if the new one fails
+                _current = None  # the earlier connection has ended, even if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
                 strategy = _connected(cluster, addresses)
                 found = Connection(next(_numbers), addresses, strategy, current_definition())
@@ -216,7 +216,7 @@ def _connected(cluster: Any, addresses: Addresses) -> Any:
     global _attempt
     if not _attempting.acquire(timeout=_ANSWER_SECONDS):  # TensorFlow cannot connect twice at a time
         raise ClusterError(
-            f"TensorFlow still connects to {_attempt}, of which one stopped meanwhile; have it go on, or end it and "
+            f"TensorFlow still connects to {_attempt}, but one stopped meanwhile; resume that task, or end it and "
             "start it again"
         )
     tasks = _by_name(addresses, JOBS)
@@ -233,7 +233,7 @@ def _connected(cluster: Any, addresses: Addresses) -> Any:
 
 @contextlib.contextmanager
 def sending_graphs() -> Iterator[None]:
-    """Make graphs meanwhile: TensorFlow sends a new graph to all tasks, and waits for each.
+    """Keep hanging tasks from blocking the code that makes graphs: TensorFlow sends each graph to all tasks and waits.
 
     Workers that hang are left out; they get the graphs when they are connected again. Raise ClusterError if a server
     hangs.
@@ -244,7 +244,7 @@ def sending_graphs() -> Iterator[None]:
     _leave_out_hanging(_current)
     with cut_hanging(_current.tasks(*JOBS).values(), _CUT_SECONDS):
         yield
-    _leave_out_hanging(_current)  # who stopped meanwhile lacks a graph
+    _leave_out_hanging(_current)  # a task that stopped meanwhile lacks a graph
 
 
 def _leave_out_hanging(connection: Connection) -> None:
@@ -257,13 +257,13 @@ def _leave_out_hanging(connection: Connection) -> None:
             continue
         if time.monotonic() > deadline:
             raise ClusterError(
-                f"no answer from {', '.join(hanging)}, which has to hear of the first training with these settings; "
+                f"no answer from {', '.join(hanging)}, which must receive the graphs of this training; "
                 "end it, start it again, or train over a cluster without it"
             )
 
 
 def call_on_disconnect(release: Callable[[], None]) -> None:
-    """Have `release` called whenever this process disconnects, to free what tasks hold for it."""
+    """Register `release` to be called whenever this process disconnects, to free what tasks hold for it."""
     _releases.append(release)
 
 
@@ -281,7 +281,7 @@ def disconnect(addresses: Addresses) -> None:
 
 @atexit.register
 def _leave_lost_tasks() -> None:
-    """Disconnect from a cluster of which a task was lost, before Python deletes its graphs."""
+    """Disconnect from a cluster that has lost a task, before Python deletes its graphs."""
     if _current is None:
         return
     is_lost = False

@@ -1,8 +1,8 @@
 """Ends this process's connections to tasks that hang while one of TensorFlow's calls waits for them.
 
-The calls that tell all tasks of a change have no time limit, and block all threads of this process. So a process of its
-own looks whether the tasks answer. It has duplicates of this process's sockets, and shuts those of a hung task down:
-TensorFlow's call then goes on without that task.
+The calls that tell all tasks of a change have no time limit, and block all threads of this process. So a separate
+process checks whether the tasks answer. It has duplicates of this process's sockets, and shuts down those to a hung
+task: TensorFlow's call then continues without that task.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from gensim_tfw2v.clust
 
 @contextlib.contextmanager
 def cut_hanging(addresses: Collection[str], seconds: float) -> Iterator[None]:
-    """End this process's connections to those of the addresses that hang `seconds` after the block has begun."""
+    """End this process's connections to every address that still hangs `seconds` after the block has begun."""
     with contextlib.ExitStack() as held:
         found = {address: [held.enter_context(one) for one in _connections_to(address)] for address in addresses}
         numbers = {address: [one.fileno() for one in sockets] for address, sockets in found.items()}
@@ -85,7 +85,7 @@ def _connections_to(address: str) -> Iterator[socket.socket]:
 
 
 def _resolved(address: str) -> set[tuple[str, int]]:
-    """Return the numbers of hosts that an address of the form host:port stands for, each with the port."""
+    """Return the IP addresses that the host of an address of the form host:port stands for, each with the port."""
     host, _, port = address.rpartition(":")
     try:
         found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
@@ -95,7 +95,7 @@ def _resolved(address: str) -> set[tuple[str, int]]:
 
 
 def watch() -> None:
-    """Shut down the sockets of tasks that hang, until standard input ends: what the process of its own does."""
+    """Shut down the sockets of tasks that hang, until standard input ends: the work of the separate process."""
     seconds = float(sys.argv[2])
     sockets: Mapping[str, list[int]] = json.loads(sys.argv[3])
     while not select.select([sys.stdin], [], [], seconds)[0]:

@@ -1,4 +1,4 @@
-"""What tasks say of themselves: read, and compared with this process."""
+"""Tasks' descriptions of themselves: read, and compared with this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gensim_tfw2v.version import __version__
 
 
 def description_in(answer: bytes, task: str) -> dict[str, Any]:
-    """Return the description that a task has sent; raise ClusterError that names the task if it is none."""
+    """Return the description that a task has sent; if it is none, raise a ClusterError that names the task."""
     try:
         found = json.loads(answer)
     except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ClusterError(RuntimeError):
-    """What is wrong with which task, and what to do about it."""
+    """Says what is wrong with which task, and what to do about it."""
 
 
 def brief(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Who reaches the ports of this process: this machine alone, unless a network is allowed."""
+"""Who can reach the ports of this process: only this machine, unless a network is allowed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _restricted: set[int] = set()  # ports of this process as a coordinator
 
 @dataclass(frozen=True)
 class Exposure:
-    """What a task opens.
+    """What a task's port is open to.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Exposure:
     interface: str | None
 
     def apply(self) -> None:
-        """Make this process's port answer the interface alone; raise ClusterError if that cannot be."""
+        """Make this process's port answer only the interface; raise ClusterError if that is impossible."""
         if self.interface is not None and not restrict([port_of(self.address)], self.interface):
             raise ClusterError(f"this process does not listen at {self.address}")
 
@@ -44,19 +44,19 @@ class Exposure:
 
 
 def exposure_of(task: str, address: str, allow_network: bool, insecure: bool) -> Exposure:
-    """Return what a task of this process opens.
+    """Return what the port of a task of this process is open to.
 
     Parameters
     ----------
     task : str
         Its job and number.
     insecure : bool
-        Whether it opens every interface if this system cannot keep to one.
+        Whether the port is open to every interface if this system cannot keep it to one.
 
     Raises
     ------
     ClusterError
-        If the address is on a network and no network is allowed, or this system cannot keep to one interface.
+        If the address is on a network and no network is allowed, or this system cannot keep a port to one interface.
     """
     check_allowed({task: address}, allow_network)
     host = host_of(address)
@@ -84,7 +84,7 @@ def check_cluster(cluster: Any, allow_network: bool) -> None:
 
 
 def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:
-    """Raise ClusterError that names the first task, of addresses by name, that is on a network if none is allowed."""
+    """If no network is allowed, raise a ClusterError that names the first task, of addresses by name, on a network."""
     if allow_network:
         return
     for task, address in tasks.items():
@@ -97,12 +97,12 @@ def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:
 
 
 def keep_to_this_machine(ports: Collection[int]) -> None:
-    """Make ports of this process answer this machine alone; warn once if that cannot be.
+    """Make ports of this process answer only this machine; warn once if that is impossible.
 
     Parameters
     ----------
     ports : collection of int
-        At least one of which this process listens on, or has listened on in an earlier call.
+        Ports. This process listens on at least one of them, or did so in an earlier call.
     """
     if warn_if_open():
         return

@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 _ANSWER_SECONDS = 2.0
 _CHECK_SECONDS = 1.0
 _SECONDS_BETWEEN_LOOKS = 0.2
-_SILENT_LOOKS = 2  # in a row, after which a task counts as silent
+_SILENT_LOOKS = 2  # checks in a row without an answer, after which a task counts as silent
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
 _TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame of every HTTP/2 server
@@ -40,7 +40,7 @@ def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
 
 
 def hangs(address: str) -> bool:
-    """Return whether a process there neither answers nor refuses: calls to it would wait for ever."""
+    """Return whether a process there neither answers nor refuses: calls to it would wait without limit."""
     try:
         _is_greeted(address, _ANSWER_SECONDS)
     except TimeoutError:
@@ -61,14 +61,14 @@ def _is_greeted(address: str, seconds: float) -> bool:
 
 
 class Silence:
-    """Whether a task is silent: one look in which it does not answer may be chance."""
+    """Whether a task is silent: a single check without an answer may be chance."""
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._looks = 0  # in a row
 
     def look(self) -> bool:
-        """Ask the task once more, and return whether it has not answered for several looks."""
+        """Check the task once more, and return whether it has not answered several checks in a row."""
         self._looks = 0 if answers(self._address) else self._looks + 1
         return self._looks >= _SILENT_LOOKS
 
@@ -80,7 +80,7 @@ class Silence:
 def is_taken(port: int) -> bool:
     """Return whether a process of this machine listens at a port, on any network interface."""
     with socket.socket(socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET) as one:
-        # As a server does, which may use the port of one that has just ended.
+        # Servers set this option, too: they may use the port of a server that has just ended.
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             one.bind(("", port))
@@ -101,7 +101,7 @@ def raise_if_no_worker_answers(addresses: Sequence[str]) -> None:
 
 
 def await_answers(tasks: Mapping[str, str], seconds: float) -> None:
-    """Return once all tasks, given as addresses by name, answer; raise ClusterError if some do not in time."""
+    """Wait until all tasks, given as addresses by name, answer; raise ClusterError if some do not in time."""
     deadline = time.monotonic() + seconds
     while silent := silent_of(tasks):
         if time.monotonic() > deadline:
@@ -115,7 +115,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
     """Return what `function` returns, however long it takes.
 
     Raise ClusterError if one of the tasks that it needs has not answered for `seconds`. The thread that runs `function`
-    then goes on.
+    then keeps running.
     """
     result: Future[_Result] = Future()
     _CallThread.idle().take(result, function)
@@ -132,7 +132,7 @@ def wait_while_answering(function: Callable[[], _Result], tasks: Mapping[str, st
 
 
 class _CallThread:
-    """A thread for one call at a time, which is used again: each thread's allocator keeps some memory of its own."""
+    """A thread for one call at a time. It is reused, because each thread's allocator keeps some memory of its own."""
 
     _idle: ClassVar[deque[_CallThread]] = deque()
 

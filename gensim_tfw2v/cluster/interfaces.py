@@ -31,7 +31,7 @@ _PLACES = {socket.AF_INET: (4, 4), socket.AF_INET6: (8, 16)}
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address of the form host:port, an IPv6 one without its brackets."""
+    """Return the host of an address of the form host:port, without the brackets of an IPv6 address."""
     return address.rpartition(":")[0].strip("[]")
 
 

@@ -27,5 +27,5 @@ def _repeat(renew: Callable[[], None], ended: threading.Event) -> None:
     while not ended.wait(SECONDS_BETWEEN_RENEWALS):
         try:
             renew()
-        except Exception as error:  # whoever needs a lost server's rows reports the loss
+        except Exception as error:  # calls that need a lost server's rows report the loss
             logger.debug("the servers do not answer: %s", error)

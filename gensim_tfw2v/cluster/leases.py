@@ -1,4 +1,4 @@
-"""Names of leases on servers' tables, from which another coordinator learns whose lease it is."""
+"""Names of leases on servers' tables, which show another coordinator whose lease it is."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def lease_name(number: int) -> str:
 
 
 def owner_has_died(lease: str) -> bool:
-    """Return whether the process that holds a lease is known to have ended, as only processes of this machine are."""
-    found = _NAME.fullmatch(lease)  # None for what no version of this package names a lease
+    """Return whether a lease's process is known to have ended; that is only known of this machine's processes."""
+    found = _NAME.fullmatch(lease)  # None for names that no version of this package gives to leases
     return found is not None and found["machine"] == machine_name() and not is_running(int(found["process"]))
 
 
@@ -33,5 +33,5 @@ def is_ours(lease: str) -> bool:
 
 @functools.cache
 def _token(process: int) -> str:
-    """Return a random name of this process. Others that get its number differ, and so does a forked child."""
+    """Return a random name of this process. Later processes with its number have other names, as has a forked child."""
     return secrets.token_hex(8)

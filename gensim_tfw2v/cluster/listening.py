@@ -25,7 +25,7 @@ _OWN_FILES = Path("/proc/self/fd")
 _OPEN, _HANDSHAKE, _ENDED_BY_PEER, _LISTENING = "01", "03", "08", "0A"
 _HANDSHAKE_SECONDS = 90.0  # Linux gives a handshake up after 63 s
 _SECONDS_BETWEEN_LOOKS = 0.01
-_NAME_BYTES = 16  # that the name of an interface has at most
+_NAME_BYTES = 16  # most bytes in the name of an interface
 
 
 class _Connection(NamedTuple):
@@ -38,7 +38,7 @@ class _Connection(NamedTuple):
 
 
 def restrict(ports: Collection[int], interface: str) -> bool:
-    """Make ports of this process answer one interface alone, and end the connections that came in before.
+    """Make ports of this process answer only one interface, and end the connections that came in before.
 
     If the interface is loopback, connections that came in by it stay. Connections that TensorFlow has not accepted yet
     are ended, wherever they come from.
@@ -90,14 +90,14 @@ def _bind(listening: socket.socket, interface: str) -> None:
 
 
 def _end_earlier_connections(listening: list[socket.socket], ports: Collection[int], interface: str) -> None:
-    """End the connections that began before the sockets were bound, those in the midst of their handshake as well."""
+    """End the connections that began before the sockets were bound, including those whose handshake is not finished."""
     begun = _handshakes(ports)
     deadline = time.monotonic() + _HANDSHAKE_SECONDS
     is_clean = False
     while True:
         unfinished = begun & _handshakes(ports)
         ended = _end_waiting(listening, interface) + _end_strangers(ports, interface)
-        # Twice, because TensorFlow may have been accepting a connection at the first look.
+        # Twice, because TensorFlow may have been accepting a connection during the first check.
         if is_clean and not ended and not unfinished:
             return
         is_clean = not ended and not unfinished
@@ -115,7 +115,7 @@ def _end_waiting(listening: list[socket.socket], interface: str) -> int:
     """Close connections that wait to be accepted, and return how many came in before their port was bound."""
     count = 0
     for one in listening:
-        one.setblocking(False)  # as TensorFlow has it: a socket shares this with its duplicates
+        one.setblocking(False)  # as in TensorFlow: a socket shares this setting with its duplicates
         with contextlib.suppress(BlockingIOError, ConnectionAbortedError):
             while True:
                 waiting, _ = one.accept()

@@ -24,10 +24,10 @@ from gensim_tfw2v.runtime.processes import is_running, machine_name
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
 
 _START_SECONDS = 120.0
-_DISCONNECT_SECONDS = 20.0  # that TensorFlow may take to disconnect: more than running calls may take to end
+_DISCONNECT_SECONDS = 20.0  # time that TensorFlow may take to disconnect: more than running calls may take to end
 _STOP_SECONDS = 10.0
 _TRIES_FOR_FREE_PORTS = 3
-_FOLDER_PREFIX = "tfw2v-cluster-"  # then the machine and the number of the process that made it
+_FOLDER_PREFIX = "tfw2v-cluster-"  # followed by the machine and the number of the process that made the folder
 
 
 class LocalCluster:
@@ -51,7 +51,7 @@ class LocalCluster:
         return self.addresses
 
     def start(self, job: str, task: int) -> None:
-        """Start a task's process, at first or after its end."""
+        """Start a task's process, for the first time or after its end."""
         command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
         command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent", str(os.getpid())]
         if warn_if_open():
@@ -73,7 +73,7 @@ class LocalCluster:
         return self._folder / f"{job}-{task}.log"
 
     def wait(self) -> None:
-        """Return when all tasks answer; raise ClusterError if one of them ends, or does not answer in time."""
+        """Wait until all tasks answer; raise ClusterError if one of them ends, or does not answer in time."""
         deadline = time.monotonic() + _START_SECONDS
         for (job, task), process in self.processes.items():
             while not answers(self.addresses[job][task]):

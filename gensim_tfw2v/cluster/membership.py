@@ -1,4 +1,4 @@
-"""To which tasks TensorFlow is connected: changes of its server definition, which tasks that hang do not hold up."""
+"""The tasks that TensorFlow is connected to: changes of its server definition, which hanging tasks do not hold up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gensim_tfw2v.cluster.cutting import cut_hanging
 from gensim_tfw2v.cluster.specification import JOBS
 from gensim_tfw2v.runtime.private_tensorflow import server_definition, update_server_definition
 
-_PATIENT_SECONDS = 2.0  # that a task may hang while TensorFlow waits for it
+_PATIENT_SECONDS = 2.0  # time that a task may hang while TensorFlow waits for it
 
 
 def current_definition() -> Any:
@@ -19,10 +19,10 @@ def current_definition() -> Any:
 
 
 def connect_to(definition: Any, silent: Collection[str]) -> None:
-    """Connect TensorFlow to a definition's tasks but those at silent addresses; restarted ones are connected again.
+    """Connect TensorFlow to a definition's tasks, also restarted ones, except to tasks at silent addresses.
 
-    No call may run meanwhile. TensorFlow asks all tasks that stay, creates what new and restarted ones lack, and tells
-    those that go. A task that is left out may come in again later, with a new state.
+    No call may run meanwhile. TensorFlow asks all tasks that stay, creates what new and restarted ones lack, and
+    notifies those that leave. A task that is left out may be connected again later, with a new state.
     """
     kept = copy.deepcopy(definition)
     for job in kept.cluster.job:

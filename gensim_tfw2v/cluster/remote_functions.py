@@ -53,7 +53,7 @@ def sent_to(device: str, value: Any) -> Any:
     """Return a tensor on another task's device, for a graph that runs on several tasks.
 
     Such a graph fetches its arguments from where they are. Tensors of this process would be fetched from its port,
-    which answers its own machine alone.
+    which answers only its own machine.
     """
     tf, own = load_tensorflow(), local(value)
     with tf.device(device):

@@ -25,7 +25,7 @@ def addresses_of(cluster: Any) -> Addresses:
 
 
 def coordinator_address(cluster: Any) -> str | None:
-    """Return the address of job "chief" in TF_CONFIG or a cluster resolver, where the coordinator has to listen.
+    """Return the address of job "chief" in TF_CONFIG or a cluster resolver, where the coordinator must listen.
 
     It is None if there is no such job. Other descriptions do not say where the coordinator listens.
     """
@@ -58,7 +58,7 @@ def read_file(path: Path) -> Addresses:
 
 
 def _jobs_of(cluster: Any) -> Mapping[str, Any]:
-    """Return what a description of a cluster says of each job, unchecked."""
+    """Return the tasks of each job in a description of a cluster, unchecked."""
     if cluster == "env":
         return _jobs_in_environment()
     found = resolver_of(cluster) or cluster
@@ -101,7 +101,7 @@ def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
 
 
 def _tasks_of(jobs: Mapping[str, Any], job: str) -> Any:
-    """Return what there is of a job: a list in the order of its tasks, if it is right."""
+    """Return the tasks of a job: a list in their order, if the description is right."""
     tasks = jobs.get(job)
     if isinstance(tasks, Mapping):  # TensorFlow's sparse form: {0: address, ...}
         tasks = [tasks[number] for number in sorted(tasks, key=_task_number)]
@@ -109,7 +109,7 @@ def _tasks_of(jobs: Mapping[str, Any], job: str) -> Any:
 
 
 def _check_addresses(addresses: Sequence[Any]) -> None:
-    """Raise ValueError if one of the addresses is none, or there twice."""
+    """Raise ValueError if an address is malformed, or given twice."""
     for address in addresses:
         if not isinstance(address, str) or not _is_address(address):
             raise ValueError(f"cluster: {address!r} is not an address of the form host:port")

@@ -21,7 +21,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
 def strategy_for(cluster: Any, addresses: Addresses) -> Any:
-    """Return a strategy for this cluster: the user's own, if this process is still connected to its tasks.
+    """Return a strategy for this cluster: the user's own one if this process is still connected to its tasks.
 
     TensorFlow listens for other tasks, but no task ever calls the coordinator, so its port is kept to this machine.
     """
@@ -35,7 +35,7 @@ def strategy_for(cluster: Any, addresses: Addresses) -> Any:
     except tf.errors.OpError as error:
         tasks = [address for job in JOBS for address in addresses[job]]
         raise ClusterError(f"cannot connect to {', '.join(tasks)}: {brief(error)}") from error
-    keep_to_this_machine(ports | own_port())  # of two such, TensorFlow may listen at the former
+    keep_to_this_machine(ports | own_port())  # if there are two ports, TensorFlow may listen at the former
     return strategy
 
 
@@ -70,12 +70,12 @@ def _connected_addresses() -> Addresses:
 def _new_strategy(cluster: Any, addresses: Addresses) -> Any:
     """Return a strategy with a resolver of its own.
 
-    TensorFlow's resolver of TF_CONFIG refuses a task of job "chief" without an address in the cluster. That task says
-    nothing new: whoever connects is the coordinator.
+    TensorFlow's resolver of TF_CONFIG refuses a task of job "chief" without an address in the cluster. That task adds
+    no information: the process that connects is the coordinator.
     """
     tf = load_tensorflow()
     own_address = coordinator_address(cluster)
-    if own_address is not None and is_taken(port_of(own_address)):  # in the next attempt TensorFlow would crash
+    if own_address is not None and is_taken(port_of(own_address)):  # TensorFlow would crash in the next attempt
         raise ClusterError(
             f"the coordinator cannot listen at {own_address}, the address of job {COORDINATOR!r}: another process has "
             f"the port, or an earlier connection of this one; leave job {COORDINATOR!r} out for a free port"

@@ -110,7 +110,7 @@ def register_task(task: Task) -> None:
 
 
 def key_of(lease: str) -> int:
-    """Return the number that stands for a lease's name in messages; two leases with the same key do no harm."""
+    """Return the number that stands for a lease's name in messages; it is harmless if two leases have the same key."""
     return zlib.crc32(lease.encode()) >> 1  # 31 bits
 
 

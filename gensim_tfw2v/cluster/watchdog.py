@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 @contextlib.contextmanager
 def kill_after(seconds: float, processes: Iterable[int]) -> Iterator[None]:
-    """Kill processes, for which the block may wait for ever, if it takes longer than `seconds`."""
+    """Kill these processes if the block takes longer than `seconds`, because it may wait for them without limit."""
     watch = [sys.executable, "-I", "-S", __file__, str(seconds), *map(str, processes)]
     quiet = subprocess.DEVNULL
     # Its standard input ends with the block, and with this process.

@@ -11,7 +11,7 @@ class WorkerLocks:
     """Locks on the workers of a cluster, for all trainings of this process.
 
     TensorFlow's servers can hang if two functions that involve several tasks run on one worker at the same time. The
-    call of an interrupted training may outlast it; the next caller has to wait for its end.
+    call of an interrupted training may outlast it; the next caller must wait for its end.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class WorkerLocks:
 
     @contextlib.contextmanager
     def hold_servers(self) -> Iterator[None]:
-        """Hold nobody up but `hold_all`, for a graph that runs on servers alone."""
+        """Hold a lock that only `hold_all` waits for, for a graph that runs on servers alone."""
         with self._changed:
             self._changed.wait_for(lambda: not self._closed)
             self._server_calls += 1

@@ -1,1 +1,1 @@
-"""Text and iterables of sentences → chunks of word ids. Reading processes import this, so nothing else is here."""
+"""Text and iterables of sentences → chunks of word ids. Reading processes import this file, so it has no imports."""

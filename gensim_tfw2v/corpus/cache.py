@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class CacheBudget:
-    """What the encoded corpus may take: bytes of memory, bytes of disk when those are used up, and where on disk.
+    """What the encoded corpus may use: bytes of memory, then bytes of disk, and a directory on the disk.
 
     ``directory=None`` means the system's directory for temporary files. If both numbers are 0, nothing is kept and
     every epoch reads its corpus again.
@@ -32,9 +32,9 @@ class CacheBudget:
 class EncodedStore:
     """Keeps sentences in the order they are added: in memory first, then in an unnamed file.
 
-    The file has no name, so that it disappears when the process ends, for whatever reason. It is read and not mapped,
-    so that its pages do not count as memory of this process. A process forked from this one shares the file and its
-    position: both may read, and only this one writes.
+    The file has no name, so that it disappears when the process ends, for whatever reason. The file is read instead of
+    mapped, so that its pages do not count as memory of this process. A process forked from this one shares the file and
+    its position: both may read, and only this one writes.
     """
 
     def __init__(self, budget: CacheBudget) -> None:

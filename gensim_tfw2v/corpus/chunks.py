@@ -1,4 +1,4 @@
-"""Pieces of sentences, or shards on disk → chunks: what the training loop takes at a time."""
+"""Pieces of sentences, or shards on disk → chunks, the units that the training loop takes."""
 
 from __future__ import annotations
 

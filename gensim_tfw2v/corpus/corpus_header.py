@@ -25,7 +25,7 @@ _LONGEST_QUOTE = 80
 
 @dataclass(frozen=True)
 class CorpusHeader:
-    """What the header says."""
+    """The content of the header."""
 
     fingerprint: str  # SHA-256 in hexadecimal, as all of these
     vocabulary: str

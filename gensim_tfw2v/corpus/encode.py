@@ -1,4 +1,4 @@
-"""Text files → an encoded corpus: a folder of shards of ids, which workers read themselves and faster than text."""
+"""Text files → an encoded corpus: a folder of shards of ids, which workers read directly, and faster than text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def encode_corpus(
     workers : int, optional
         Reading processes; by default one for each usable core.
     shard_words : int, optional
-        A shard ends once it has so many words.
+        A shard ends once it has this many words.
     progress : callable, optional
         Called after each part of a file with the words, distinct words and sentences so far.
     """

@@ -23,7 +23,7 @@ FileState = tuple[int, int, int, int]
 
 @dataclass
 class FileScan:
-    """What one pass over a corpus file found, counted as gensim's `LineSentence` counts after a byte order mark."""
+    """The result of one pass over a corpus file, counted as gensim's `LineSentence` counts after a byte order mark."""
 
     path: str
     state: FileState
@@ -48,7 +48,7 @@ class FileScan:
         return self.encoded.complete and (self.matches(path) or self.is_of_deleted(path))
 
     def is_of_deleted(self, path: str | os.PathLike[str]) -> bool:
-        """Return whether ``path`` is the file that was read, and is not there any more."""
+        """Return whether ``path`` is the file that was read, and no longer exists."""
         return os.path.abspath(path) == self.path and not os.path.exists(self.path)
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ def scan_file(
     workers : int
         Reading processes. A small or compressed file is read in this process.
     budget : CacheBudget
-        What the numbered sentences may take. If they do not fit, they are dropped.
+        Memory and disk for the numbered sentences. If they do not fit, they are dropped.
     progress : callable, optional
         Called after each part of the file with the words, distinct words and sentences so far.
     part_bytes : int, optional
@@ -185,7 +185,7 @@ class RawVocabulary:
         return len(self._numbers)
 
     def add(self, numbers: Int32Array, counts: Int64Array) -> None:
-        """Add the counts of words, given by their numbers. No number may come twice."""
+        """Add the counts of words, given by their numbers. Each number may appear only once."""
         self._counts = _lengthened(self._counts, len(self))
         self._counts[numbers] += counts
 

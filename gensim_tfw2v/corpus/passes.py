@@ -1,4 +1,4 @@
-"""A pass over a corpus, with the place of each chunk; a pass can go on where an earlier one was interrupted."""
+"""A pass over a corpus, with the place of each chunk; a pass can resume where an earlier one was interrupted."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def placed_chunks(
 ) -> Iterator[PlacedChunk]:
     """Yield the chunks that are still to be trained after a position.
 
-    Chunks that the position misses come once all chunks before the position have been read and compared with its
-    checksum. Raise OtherCorpusError if these are others. Chunks that name spans of an encoded corpus need that corpus's
-    `fingerprint` for their checksum.
+    Chunks that the position lists as missing are yielded once all chunks before the position have been read and
+    compared with its checksum. Raise OtherCorpusError if the checksum differs. Chunks that name spans of an encoded
+    corpus need that corpus's `fingerprint` for their checksum.
     """
     sentences = words = 0
     checksum = zlib.crc32(fingerprint.encode())

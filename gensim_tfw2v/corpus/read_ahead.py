@@ -27,9 +27,9 @@ class ChunkReader:
     source : Source
         The corpus.
     ahead : int
-        Chunks that may wait to be taken, beside the one that the thread holds.
+        Chunks that may wait to be taken, besides the one that the thread holds.
     begin : PassPosition, optional
-        Where to go on; by default at the beginning.
+        Where to resume; by default at the beginning.
     has_checksums : bool
         Whether to compute the checksum of the chunks.
     """

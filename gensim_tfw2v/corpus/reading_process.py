@@ -1,8 +1,8 @@
 """Parts of a text file → numbers of words: the program of the reading processes, which imports little but NumPy.
 
 A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every ``step``-th part. It
-numbers words by itself, and sends the text of each word once. A compressed file has no places to begin at: each reader
-decompresses the whole of it.
+numbers words by itself, and sends the text of each word once. A compressed file can only be read from its beginning, so
+each reader decompresses all of it.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def _read_stream(stream: IO[bytes], name: str, part_bytes: int, first: int, step
             try:
                 yield tokenizer.part(text)
             except UnicodeDecodeError as error:
-                while stream.read(part_bytes):  # at its end, a damaged file is known by its checksum
+                while stream.read(part_bytes):  # the checksum at its end shows whether the file is damaged
                     pass
                 raise not_utf8(name, offset + len(part) - len(text), error) from None
         offset += len(part)
 
 
 def _parts_of_stream(stream: IO[bytes], part_bytes: int) -> Iterator[bytes]:
-    """Yield a stream in parts that end after white space, and what is left at its end."""
+    """Yield a stream in parts that end after white space, and then the rest."""
     rest = b""
     while data := stream.read(part_bytes):
         gap = _last_gap(data)

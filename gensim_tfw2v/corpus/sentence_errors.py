@@ -1,4 +1,4 @@
-"""What is no sentence, and the error that names it."""
+"""Checks that items are sentences, and the errors that name those that are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
 
 
 def not_a_sentence(sentence: Any, position: int) -> TypeError:
-    """Return the error for what is no sequence of words."""
+    """Return the error for an item that is no sequence of words."""
     return TypeError(
         f"sentence number {position} is {_shown(sentence)}; each sentence must be a sequence of words, "
         "such as a list of str"

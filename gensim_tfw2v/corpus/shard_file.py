@@ -1,4 +1,4 @@
-"""The file of one shard: ids and sentence lengths, in pages that have a checksum each.
+"""The file of one shard: ids and sentence lengths, in pages with a checksum each.
 
 File:  a header of 72 bytes: mark, fingerprint of the corpus, words, sentences, number of the shard, checksum
        the ids of all words, then the lengths of all sentences, as little-endian int32
@@ -8,8 +8,8 @@ A page is 1,024 of these ids and lengths; the last page has the rest, and zeros.
 rest of the file. In the former format the header has 64 bytes, without number and checksum, and there are no pages.
 
 The checksum is Fletcher's: the sum of the page's 512 words of 64 bits, and the sum of these words multiplied by 1, 2, 3
-and so on, both modulo 2^64 and inverted. A change of one word changes the first sum, and an exchange of two the second.
-The header has a CRC-32.
+and so on, both modulo 2^64 and inverted. A change of one word changes the first sum, and an exchange of two words the
+second. The header has a CRC-32.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ShardSize:
 
 @dataclass(frozen=True)
 class ShardName:
-    """Which file a shard is, and what its header must say."""
+    """A shard's file, and the content that its header must have."""
 
     folder: Path
     shard: int
@@ -98,7 +98,7 @@ def _checksums_of_whole(pages: memoryview) -> bytes:
     sums = np.empty((len(words), 2), _WORD)
     np.add.reduce(words, axis=1, out=sums[:, 0])
     np.einsum("pw,w->p", words, _weights(words.shape[1]), out=sums[:, 1])
-    checksums: bytes = np.invert(sums, out=sums).tobytes()  # inverted, a page and a checksum of zeros do not fit
+    checksums: bytes = np.invert(sums, out=sums).tobytes()  # a page of zeros does not fit a checksum of zeros
     return checksums
 
 
@@ -150,12 +150,12 @@ class OpenShard:
         return self._numbers(self.size.words + first, self.size.words + end)
 
     def check_ids(self, ids: Int32Array, words: int) -> None:
-        """Raise an error unless all ids are those of a vocabulary of so many words."""
+        """Raise an error unless all ids are those of a vocabulary of `words` words."""
         if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < words:
             raise self.damaged("it holds ids of no word")
 
     def check_lengths(self, lengths: Int32Array, words: int) -> None:
-        """Raise an error unless the lengths are those of sentences with so many words in all."""
+        """Raise an error unless the lengths are those of sentences with `words` words in all."""
         if lengths.size and int(lengths.min()) < 1:
             raise self.damaged("it holds sentences of less than one word")
         if int(lengths.sum(dtype=np.int64)) != words:
@@ -210,7 +210,7 @@ class OpenShard:
         return np.frombuffer(data, NUMBER, end - first, begin - pages_begin).astype(np.int32, copy=False)
 
     def _checked_pages(self, begin: int, end: int) -> tuple[int, bytes]:
-        """Return where the pages with some of the data's bytes begin in the data, and their bytes."""
+        """Return the place in the data where the pages with these bytes begin, and the bytes of these pages."""
         first, stop = begin // PAGE_BYTES, -(-end // PAGE_BYTES)
         pages_begin = first * PAGE_BYTES
         pages_end = min(stop * PAGE_BYTES, self.size.data_bytes)
@@ -244,10 +244,10 @@ class PageChecksums:
 
     def __init__(self) -> None:
         self._checksums = bytearray()
-        self._rest = b""  # of a page that is not whole
+        self._rest = b""  # bytes of a page that is not complete
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         data = self._rest + data
         whole = len(data) // PAGE_BYTES * PAGE_BYTES
         self._checksums += page_checksums(data[:whole])
@@ -264,5 +264,5 @@ def with_path(error: OSError, advice: str, path: Path) -> OSError:
 
 
 def _checksum_bytes(data_bytes: int) -> int:
-    """Return the bytes that the checksums of so many bytes take."""
+    """Return the size of the checksums of `data_bytes` bytes."""
     return _PAGE_CHECKSUM_BYTES * -(-data_bytes // PAGE_BYTES)

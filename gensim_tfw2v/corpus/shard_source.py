@@ -20,7 +20,7 @@ class EncodedSource(Source):
     key_to_index : mapping
         Ids of the known words.
     words_per_chunk : int
-        A chunk ends with the first sentence that brings it to so many words.
+        A chunk ends with the first sentence that brings it to this many words.
     """
 
     def __init__(self, corpus: EncodedCorpus, key_to_index: Mapping[str, int], words_per_chunk: int) -> None:

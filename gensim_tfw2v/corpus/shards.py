@@ -45,7 +45,7 @@ def is_encoded(path: Any) -> bool:
 
 
 def header_of(folder: str | os.PathLike[str]) -> str:
-    """Return the file that makes a folder an encoded corpus: its header, or the first shard if the header is lost."""
+    """Return the file that marks a folder as an encoded corpus: the header, or the first shard if that is lost."""
     header, shard = os.path.join(os.fspath(folder), HEADER_FILE), str(shard_path(Path(folder), 0))
     return shard if os.path.isfile(shard) and not os.path.lexists(header) else header
 
@@ -99,7 +99,7 @@ class EncodedCorpus:
         return lengths
 
     def reader(self, key_to_index: Mapping[str, int]) -> ShardReader:
-        """Return a reader that gives ids of the vocabulary `key_to_index`."""
+        """Return a reader that returns ids of the vocabulary `key_to_index`."""
         words = self.counts()
         ids = np.fromiter((key_to_index.get(word, -1) for word in words), np.int32, len(words))
         return ShardReader(str(self.folder), self._header.fingerprint, self._header.has_checksums, ids)
@@ -122,7 +122,7 @@ class ShardReader:
     folder: str
     fingerprint: str
     has_checksums: bool
-    word_ids: Int32Array  # the id that a model gives each of the corpus's words, -1 for unknown words
+    word_ids: Int32Array  # a model's id of each of the corpus's words, -1 for unknown words
 
     def read(self, span: Span) -> Sentences:
         """Return the known words of a span's sentences."""
@@ -144,9 +144,9 @@ class ShardReader:
 
 @functools.cache
 def _warn_of_former_format(folder: Path) -> None:
-    """Warn once of a folder whose damage may go unseen."""
+    """Warn once of a folder whose damage may go undetected."""
     logger.warning(
-        "encoded corpus %s has the former format, without checksums: damage to its ids goes unseen. "
+        "encoded corpus %s has the former format, without checksums: damage to its ids goes undetected. "
         "Encode the corpus anew",
         folder,
     )

@@ -51,11 +51,11 @@ class Source(ABC):
         """Yield the chunks of one pass over the whole corpus."""
 
     def abandon(self) -> None:
-        """End a pass over an iterable at its next sentence, and let no other begin. Any thread may call this."""
+        """End a pass over an iterable at its next sentence, and let no other pass begin. Any thread may call this."""
         self._abandoned.set()
 
     def allow_passes(self) -> None:
-        """Let passes begin again; one that was abandoned ends all the same."""
+        """Let passes begin again; a pass that was abandoned still ends."""
         self._abandoned = threading.Event()
 
     @abstractmethod
@@ -69,11 +69,12 @@ class _TextSource(Source):
     Parameters
     ----------
     key_to_index : mapping
-        Ids of the known words. It must not change in the midst of a pass.
+        Ids of the known words. It must not change during a pass.
     words_per_chunk : int
-        A chunk ends with the first sentence, or piece of an overlong one, that brings it to so many words.
+        A chunk ends with the first sentence, or piece of an overlong one, that brings it to this many words.
     budget : CacheBudget
-        What the encoded corpus may take. If it does not fit, every epoch encodes the text again in bounded memory.
+        Memory and disk for the encoded corpus. If it does not fit, every epoch encodes the text again in bounded
+        memory.
     ids_below : int, optional
         Rows of the tables to train, which all ids must be below. By default it follows from the largest id.
     """
@@ -207,7 +208,7 @@ class IterableSource(_TextSource):
             ids = np.fromiter(found, dtype=np.int32, count=len(words))
         except TypeError:
             raise unhashable_word(words, lengths, begun, position) from None
-        except (ValueError, OverflowError):  # what was set as an id is no number, or too large a one
+        except (ValueError, OverflowError):  # an id in the dictionary is no number, or too large
             raise self._wrong_id(next(word for word in words if not self._has_right_id(word))) from None
         # An id below -1 would pass for an unknown word.
         if not -1 <= ids.min(initial=-1) <= ids.max(initial=-1) < self._ids_below:
@@ -229,8 +230,8 @@ class FileSource(_TextSource):
     workers : int
         Reading processes.
     scan : FileScan, optional
-        What an earlier pass found. If it keeps the encoded corpus, and the file has not changed since, the file is
-        not read again. The caller closes the scan.
+        Result of an earlier pass. If it keeps the encoded corpus, and the file has not changed since, the file is not
+        read again. The caller closes the scan.
     part_bytes : int, optional
         Size of the parts that the processes read by turns.
     """

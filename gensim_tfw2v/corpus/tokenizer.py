@@ -1,7 +1,7 @@
 """Bytes of UTF-8 text → numbers of the words between white space, exactly as `str.split` finds them.
 
 `str.split` and a dictionary need a string object and a look-up with cache misses for every word. Here NumPy finds the
-ends of words in the bytes. It looks a word of up to 15 bytes up by these bytes, in a table that has one place for every
+ends of words in the bytes. It looks up a word of up to 15 bytes by these bytes, in a table that has one place for every
 hash value. Only words that are not found in their place are looked up in the dictionary.
 """
 

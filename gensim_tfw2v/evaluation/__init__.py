@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of `scoring`, which imports NumPy, when it is first used: help is to be quick."""
+    """Return a name of `scoring`, which imports NumPy, when it is first used, so that help is quick."""
     if name in __all__:
         return getattr(importlib.import_module("gensim_tfw2v.evaluation.scoring"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -77,7 +77,7 @@ class AnalogyScore:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores on every file asked for, and their mean."""
+    """Scores on every requested file, and their mean."""
 
     pairs: tuple[PairScore, ...] = ()
     analogies: tuple[AnalogyScore, ...] = ()

@@ -56,7 +56,7 @@ def score_vectors(
     analogies : sequence of str, optional
         Files of lines of four words under headings ": section". None means gensim's set, an empty list no set.
     restrict_vocabulary : int
-        Only so many first words of the vocabulary are known.
+        Only this many first words of the vocabulary are known.
     case_insensitive : bool
         Compare words in upper case. If several words are equal then, the first in the vocabulary is used.
 

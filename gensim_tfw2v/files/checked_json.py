@@ -19,7 +19,7 @@ def with_checksum(text: str) -> tuple[bytes, str]:
 
 
 def checksum_in(data: bytes) -> str:
-    """Return the checksum at the end of a file's bytes; raise ValueError if they have changed."""
+    """Return the checksum at the end of a file's bytes; raise ValueError if the bytes have changed."""
     body = data[: -len(_last_field(sha256_of(b"")))]
     checksum = sha256_of(body)
     if data != body + _last_field(checksum):

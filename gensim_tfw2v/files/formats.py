@@ -18,7 +18,7 @@ COMPRESSED = (".gz", ".bz2")
 # Only its own array names match, because MODEL.labels.npy may belong to something else.
 _SIDE_FILE = re.compile(r"\.((wv\.)?(vectors|norms|vectors_lockf)|syn1|syn1neg|cum_table)\.np[yz]")
 
-_SAVING_LOGGERS = "gensim.utils", "gensim.models.keyedvectors"  # they name the files that they write
+_SAVING_LOGGERS = "gensim.utils", "gensim.models.keyedvectors"  # loggers that name the files that gensim writes
 
 
 class ModelFileError(ValueError):

@@ -19,7 +19,7 @@ FIRST_LINES = 2**20
 
 
 def check_writable(path: Path, force: bool) -> None:
-    """Raise ModelFileError if a model cannot be written to `path`, or only by overwriting one and `force` is false."""
+    """Raise ModelFileError if a model cannot be written to `path`, or only by overwriting, and `force` is false."""
     if path.is_dir():
         raise ModelFileError(f"output {str(path)!r} is a folder; name a file in it")
     if not path.parent.is_dir():
@@ -57,7 +57,7 @@ def save_whole(saveable: Any, fname_or_handle: Any, *args: Any, **kwargs: Any) -
     saveable : gensim.utils.SaveLoad
         A model or keyed vectors.
     fname_or_handle : str or os.PathLike or file
-        A name of a local file, or whatever else gensim takes: an open file, or an address such as ``s3://...``.
+        A name of a local file, or anything else that gensim takes: an open file, or an address such as ``s3://...``.
     *args, **kwargs
         gensim's further arguments of ``save()``.
     """
@@ -94,7 +94,7 @@ def read_vectors(path: Path, file_format: str | None = None) -> Any:
         words = len(vectors)
     except ModelFileError:
         raise
-    except Exception as error:  # unpickling a damaged file can raise anything, and so can what comes of it
+    except Exception as error:  # unpickling a damaged file can raise anything, and so can the result
         as_what = f" as {file_format}" if file_format else ""
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelFileError(f"cannot read model {str(path)!r}{as_what}: {reason}") from error
@@ -112,7 +112,7 @@ def read_model(path: Path) -> Any:
 
 @contextlib.contextmanager
 def missing_explained(fname: Any) -> Iterator[None]:
-    """Say in the error of a missing file that a killed save left files that do not belong together, if so."""
+    """If a killed save left files that do not belong together, say so in the error of a missing file."""
     try:
         yield
     except FileNotFoundError as error:

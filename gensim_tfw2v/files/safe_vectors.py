@@ -1,4 +1,4 @@
-"""Vectors from files whose origin nobody vouches for: no code runs, and no more memory is taken than the file holds."""
+"""Vectors from files that you do not trust: no code runs, and memory is limited by what the file holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gensim_tfw2v.files.formats import ModelFileError
 from gensim_tfw2v.files.models import recognise_format
 
-_MOST_EXPANSION = 100  # times its size that a compressed file may have inside: vectors shrink to a half or a quarter
+_MOST_EXPANSION = 100  # a compressed file may expand to this many times its size: vectors shrink to a half or a quarter
 _PIECE_BYTES = 2**20
 
 
@@ -129,7 +129,7 @@ def _read_npz(path: Path) -> Any:
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, path: Path, kind: str, most: int) -> npt.NDArray[Any]:
-    """Return an array of an archive. Raise ModelFileError before memory is taken for what is not there."""
+    """Return an array of an archive. Raise ModelFileError before memory is allocated for data that is missing."""
     size = archive.getinfo(name).file_size
     if size > most:
         raise ModelFileError(f"vectors {str(path)!r} expand to more than {_MOST_EXPANSION} times their size")

@@ -13,7 +13,7 @@ from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.files.formats import COMPRESSED, ModelFileError, format_of, written_whole
 from gensim_tfw2v.files.models import save_named
 
-_PIECE_BYTES = 2**22  # of vectors, in memory at a time
+_PIECE_BYTES = 2**22  # bytes of vectors in memory at a time
 
 
 def write_vectors(keyed_vectors: Any, path: Path, file_format: str | None = None) -> None:
@@ -77,7 +77,7 @@ def _write_keyed_vectors(keyed_vectors: Any, path: Path, name: str) -> None:
 
     The saved events have `name` for the file.
 
-    Without stored norms, gensim computes all at the first search, which takes as much memory as the vectors.
+    Without stored norms, gensim computes all norms at the first search, which takes as much memory as the vectors.
     """
     matrix = keyed_vectors.vectors
     saved = copy.copy(keyed_vectors)

@@ -1,6 +1,6 @@
-"""Files that are whole or not there: written under a temporary name, brought to the disk, and moved.
+"""Files that are complete or do not exist: written under a temporary name, flushed to the disk, and moved.
 
-A model of several files cannot be moved at once. Its main file is there only while all files beside it belong to it:
+A model of several files cannot be moved at once. Its main file exists only while all files beside it belong to it:
 
 1. All new files are written to ``.tfw2v-*/unfinished`` in the same folder. When they are on the disk, that becomes
    ``.tfw2v-*/new``.
@@ -9,7 +9,8 @@ A model of several files cannot be moved at once. Its main file is there only wh
 3. The new files move to their places, the main one last. Then ``.tfw2v-*`` is removed.
 
 An error or an interrupt moves everything back. A process that is killed between two moves leaves no main file, so that
-no program opens a mixture, and the folder ``.tfw2v-*`` has what is missing of both models. `explain_missing` names it.
+no program opens a mixture, and the folder ``.tfw2v-*`` has the missing files of both models. `explain_missing` names
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 
 _PREFIX = ".tfw2v-"  # of unfinished files and folders
 _UNFINISHED, _NEW, _OLD = "unfinished", "new", "old"
-_LOST = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # errors of fsync that say that content is not on the disk
+_LOST = {errno.EIO, errno.ENOSPC, errno.EDQUOT}  # errors of fsync which mean that content is not on the disk
 _UNCHANGED = "cannot write, and what was there before stays"
 
 
@@ -55,7 +56,7 @@ def written_files(path: Path, side_files: Callable[[Path], Iterable[Path]]) -> I
     path : Path
         The main file.
     side_files : callable
-        Gets the path of a main file and returns the files beside it that belong to it. The former ones are removed.
+        Takes the path of a main file and returns the files beside it that belong to it. The former ones are removed.
     """
     if path.exists() and not path.is_file():
         yield path
@@ -68,7 +69,7 @@ def written_files(path: Path, side_files: Callable[[Path], Iterable[Path]]) -> I
             obsolete = set(side_files(path))
             _finish(path, folder)
             for file in obsolete - {path.with_name(name) for name in _move_all(path, folder)}:
-                with contextlib.suppress(OSError):  # it harms nobody
+                with contextlib.suppress(OSError):  # an obsolete file does no harm
                     file.unlink()
         finally:
             if not _names(folder / _OLD) or not _names(folder / _NEW):  # else it has the only copy of some files
@@ -76,7 +77,7 @@ def written_files(path: Path, side_files: Callable[[Path], Iterable[Path]]) -> I
 
 
 def explain_missing(path: Path) -> str | None:
-    """Return which files need not belong together, and what to do, if a kill between two moves took `path` away."""
+    """Return which files may not belong together, and what to do, if a kill between two moves left none at `path`."""
     if path.exists():
         return None
     for folder in sorted(_place_of(path).parent.glob(f"{_PREFIX}*")):
@@ -98,7 +99,7 @@ def _explanation(path: Path, folder: Path) -> str:
 
 
 def _finish(path: Path, folder: Path) -> None:
-    """Bring the new files to the disk, and say so by the name of their folder."""
+    """Flush the new files to the disk, and then give their folder the name that says so."""
     new = folder / _NEW
     for name in sorted(_names(folder / _UNFINISHED)):
         _keep_permissions(path.with_name(name), folder / _UNFINISHED / name)
@@ -130,7 +131,7 @@ def _move_all(path: Path, folder: Path) -> set[str]:
 
 
 def _move_back(path: Path, names: set[str], folder: Path) -> None:
-    """Undo moves. What the folders hold tells how far the moves had come, wherever the interrupt was."""
+    """Undo moves. The folders' content shows how far the moves had come, wherever the interrupt was."""
     for name in sorted(names - _names(folder / _NEW)):
         _move(_place_of(path.with_name(name)), folder / _NEW / name)
     old = _names(folder / _OLD)
@@ -168,7 +169,7 @@ def _keep_permissions(path: Path, unfinished: Path) -> None:
 
 
 def bring_to_disk(path: Path) -> None:
-    """Return when the content of a file, or the names in a folder, would survive a crash of the machine."""
+    """Wait until the content of a file, or the names in a folder, would survive a crash of the machine."""
     try:
         file = os.open(path, os.O_RDONLY)
         try:
@@ -183,7 +184,7 @@ def bring_to_disk(path: Path) -> None:
 
 @contextlib.contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """Give errors in writing the name that the user gave."""
+    """Add the name that the user gave to errors in writing."""
     try:
         yield
     except OSError as error:

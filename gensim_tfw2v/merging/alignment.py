@@ -5,8 +5,8 @@ reflect as well. The consensus of a word is the mean of ``vectors @ W`` over the
 rotations are those whose consensus is closest to the rotated vectors of all sub-models.
 
 In the paper, a word that a sub-model lacks has the vector ``consensus @ W.T`` there, and a sub-model is rotated onto a
-consensus that has its own vectors in it. Both only hold a sub-model back where it is: reconstructed vectors and own
-vectors are in place already, times the W of before. The rounds here leave them out, and take fewer to get as far.
+consensus that includes its own vectors. Both only keep a sub-model where it is, because the former W already puts
+reconstructed vectors and own vectors in place. The rounds here leave both out, so fewer rounds give the same result.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _towards(products: Products, rotations: Float64Array, columns: slice) -> Flo
     size = rotations.shape[1]
     if columns.stop - columns.start <= size:
         towards -= products.mean[columns, columns] @ rotations[columns]
-    return np.asarray(towards)  # with a wider sub-model's own part: which of its directions are kept depends on it
+    return np.asarray(towards)  # includes a wider sub-model's own part, which decides which of its directions are kept
 
 
 def _nearest_rotation(towards: Float64Array) -> Float64Array:

@@ -16,14 +16,15 @@ class JointWords:
     """The vectors of all sub-models side by side, of equal mean square.
 
     Each sub-model's vectors are multiplied by one factor, so that the words that all sub-models have get the same mean
-    square everywhere: that of the mean length. If such words are fewer than the largest size, all words of each count.
+    square everywhere: that of the mean length. If there are fewer such words than the largest vector size, all words of
+    each sub-model count.
 
     A sub-model without words is left out.
 
     Attributes
     ----------
     names : list of str
-        What errors call the sub-models.
+        Names of the sub-models in errors.
     presence : Int64Array
         [words]: how many sub-models have each word.
     columns : list of slice
@@ -31,7 +32,7 @@ class JointWords:
     width : int
         Columns of the concatenation.
     factors : Float64Array
-        [sub-models]: what the vectors are multiplied by.
+        [sub-models]: the factors that vectors are multiplied by.
     """
 
     def __init__(self, submodels: Sequence[SubModel]) -> None:

@@ -29,12 +29,12 @@ def merge_submodels(
 ) -> Float32Array:
     """Return one vector for each word of the joint vocabulary.
 
-    All methods first give the sub-models vectors of the same mean square over the words that all have.
+    All methods first give the sub-models vectors of the same mean square over the words that all of them have.
 
     Parameters
     ----------
     submodels : sequence of SubModel
-        Each word must be in one of them at least. A sub-model without words is left out. The vectors are read in
+        Each word must be in at least one of them. A sub-model without words is left out. The vectors are read in
         pieces, at most four times.
     method : str
         - `"alir"`: the mean of the sub-models' vectors after each is rotated towards the consensus.
@@ -42,11 +42,11 @@ def merge_submodels(
         - `"concatenate"`: the vectors side by side.
         - `"average"`: the mean of the vectors as they are, which suits sub-models that trained from equal vectors.
 
-        `"alir"` and `"average"` take the mean over the sub-models that have the word. In the concatenation of the
-        other two, a missing vector is what `"alir"` expects there: the consensus, rotated back.
+        `"alir"` and `"average"` take the mean over the sub-models that have the word. In the concatenation of the other
+        two, a missing vector is replaced by the one that `"alir"` expects there: the consensus, rotated back.
     size : int, optional
-        Numbers in a merged vector; by default as many as in the widest sub-model, and in all of them together by
-        `"concatenate"`.
+        Numbers in a merged vector; by default as many as in the widest sub-model, or with `"concatenate"` as many as in
+        all of them together.
     tolerance : float
         The rounds of `"alir"` end when the consensus moves by less than this part of its length.
     most_rounds : int
@@ -54,7 +54,7 @@ def merge_submodels(
     seed : int
         Seed of the iterations that find the principal directions of more than 6,144 columns.
     progress : callable, optional
-        Gets the part that is done, from 0 to 1, now and then.
+        Called at intervals with the fraction that is done, from 0 to 1.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def merge_submodels(
     report = progress or (lambda part: None)
     if not len(joint):
         return merged
-    # Of the time, alignment takes about 90 %, and half if the principal components need products of their own.
+    # Alignment takes about 90 % of the time, or half of it if the principal components need products of their own.
     middle = 0.5 if method == "pca" else 0.9
-    rotations = np.tile(np.eye(joint.sizes[0], merged.shape[1]), (len(joint.submodels), 1))  # none
+    rotations = np.tile(np.eye(joint.sizes[0], merged.shape[1]), (len(joint.submodels), 1))  # no rotation
     if method == "alir" or (method != "average" and joint.common < len(joint)):
         size = merged.shape[1] if method == "alir" else max(joint.sizes)
         products = products_of(joint, _share(report, 0, 0.9 * middle))
@@ -106,7 +106,7 @@ def _checked_size(joint: JointWords, method: str, size: int | None) -> int:
 
 
 def _share(progress: Progress, first: float, last: float) -> Progress:
-    """Return a function that reports a part of one stage, which goes from `first` to `last` of the whole."""
+    """Return a function that reports the progress of one stage, which goes from `first` to `last` of the whole."""
     return lambda part: progress(first + part * (last - first))
 
 

@@ -1,4 +1,4 @@
-"""Products of all pairs of columns, summed over the words. They are all that the merging methods learn from.
+"""Products of all pairs of columns, summed over the words. The merging methods need nothing else.
 
 A consensus is the mean of the sub-models' rotated vectors. Its products with the columns of a sub-model are sums of
 these products as well. The rounds of a merge therefore read no vectors, and cost the same for any number of words.
@@ -14,11 +14,11 @@ import numpy as np
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.merging.joint import JointWords
 
-_EXACT_WIDTH = 6144  # columns up to which all eigenvectors are exact: minutes on two cores
+_EXACT_WIDTH = 6144  # up to this many columns all eigenvectors are exact, which takes minutes on two cores
 _SPARE_DIRECTIONS = 50
 _ITERATIONS = 20
 
-Progress = Callable[[float], None]  # gets the part that is done, from 0 to 1
+Progress = Callable[[float], None]  # called with the fraction that is done, from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def products_of(joint: JointWords, progress: Progress) -> Products:
 def largest_directions(products: Float64Array, size: int, seed: int) -> Float64Array:
     """Return the `size` eigenvectors of a symmetric matrix with the largest eigenvalues: [width, size].
 
-    They are the right singular vectors of the rows whose products the matrix has. Of a matrix with many columns they
+    They are the right singular vectors of the rows whose products the matrix has. For a matrix with many columns they
     are found by iterations from random vectors, and those of close eigenvalues can mix.
     """
     from scipy.linalg import eigh

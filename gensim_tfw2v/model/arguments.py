@@ -10,7 +10,7 @@ from gensim_tfw2v.arguments.texts import docstring_entries
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 MOST_WINDOW = 2**31 - 1  # an int32
-MOST_SEED = 2**32 - 1  # that NumPy takes
+MOST_SEED = 2**32 - 1  # the largest seed that NumPy takes
 
 # gensim's arguments that it does not check itself.
 _GENSIM_RULES: dict[str, Rule] = {
@@ -33,12 +33,12 @@ _GENSIM_RULES: dict[str, Rule] = {
 }
 _RULES = _GENSIM_RULES | {argument.name: argument.rule for argument in OWN_ARGUMENTS if argument.rule is not None}
 
-# What train() reads of a model, where a user may have changed it since the model was made.
+# The arguments that train() reads from a model; a user may have changed them since the model was made.
 TRAINING_ARGUMENTS = (
     *("vector_size", "window", "workers", "negative", "alpha", "min_alpha", "batch_words", "seed"),
     *(argument.name for argument in OWN_ARGUMENTS if argument.is_read_by_train),
 )
-# What train() reads once, at its beginning. It reads learning rates again in every epoch.
+# The arguments that train() reads once, at its beginning. It reads learning rates again in every epoch.
 FIXED_IN_TRAINING = (
     *("sg", "hs", "negative", "window", "shrink_windows", "cbow_mean", "sample", "workers", "batch_words"),
     *(argument.name for argument in OWN_ARGUMENTS if argument.is_fixed_in_training),
@@ -56,7 +56,7 @@ def rule_of(name: str) -> Any:
 
 
 def own_defaults() -> dict[str, Any]:
-    """Return the own arguments' defaults, as models have them that were saved without."""
+    """Return the defaults of own arguments, which models that were saved without these arguments have."""
     return {argument.name: argument.default for argument in OWN_ARGUMENTS}
 
 

@@ -19,7 +19,7 @@ from gensim_tfw2v.model.tables import matrix_of, set_matrix
 from gensim_tfw2v.placement.contract import TABLES, RemoteMatrix
 
 _PLAIN = (str, int, float, bool, type(None))
-_OF_WORDS = "word."  # before the names of arrays with one value a word, such as counts
+_OF_WORDS = "word."  # prefix of the names of arrays with one value a word, such as counts
 _PATHS: dict[str, Any] = {"point": np.uint32, "code": np.uint8}  # types of the Huffman tree, one array a word
 _ENDS = ".ends"
 # Settings that decide what is trained. A training is resumed with the same ones.
@@ -35,7 +35,7 @@ _FIXED = {
 
 
 def check_words(model: Word2Vec) -> None:
-    """Raise TypeError if a word is neither a str nor an int, which a checkpoint could not give back."""
+    """Raise TypeError if a word is neither a str nor an int, which a checkpoint could not restore."""
     for word in model.wv.index_to_key:
         if type(word) not in (str, int):
             raise TypeError(
@@ -45,7 +45,7 @@ def check_words(model: Word2Vec) -> None:
 
 
 def attributes_of(model: Word2Vec) -> dict[str, Any]:
-    """Return what a checkpoint's manifest says of a model."""
+    """Return the content of a checkpoint's manifest about a model."""
     state = {name: _plain(value) for name, value in saved_state(model).items()}
     return {
         "model": {name: value for name, value in state.items() if type(value) in _PLAIN},

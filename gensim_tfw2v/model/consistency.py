@@ -1,4 +1,4 @@
-"""Whether a model's vocabulary, matrices and tables fit each other, and the error that names what does not.
+"""Checks that a model's vocabulary, matrices and tables fit each other, and errors that name what does not fit.
 
 Callers may change all of them by hand, and a damaged file may hold anything. Training relies on their sizes.
 """
@@ -35,7 +35,7 @@ def check_fits(model: Word2Vec) -> None:
 
 
 def check_rows(model: Word2Vec, words: int) -> None:
-    """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for so many words."""
+    """Raise RuntimeError if a matrix that training needs is missing, or has too few rows for `words` words."""
     for name, matrix in _matrices(model):
         found = getattr(matrix, "shape", None)
         if found is None or len(found) != 2 or found[0] < words or found[1] != model.vector_size:
@@ -70,7 +70,7 @@ def _matrices(model: Word2Vec) -> list[tuple[str, Any]]:
 
 
 def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
-    """Raise RuntimeError unless each word's id is one of so many words'."""
+    """Raise RuntimeError unless each word's id is that of one of `words` words."""
     try:
         ids = np.fromiter(key_to_index.values(), np.int64, len(key_to_index))
         is_wrong = (ids < 0) | (ids >= words)
@@ -136,7 +136,7 @@ def _check_lock_factors(factors: Any) -> None:
 
 
 def _check_numbers(name: str, matrix: Any, vectors: Any) -> None:
-    """Raise RuntimeError if a matrix in this process holds NaN, or what float32 cannot hold."""
+    """Raise RuntimeError if a matrix in this process holds NaN, or a number that float32 cannot hold."""
     if isinstance(matrix, RemoteMatrix):
         return
     for first in range(0, len(matrix), _ROWS_AT_ONCE):

@@ -33,7 +33,7 @@ _BLOCK_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus as a user gives it: one of the two."""
+    """A corpus as a user gives it: only one of the two is set."""
 
     sentences: Iterable[Sequence[Any]] | None
     file: str | None
@@ -71,18 +71,18 @@ class CorpusReader:
         self._scan: FileScan | None = None
 
     def forget(self) -> None:
-        """Free what is kept of the file counted last."""
+        """Free the data kept from the file counted last."""
         if self._scan is not None:
             self._scan.close()
             self._scan = None
 
     def keeps_deleted(self, path: str | None) -> bool:
-        """Return whether a deleted file can still be read, from what was kept of it."""
+        """Return whether a deleted file can still be read from the data kept of it."""
         scan = self._scan
         return path is not None and scan is not None and scan.is_of_deleted(path) and scan.encoded.complete
 
     def count_encoded(self, path: str, max_vocab_size: int | None) -> RawVocabulary:
-        """Return the vocabulary that an encoded corpus brings."""
+        """Return the vocabulary of an encoded corpus."""
         corpus = EncodedCorpus(path)
         return RawVocabulary(raw_vocabulary(corpus, max_vocab_size), corpus.words, corpus.sentences)
 
@@ -113,7 +113,7 @@ class CorpusReader:
         total_words: int,
         is_read_again: bool,
     ) -> Source:
-        """Return what yields the corpus as chunks of ids in every epoch.
+        """Return a source that yields the corpus as chunks of ids in every epoch.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class CorpusReader:
         if not is_read_again or bytes_needed > budget.memory_bytes + budget.disk_bytes:
             budget = _NOTHING_KEPT
         if self.keeps_deleted(corpus.file):
-            logger.warning("%s has been deleted; its words are read from what was kept of them", corpus.file)
+            logger.warning("%s has been deleted; its words are read from the data kept of them", corpus.file)
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
             return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
@@ -178,5 +178,5 @@ def path_that_gensim_takes(corpus_file: str | None) -> str | None:
     if corpus_file is not None and is_encoded(corpus_file):
         return header_of(corpus_file)  # gensim wants a file
     if corpus_file is not None and is_compressed(corpus_file) and os.path.isfile(corpus_file):
-        return __file__  # gensim wants one whose name is not that of a compressed file
+        return __file__  # gensim wants a file whose name is not that of a compressed one
     return corpus_file

@@ -19,7 +19,7 @@ def set_quickly(keyed_vectors: KeyedVectors) -> Iterator[None]:
         yield
         return
     carefully = keyed_vectors.set_vecattr
-    kinds: dict[str, type] = {}  # types of values that an attribute has taken
+    kinds: dict[str, type] = {}  # types of values that attributes have had so far
 
     def set_vecattr(key: Any, attr: str, val: Any) -> None:
         place = keyed_vectors.key_to_index.get(key)

@@ -1,4 +1,4 @@
-"""A model ↔ what is saved of it, in gensim's own format, which plain gensim opens."""
+"""A model ↔ its saved state, in gensim's own format, which plain gensim opens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 _Model = TypeVar("_Model")
 
-# What belongs to this process alone.
+# Attributes that belong only to this process.
 _NEVER_SAVED = {"_reader", "_is_constructed", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_saved)}
 
 

@@ -39,7 +39,7 @@ def merge_vectors(
         - ``"concatenate"``: put the vectors side by side.
         - ``"average"``: take each word's mean without rotating.
     vector_size : int, optional
-        Size of the merged vectors. Default: that of the widest model; with ``"concatenate"`` the sum of all.
+        Size of the merged vectors. Default: the size of the widest model; with ``"concatenate"`` the sum of all.
     tolerance : float
         ALiR ends when the consensus moves by less than this part of its length in a round.
     most_rounds : int

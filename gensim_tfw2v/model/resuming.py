@@ -23,7 +23,7 @@ _Model = TypeVar("_Model")
 
 logger = logging.getLogger(__name__)
 
-# What `resume()` takes; its `checkpoint_dir` is where to resume from, and checkpoints stay there.
+# Arguments that `resume()` takes. Its `checkpoint_dir` is the folder to resume from, and to write checkpoints to.
 MAY_CHANGE = frozenset(
     ("workers", *(argument.name for argument in OWN_ARGUMENTS if not argument.is_fixed_in_training))
 ) - {"checkpoint_dir"}
@@ -35,14 +35,14 @@ def where_to_begin(
 ) -> Iterator[Beginning]:
     """Yield where a training begins, and where it writes checkpoints.
 
-    No other training can use the folder meanwhile. Raise an error for a folder that cannot be used, for words that a
-    checkpoint cannot hold, for another training than the one to resume, and for one that is not finished and that a
-    new one would replace.
+    No other training can use the folder meanwhile. Raise an error if the folder cannot be used, if a checkpoint cannot
+    hold the words, if the checkpoint is of another training than this one, or if a new training would replace one that
+    is not finished.
 
     Parameters
     ----------
     resume : bool, str or os.PathLike
-        True for the newest checkpoint, if there is one; the path of one for that one.
+        True: resume from the newest checkpoint, if there is one. A path: resume from the checkpoint there.
     """
     if model.checkpoint_dir is None:
         if resume:
@@ -94,7 +94,7 @@ def _restored(
 
 
 def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
-    """Raise ValueError if a training had more epochs before it."""
+    """Raise ValueError if the training in a checkpoint was to have more epochs."""
     before = epochs_in(checkpoint)
     if epochs < before:
         raise ValueError(
@@ -106,7 +106,7 @@ def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
 def resumed_model(
     cls: type[_Model], checkpoint_dir: str | os.PathLike[str], epochs: int | None, changes: Mapping[str, Any]
 ) -> tuple[_Model, Checkpoint | None]:
-    """Return the model in a checkpoint, and the checkpoint to train it on from; None if its training is finished."""
+    """Return the model in a checkpoint, and the checkpoint to resume from; None if its training is finished."""
     check_may_change(changes)
     checkpoint = Checkpoint(checkpoint_dir)
     state = state_in(checkpoint)
@@ -141,15 +141,15 @@ def arguments_to_resume(model: Word2Vec, checkpoint: Checkpoint) -> dict[str, An
 
 
 def _free_left_tables(model: Word2Vec, state: TrainingState) -> None:
-    """Free the tables of a finished training that was killed before it could; its cluster may be gone with them."""
+    """Free the tables of a finished training that was killed before it could; the cluster may no longer exist."""
     try:
         free_left_tables(model.cluster, bool(model.allow_network), state.placement)
     except ClusterError as error:
-        logger.warning("no tables that the finished training may have left on its cluster are freed: %s", error)
+        logger.warning("tables that the finished training may have left on its cluster are not freed: %s", error)
 
 
 def check_may_change(changes: Mapping[str, Any]) -> None:
-    """Raise TypeError if an argument of the constructor has to be what it was when training began."""
+    """Raise TypeError if an argument of the constructor must stay as it was when training began."""
     for name in changes:
         if name not in MAY_CHANGE:
             raise TypeError(
@@ -159,7 +159,7 @@ def check_may_change(changes: Mapping[str, Any]) -> None:
 
 
 def check_settings(settings: Mapping[str, Any], checkpoint: Checkpoint) -> None:
-    """Raise ValueError that names the first of some arguments of the constructor that a training did not have."""
+    """Raise ValueError that names the first argument of the constructor whose value differs from a training's."""
     choices, before = state_in(checkpoint).choices, checkpoint.content["model"]
     began_with = {**before, "alpha": choices.alpha, "min_alpha": choices.min_alpha}
     for name, value in settings.items():

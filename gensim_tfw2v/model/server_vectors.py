@@ -1,4 +1,4 @@
-"""Models whose matrices are on the parameter servers alone: makes these, and refuses what needs them here."""
+"""Models whose matrices are only on the parameter servers: makes the matrices, and refuses uses that need them here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ServerKeyedVectors(KeyedVectors):
     """Keyed vectors with their matrix on the servers; copies and pickles have gensim's own class."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save as gensim does; raise RuntimeError if the vectors are on the servers, and leave the file as it is."""
+        """Save as gensim does; if the vectors are on the servers, raise RuntimeError and leave the file as it is."""
         check_is_here(self.vectors)
         super().save(*args, **kwargs)
 
@@ -32,7 +32,7 @@ def make_server_matrices(model: Word2Vec) -> None:
     if model.hs:
         seeds["nodes"] = None
     matrices = server_matrices(len(model.wv), model.vector_size, seeds)
-    model.wv.__class__ = ServerKeyedVectors  # the object stays the one that callers may hold
+    model.wv.__class__ = ServerKeyedVectors  # callers may hold this object, so it is not replaced
     model.wv.vectors = matrices["inputs"]
     if model.negative:
         model.syn1neg = matrices["outputs"]
@@ -41,7 +41,7 @@ def make_server_matrices(model: Word2Vec) -> None:
 
 
 def free_server_matrices(model: Word2Vec) -> None:
-    """Give the servers the memory of a model's matrices back."""
+    """Free the servers' memory of a model's matrices."""
     if isinstance(model.wv.vectors, RemoteMatrix):
         model.wv.vectors.store.free()
 
@@ -69,7 +69,7 @@ def check_server_vectors(vectors_on_servers: bool, cluster: Any, logdir: Any) ->
         raise ValueError("vectors_on_servers=True needs a cluster, and cluster is None; give cluster=, or leave it out")
     if logdir is not None:
         raise ValueError(
-            "vectors_on_servers=True does not go with logdir, whose histograms and scores take a copy of the vectors; "
+            "vectors_on_servers=True does not go with logdir, whose histograms and scores need a copy of the vectors; "
             f"leave one of them out (logdir is {logdir!r})"
         )
 

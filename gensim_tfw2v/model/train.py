@@ -55,7 +55,7 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
     with _settings_kept_if_it_fails(model), ExitStack() as cleanup:
         model.alpha = arguments.start_alpha or model.alpha
         model.min_alpha = arguments.end_alpha or model.min_alpha
-        model.epochs = arguments.epochs  # gensim's own check wants a number
+        model.epochs = arguments.epochs  # gensim's own check needs a number
         _check_can_train(model, arguments)
         beginning = cleanup.enter_context(
             where_to_begin(model, arguments.resume, arguments.total_examples, arguments.total_words)
@@ -67,7 +67,7 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
 
 
 def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
-    """Return the arguments, checked, with the model's own log and cluster where `train()` has none."""
+    """Return the arguments, checked, with the model's own log and cluster where `train()` was given none."""
     rates = plain_arguments({"start_alpha": arguments.start_alpha, "end_alpha": arguments.end_alpha})
     vars(model).update(plain_arguments({name: getattr(model, name) for name in TRAINING_ARGUMENTS}))
     log = log_options(model.logdir if arguments.logdir is None else arguments.logdir)
@@ -79,7 +79,7 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
 
 
 def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
-    """Raise an error for what training cannot begin with."""
+    """Raise an error if training cannot begin with this model and these arguments."""
     sentences, file = arguments.corpus.sentences, arguments.corpus.file
     total_examples, total_words = arguments.total_examples, arguments.total_words
     if not len(model.wv) and file is not None and os.path.isfile(file):
@@ -109,7 +109,7 @@ def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> Non
     model.epoch_losses = []
     for callback in callbacks:
         callback.on_train_begin(model)
-    if callbacks:  # which may have changed the model
+    if callbacks:  # they may have changed the model
         check_fits(model)
 
 
@@ -146,7 +146,7 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
 
 
 def _log_starter(model: Word2Vec, options: TensorBoardLog | None) -> StartLog | None:
-    """Return what starts the log of a training, None for no log."""
+    """Return the function that starts the log of a training, None for no log."""
     if options is None:
         return None
     return partial(start_log, options, model.wv, {name: getattr(model, name) for name in HYPERPARAMETERS})
@@ -168,7 +168,7 @@ def _end(
 
 @contextmanager
 def _settings_kept_if_it_fails(model: Word2Vec) -> Iterator[None]:
-    """Give a model back the settings that `train()` has taken over if it raises an error."""
+    """Restore the settings of a model that `train()` has overwritten if an error is raised."""
     before = model.alpha, model.min_alpha, model.epochs
     try:
         yield

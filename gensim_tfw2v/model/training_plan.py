@@ -23,7 +23,7 @@ from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choo
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.plan import TrainingPlan
 
-UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default, with which blocks have the size that suits them
+UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default; with it, blocks have the size that is best for them
 
 
 def choices_for(
@@ -57,7 +57,7 @@ def choices_for(
 
 
 def plan_for(model: Word2Vec, choice: PlacementChoice, choices: TrainingChoices) -> TrainingPlan:
-    """Return what a training with these choices does."""
+    """Return the plan of a training with these choices."""
     return TrainingPlan(TrainedWord2Vec(model), choice, choices, _block_maker(model, choices))
 
 
@@ -67,9 +67,9 @@ def entropy_of(model: Word2Vec) -> tuple[int, ...]:
 
 
 def fall_within_epoch(model: Word2Vec, from_file: bool, end_is_chosen: bool) -> float:
-    """Return by what share of an even fall to `min_alpha` the learning rate falls within an epoch.
+    """Return how far the learning rate falls within an epoch, as a share of an even fall to `min_alpha`.
 
-    Each thread of gensim's that trains from a file counts its own words, and takes them for those of all threads.
+    When gensim trains from a file, each thread counts only its own words, as if they were the words of all threads.
     """
     falls_evenly = model.schedule == "linear" or end_is_chosen or not from_file
     return 1.0 if falls_evenly else 1.0 / model.workers
@@ -78,9 +78,9 @@ def fall_within_epoch(model: Word2Vec, from_file: bool, end_is_chosen: bool) -> 
 def placement_for(
     model: Word2Vec, cluster: Any, total_words: int | None, choices: TrainingChoices | None = None
 ) -> PlacementChoice:
-    """Return where to train a model: this process for `cluster` None, or the cluster, to which it connects.
+    """Return where to train a model: in this process if `cluster` is None, or on the cluster, which it connects to.
 
-    A training that is resumed has made its `choices`, the size of its blocks among them.
+    A resumed training has its `choices` already, including the size of its blocks.
     """
     size = CorpusSize(
         total_words=int(total_words or model.corpus_total_words or 0),

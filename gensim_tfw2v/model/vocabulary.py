@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 def quickly_counted(model: Word2Vec, corpus_file: str | None, workers: int | None) -> RawVocabulary | None:
     """Return the words of a corpus that several processes can count at once, or that is encoded; None for others.
 
-    Pruning by ``max_vocab_size`` depends on the order of the words, so that gensim's one process has to count them.
+    Pruning by ``max_vocab_size`` depends on the order of the words, so gensim's one process must count them.
     """
     if corpus_file is None:
         return None

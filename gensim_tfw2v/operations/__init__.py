@@ -1,8 +1,8 @@
-"""Operations for TensorFlow's graphs that the package brings with it: C sources, compiled when it is installed.
+"""The package's own operations for TensorFlow's graphs: C sources, compiled when the package is installed.
 
 TensorFlow has no operation that sums the gradients of a batch by row and moves those rows, none that sums context rows
-in windows, and none that follows Huffman paths. Made of TensorFlow's own operations, each would take several passes
-over memory.
+in windows, and none that follows Huffman paths. Built from TensorFlow's own operations, each of these would take
+several passes over memory.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _HOW_TO_COMPILE = (
 def operations() -> Any:
     """Return the module with a function for each operation, after a test that rows of a variable can be moved.
 
-    The test runs operations at once, and so makes TensorFlow set up this process's devices with the settings it has
-    then. A process that starts a server with settings of its own has to do that first (`load_operations`).
+    The test runs operations at once, so TensorFlow sets up this process's devices with its present settings. A process
+    that starts a server with settings of its own must start it first, after calling only `load_operations`.
     """
     found = load_operations()
     _check_rows_move(found)
@@ -49,7 +49,7 @@ def operations() -> Any:
 
 @functools.cache
 def load_operations() -> Any:
-    """Return the same module without that test: graphs made of the operations can come here from now on."""
+    """Return the same module without that test; from now on this process can execute graphs that use the operations."""
     path = library_path()
     if not path.is_file():
         raise ImportError(
@@ -61,13 +61,13 @@ def load_operations() -> Any:
 
 
 def library_path() -> Path:
-    """Return where the library for this processor is, if it has been compiled."""
+    """Return the path of the library for this processor, whether or not it has been compiled."""
     folder = Path(os.environ.get(_FOLDER_VARIABLE) or Path(__file__).parent)
     return folder / f"{instruction_level()}{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
 def _check_registration(found: Any, path: Path) -> None:
-    """Raise ImportError if TensorFlow has not taken one of the operations."""
+    """Raise ImportError if TensorFlow has not registered one of the operations."""
     version = load_tensorflow().__version__
     library = ctypes.CDLL(str(path))
     if not hasattr(library, "tfw2v_registration_error"):
@@ -85,12 +85,12 @@ def _check_registration(found: Any, path: Path) -> None:
 def _check_rows_move(found: Any) -> None:
     """Raise ImportError if operations write to a copy of a variable, so that training would change nothing.
 
-    They write to the memory that ReadVariableOp gives them, which TensorFlow does not promise to be the variable's own.
+    They write to the memory that ReadVariableOp returns. TensorFlow does not guarantee that this is the variable's own.
     """
     tf = load_tensorflow()
-    # A graph may be being traced, for a device of another process.
+    # A graph may be in the middle of being traced, for a device of another process.
     with tf.init_scope(), tf.device(None), tf.device("/CPU:0"):
-        if not tf.executing_eagerly():  # nothing can be run here, and train() refuses such a process
+        if not tf.executing_eagerly():  # nothing can be run eagerly, and train() refuses such a process
             return
         table = tf.Variable(tf.raw_ops.DeepCopy(x=[[1.0], [2.0]]), trainable=False)
         memory = functools.partial(tf.raw_ops.ReadVariableOp, resource=table.handle, dtype=tf.float32)

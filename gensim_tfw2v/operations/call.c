@@ -39,7 +39,7 @@ void *workspace(Call *call, enum purpose purpose, size_t bytes) {
     } spaces[PURPOSES];
     bool is_enough = spaces[purpose].memory && spaces[purpose].bytes >= bytes;
 #ifdef __SANITIZE_ADDRESS__
-    is_enough = false; /* The sanitizer finds whatever is used beyond the bytes that were asked for. */
+    is_enough = false; /* The sanitizer finds any use beyond the requested bytes. */
 #endif
     if (!is_enough) {
         bytes = bytes ? bytes : 1;

@@ -10,7 +10,8 @@
 
 enum { MOST_INPUTS = 16, MOST_OUTPUTS = 4, MOST_AXES = 3 };
 
-/* What the entries along an axis of an input are. Axes of one kind have one length in all inputs of a call. */
+/* Kinds of axes: what the entries along an axis of an input are. All axes of one kind have the same length in all
+   inputs of a call. */
 typedef enum {
     NO_AXIS,
     BY_ROW,
@@ -29,7 +30,7 @@ typedef enum {
     AXES
 } Axis;
 
-/* What an operation says of one of its inputs. */
+/* An operation's description of one of its inputs. */
 typedef struct {
     const char *name, *type;
     Axis axes[MOST_AXES]; /* NO_AXIS after the last one, so that a scalar has {NO_AXIS} */
@@ -68,7 +69,7 @@ static inline Table table_of(const Call *call, int input) {
     return (Table){floats(call, input), call->lengths[BY_ROW], call->lengths[BY_NUMBER]};
 }
 
-/* Entries of an input: those of the call's batch if there are some for each batch, and otherwise all. */
+/* Entries of an input: the entries of the call's batch if the input has an axis of batches, otherwise all. */
 typedef struct {
     int64_t first, count;
 } Entries;
@@ -79,14 +80,14 @@ static inline const int32_t *of_batch(const Call *call, int input) {
     return integers(call, input) + entries_of(call, input).first;
 }
 
-/* Has the call fail with InvalidArgument; returns false. */
+/* Makes the call fail with InvalidArgument; returns false. */
 bool fail(Call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The data of a new output; NULL if there is no memory for it, which the call then fails with. */
+/* The data of a new output; NULL if there is no memory for it, and then the call fails for that reason. */
 void *output(Call *call, int number, const int64_t *dimensions, int axes);
 
-/* Memory of this thread, at least so many bytes, until its next call for the same purpose; NULL if there is none, which
-   the call then fails with. */
+/* Memory of this thread, at least `bytes` bytes, until its next call for the same purpose; NULL if there is not enough,
+   and then the call fails for that reason. */
 enum purpose { FOR_SUMS, FOR_SLOTS, FOR_POINTERS, FOR_VECTORS, PURPOSES };
 void *workspace(Call *call, enum purpose purpose, size_t bytes);
 

@@ -1,8 +1,8 @@
-/* CBOW with negative sampling. Each token's hidden vector is trained with its target, which is the token's own word, and
-   with the negatives that its run shares.
+/* CBOW with negative sampling. Each token's hidden vector is trained with its target, which is the token's own word,
+   and with the negatives that its run shares.
 
    As in word2vec, a target's row takes its step before the next token reads it. The rows of a run's negatives take
-   theirs, which is clipped, after all tokens of the run. */
+   their step, which is clipped, after all tokens of the run. */
 
 #include "checks.h"
 #include "operation.h"
@@ -39,7 +39,7 @@ static bool make_room(Call *call, Run *run) {
 }
 
 /* Trains hidden vectors with their targets, whose rows move one after the other; begins the vectors' gradients. A row
-   stays where it is if its score is not finite, or the hidden vector or the rate not within bounds. */
+   stays where it is if its score is not finite, or if the hidden vector or the rate is not within bounds. */
 static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
     float bound = bound_of_moves(rate);
     for (int64_t i = 0; i < run->count; i++) {

@@ -5,8 +5,8 @@
 
 enum { LONGEST_TEXT = 160 };
 
-/* Numbers of bytes and of entries stay within 64 bits, and numbers of sums within 32, if no axis but that of a table's
-   rows, and no batch of ids, is longer. */
+/* Numbers of bytes and of entries stay within 64 bits, and numbers of sums within 32, if no batch of ids and no axis
+   except a table's rows is longer. */
 static const int64_t LONGEST = (int64_t)1 << 30;
 
 /* One entry along an axis, and all of them. */
@@ -97,7 +97,7 @@ bool check_any(Call *call, int input, Axis axis) {
     return call->lengths[axis] > 0 || fail(call, "%s has 0 %s", call->described[input].name, AXIS_NAMES[axis].all);
 }
 
-/* "batch 1, run 0, place 3" of an entry that is counted from the input's first one. */
+/* Writes "batch 1, run 0, place 3" for an entry that is counted from the input's first one. */
 static void locate(const Call *call, int input, int64_t entry, char *text) {
     const Input *described = &call->described[input];
     int count = axes_of(described);

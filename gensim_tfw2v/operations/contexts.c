@@ -30,7 +30,7 @@ static bool get_contexts(Call *call, Contexts *contexts) {
     return true;
 }
 
-/* Memory for so many vectors with weights. */
+/* Memory for `vectors` vectors with weights. */
 static const float **room_for(Call *call, int64_t vectors, float **weights) {
     const float **found = workspace(call, FOR_POINTERS, (size_t)vectors * (sizeof(float *) + sizeof(float)));
     if (found) *weights = (float *)(found + vectors);

@@ -1,5 +1,5 @@
-/* Hierarchical softmax. Hidden vectors are trained with words: with those around their token, or with the token's own.
-   A word's rows are the tree's nodes on its Huffman path.
+/* Hierarchical softmax. Hidden vectors are trained with words: with the words around their token, or with the token's
+   own word. A word's rows are the tree's nodes on its Huffman path.
 
    As in word2vec, a node takes its step before the next word reads it. */
 
@@ -27,7 +27,7 @@ typedef struct {
        do not wait for what others have just written. */
     float *hot;
     int64_t first_hot;
-    float rate, max_score; /* Scores at least so far from 0 move nothing. */
+    float rate, max_score; /* Scores at least this far from 0 move nothing. */
     bool is_measured;
     double loss; /* NaN if steps were refused because they would be NaN or infinite, or nearly so */
     int64_t longest; /* path, rounded up to whole registers and to ROWS_TOGETHER */
@@ -54,7 +54,7 @@ static void prefetch_ahead(const Tree *tree, const Words *all, int64_t run, int6
         prefetch_path(tree, all->words[run * all->places + all->first_place + used]);
 }
 
-/* Whether the scores of so many hidden vectors on a path are finite. */
+/* Whether the scores of `count` hidden vectors on a path are finite. */
 static bool are_finite(const Tree *tree, int64_t count, int32_t steps) {
     for (int64_t k = 0; k < count; k++)
         if (!are_within(tree->scores + k * tree->longest, steps, FLT_MAX)) return false;
@@ -74,14 +74,14 @@ static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32
     for (int32_t i = 0; i < steps; i++) scores[i] = tree->counts[i] * (codes[i] ? scores[i] : -scores[i]);
 }
 
-/* Trains so many hidden vectors with a word: adds to their gradients, and moves the rows on its path. The word
-   trains nothing if a score is not finite. */
+/* Trains `count` hidden vectors with a word: adds to their gradients, and moves the rows on its path. The word trains
+   nothing if a score is not finite. */
 static void train_word(Tree *tree, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
     int32_t first = tree->offsets[word], steps = tree->offsets[word + 1] - first;
     const int32_t *codes = tree->codes + first;
     for (int32_t i = 0; i < steps; i++) tree->path[i] = row_of_node(tree, tree->nodes[first + i]);
     int64_t rows = rounded_up(steps, ROWS_TOGETHER);
-    for (int64_t i = steps; i < rows; i++) tree->path[i] = tree->path[steps - 1]; /* Nobody reads these scores. */
+    for (int64_t i = steps; i < rows; i++) tree->path[i] = tree->path[steps - 1]; /* These scores are not read. */
     all_dots(tree->scores, tree->longest, hidden, count, (const float *const *)tree->path, rows, tree->table.size);
     if (!are_finite(tree, count, steps)) {
         tree->loss = NAN;
@@ -112,8 +112,8 @@ static bool copy_hot_rows(Call *call, Tree *tree, int64_t wanted) {
     return true;
 }
 
-/* Where another thread has moved a row meanwhile, it becomes the mean of what both threads have made of it. Such a row
-   settles within a batch, so that both come to about the same. The sum of both changes would be twice as far. */
+/* If another thread has moved a row meanwhile, the row becomes the mean of both threads' results. Such a row settles
+   within a batch, so both results are about equal. The sum of both changes would move it twice as far. */
 static void write_hot_rows(const Tree *tree) {
     int64_t rows = tree->table.count - tree->first_hot, size = tree->table.size;
     const float *before = tree->hot + rows * size;
@@ -151,7 +151,7 @@ static bool check_steps(Call *call, const Tree *tree, int32_t word) {
     return true;
 }
 
-/* So many steps are checked at once, whatever the length of a path: a loop that ends after each step costs more than
+/* This many steps are checked at once, whatever the length of a path: a loop that ends after each step costs more than
    the comparisons. */
 enum { STEPS_TOGETHER = 16 };
 typedef uint32_t some_steps __attribute__((vector_size(4 * STEPS_TOGETHER), aligned(4), may_alias));
@@ -178,7 +178,7 @@ static bool check_paths(Call *call, Tree *tree, const Words *all) {
     bool is_wrong = false;
     for (int lane = 0; lane < STEPS_TOGETHER; lane++) is_wrong |= wrong[lane] != 0;
     if (!is_wrong) return true;
-    /* It is on a path, or only behind the end of one, where training does not read. */
+    /* The wrong step is on a path, or only behind the end of one, where training does not read. */
     for (int64_t run = 0; run < all->runs; run++)
         for (int64_t place = all->first_place; place < all->first_place + all->used; place++)
             if (!check_steps(call, tree, all->words[run * all->places + place])) return false;
@@ -265,7 +265,7 @@ static void train(Call *call) {
     int64_t numbers = all.tokens * tree.table.size; /* of a run */
     for (int64_t run = 0; run < all.runs; run++) {
         if (!are_within(hidden + run * numbers, numbers, bound_of_moves(tree.rate))) {
-            tree.loss = NAN; /* A run trains nothing if rows must not move along one of its vectors. */
+            tree.loss = NAN; /* A run trains nothing if rows must not move along one of the run's vectors. */
             continue;
         }
         for (int64_t used = 0; used < all.used; used++) {

@@ -1,4 +1,4 @@
-/* An operation: what TensorFlow knows of it, and how it is called. */
+/* An operation: its definition for TensorFlow, and how it is called. */
 
 #ifndef TFW2V_OPERATION_H
 #define TFW2V_OPERATION_H
@@ -13,10 +13,10 @@ typedef struct {
     void (*compute)(void *state, TF_OpKernelContext *context);
 } Operation;
 
-/* Gets the inputs, checks their shapes, and has `work` do the rest. */
+/* Gets the inputs, checks their shapes, and calls `work` for the rest. */
 void run_operation(TF_OpKernelContext *context, const Operation *operation, void (*work)(Call *));
 
-/* Begins the definition of an operation, whose `compute` is to be compute_<identifier>. */
+/* Begins the definition of an operation, whose `compute` must be compute_<identifier>. */
 #define OPERATION(identifier, work)                                                                                    \
     extern const Operation identifier;                                                                                 \
     static void compute_##identifier(void *state, TF_OpKernelContext *context) {                                       \

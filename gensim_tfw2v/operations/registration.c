@@ -17,7 +17,7 @@ static const Operation *const OPERATIONS[] = {
 
 static char error[LONGEST_TEXT];
 
-/* What could not be registered and why, for Python; NULL if everything has been. */
+/* For Python: what could not be registered and why; NULL if everything has been registered. */
 const char *tfw2v_registration_error(void);
 const char *tfw2v_registration_error(void) { return *error ? error : NULL; }
 

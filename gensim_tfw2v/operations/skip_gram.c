@@ -1,6 +1,5 @@
 /* Skip-gram with negative sampling. Each token's hidden vector is trained with its contexts, which tokens of a run
-   share, and with the negatives that its run shares. Only those places of the widened run are read that are near a
-   token. */
+   share, and with the negatives that its run shares. Only places of the widened run that are near a token are read. */
 
 #include "checks.h"
 #include "operation.h"
@@ -40,7 +39,7 @@ static bool make_room(Call *call, Run *run) {
     return true;
 }
 
-/* The places from the first to the last context of so many tokens. */
+/* The places from the first to the last context of `count` tokens. */
 static Span places_near(const Run *run, int64_t token, int64_t count) {
     Span span = {run->places, 0};
     for (int64_t t = token; t < token + count; t++) {
@@ -52,13 +51,13 @@ static Span places_near(const Run *run, int64_t token, int64_t count) {
     return span.end ? span : (Span){0, 0};
 }
 
-/* The tokens whose windows may reach so many places. */
+/* The tokens whose windows may reach `count` places. */
 static Span tokens_near(const Run *run, int64_t place, int64_t count) {
     int64_t end = place + count;
     return (Span){largest(place - 2 * run->window, 0), end < run->tokens ? end : run->tokens};
 }
 
-/* Multiplies so many hidden vectors by rows. */
+/* Multiplies `count` hidden vectors by rows. */
 static void score_rows(const Run *run, int64_t token, int64_t count, Span span) {
     for (int64_t k = span.first; k < span.end; k += TILE_ROWS) {
         float *scores = run->scores + token * run->stride + k;
@@ -80,8 +79,7 @@ static void score(const Run *run) {
     }
 }
 
-/* Replaces scores by their gradients. Each counts as often as its weight says; `sign` is 1 for negatives and -1 for
-   contexts. */
+/* Replaces scores by their gradients, each multiplied by its weight; `sign` is 1 for negatives and -1 for contexts. */
 static void differentiate(Run *run, float *scores, const float *weights, int64_t count, float sign) {
     if (run->is_measured)
         for (int64_t k = 0; k < count; k++) run->loss += weights[k] * log1pf(expf(sign * clamped(scores[k])));
@@ -113,7 +111,7 @@ static void differentiate_token(Run *run, int64_t token, const float *weights, f
     differentiate(run, scores + run->first_negative, run->negative_weights, run->negatives, 1);
 }
 
-/* Adds what a span of rows gives to the gradients of so many tokens. */
+/* Adds the part of a span of rows to the gradients of `count` tokens. */
 static void add_to_tokens(const Run *run, int64_t token, int64_t count, Span span) {
     Weights weights = {run->scores + token * run->stride + span.first, run->stride, 1};
     add_weighted_sums(
@@ -121,7 +119,7 @@ static void add_to_tokens(const Run *run, int64_t token, int64_t count, Span spa
     );
 }
 
-/* Adds what a span of tokens gives to the sums of so many rows. */
+/* Adds the part of a span of tokens to the sums of `count` rows. */
 static void add_to_rows(const Run *run, int64_t row, int64_t count, Span span) {
     Weights weights = {run->scores + span.first * run->stride + row, 1, run->stride};
     add_weighted_sums(run->sums + row, count, run->hidden + span.first, weights, span.end - span.first, run->size);
@@ -145,7 +143,7 @@ enum {
     LIMITS
 };
 
-/* Checks all inputs, and sets what the runs of the batch have in common. */
+/* Checks all inputs, and sets the fields that are equal for all runs of the batch. */
 static bool get_runs(Call *call, Run *run) {
     int64_t candidates = call->lengths[BY_CANDIDATE];
     if (!check_batch(call, BATCH) || !check_number(call, SHARED_NEGATIVES, 1, candidates)) return false;

@@ -14,10 +14,10 @@ typedef struct {
     int bits; /* of the number of slots */
 } Sums;
 
-/* Gets memory, which is used again by this thread's next sums, and begins without any. */
+/* Gets memory, which this thread's next sums use again, and begins without any sums. */
 bool start_sums(Call *call, Sums *sums, int64_t places, int64_t size);
 
-/* Begins again without any, for as many places. */
+/* Begins again without any sums, for as many places. */
 void clear_sums(Sums *sums);
 
 /* Returns the sum of a row's gradients, zeros at first. */
@@ -33,7 +33,7 @@ typedef struct {
 #define STEP_LIMITS_INPUTS                                                                                             \
     SCALAR_INPUT("rate", "float"), SCALAR_INPUT("max_step", "float"), {"factors", "float", {BY_FACTOR}}
 
-/* The limits that three inputs of a call, from `first` on, are. */
+/* The limits in three inputs of a call, from input `first` on. */
 StepLimits step_limits_of(const Call *call, int first);
 
 /* How many rows have taken a step, how many of these steps were clipped, and how many steps were refused because they
@@ -42,8 +42,8 @@ typedef struct {
     int64_t touched, clipped, refused;
 } RowCounts;
 
-/* Moves each row against its summed gradient by one step, which is clipped. A row whose step is refused stays where
-   it is, so that a table never comes to hold NaN or infinity. */
+/* Moves each row against its summed gradient by one step, which is clipped. A row whose step is refused stays where it
+   is, so that a table never contains NaN or infinity. */
 void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *counts);
 
 /* The output that these counts are: touched and clipped rows, or NaN for both if a step was refused. */

@@ -1,7 +1,7 @@
 /* TensorFlow's C interface for kernels.
 
-   The functions are looked up in the library that Python has loaded. So nothing of TensorFlow is needed to compile
-   this, and one compiled library serves all its versions. */
+   The functions are looked up in the library that Python has loaded. So this compiles without TensorFlow, and one
+   compiled library works with all TensorFlow versions. */
 
 #ifndef TFW2V_TENSORFLOW_API_H
 #define TFW2V_TENSORFLOW_API_H
@@ -57,7 +57,7 @@ typedef enum { TF_OK = 0, TF_INVALID_ARGUMENT = 3, TF_RESOURCE_EXHAUSTED = 8 } T
 TENSORFLOW_FUNCTIONS(DECLARE)
 #undef DECLARE
 
-/* Looks all of them up. Returns NULL, or the name of what is missing. */
+/* Looks up all functions. Returns NULL, or the name of a missing function. */
 const char *find_tensorflow(void);
 
 #endif

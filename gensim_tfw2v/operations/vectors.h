@@ -92,7 +92,7 @@ static inline narrow totals_of_four(const narrow *values) {
     return SHUFFLE(first, second, 0, 1, 4, 5) + SHUFFLE(first, second, 2, 3, 6, 7);
 }
 
-/* So many rows are multiplied by a vector side by side, so that no addition waits for the one before it. */
+/* This many rows are multiplied by a vector side by side, so that no addition waits for the one before it. */
 enum { ROWS_TOGETHER = LANES == 16 ? 4 : 8 };
 
 /* products[k] = vector . rows[k]; the number of rows is a multiple of ROWS_TOGETHER */
@@ -113,7 +113,7 @@ static inline void dots(
         union {
             narrow parts[ROWS_TOGETHER / 4];
             float all[ROWS_TOGETHER];
-        } found; /* One write: whole registers are read from there next, and would wait for several. */
+        } found; /* One write, because the next reads of whole registers would wait for several writes. */
         for (int row = 0; row < ROWS_TOGETHER; row += 4) found.parts[row / 4] = totals_of_four(totals + row);
         memcpy(products + k, &found, sizeof found);
         for (; i < size; i++)
@@ -121,7 +121,7 @@ static inline void dots(
     }
 }
 
-/* A tile: so many vectors are multiplied by so many rows side by side, and each is read once. */
+/* A tile: this many vectors are multiplied by this many rows side by side, and each is read once. */
 enum { TILE_VECTORS = 3, TILE_ROWS = 4 };
 
 /* products[v * stride + k] = vectors[v] . rows[k] of a tile */
@@ -165,9 +165,9 @@ static inline void all_dots(
     for (; v < vector_count; v++) dots(products + v * stride, vectors[v], rows, row_count, size);
 }
 
-enum { REGISTERS = 8 }; /* so many parts of a sum are kept in registers at once */
+enum { REGISTERS = 8 }; /* this many parts of a sum are kept in registers at once */
 
-/* Does what `sum_rows` does, for so many consecutive registers. The last one may overlap the one before it. */
+/* Does the work of `sum_rows` for `registers` consecutive registers. The last one may overlap the one before it. */
 static inline __attribute__((always_inline)) void sum_registers(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
     const float *restrict vector, float rate, int64_t begin, int64_t last, const int registers
@@ -190,7 +190,7 @@ static inline __attribute__((always_inline)) void sum_registers(
     for (int r = 0; r < registers; r++) *(wide *)(sum + places[r]) = parts[r];
 }
 
-/* sum += sum of weights[k] * rows[k], at most so many registers at once. If there is a vector, then also
+/* sum += sum of weights[k] * rows[k], at most `most` registers at once. If there is a vector, then also
    rows[k] -= rate * weights[k] * vector. */
 static inline __attribute__((always_inline)) void sum_rows(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
@@ -202,7 +202,7 @@ static inline __attribute__((always_inline)) void sum_rows(
     }
     for (int64_t begin = 0; begin < size && size >= LANES;) {
         int64_t left = (size - begin + LANES - 1) / LANES;
-        /* The last register overlaps the one before it, and so both are added to at the same time. */
+        /* The last register overlaps the one before it, so both are added to at the same time. */
         int registers = left == most + 1 ? most - 1 : left < most ? (int)left : most;
         int64_t end = begin + registers * LANES, last = (end < size ? end : size) - LANES;
         switch (registers) {
@@ -232,7 +232,7 @@ static inline void add_weighted_sum_and_move(
     sum_rows(sum, rows, weights, count, vector, rate, size, REGISTERS / 2);
 }
 
-/* So many weighted sums of the same rows are added up side by side, so that each row is read once for all of them. */
+/* This many weighted sums of the same rows are added up side by side, so that each row is read once for all of them. */
 enum { SUMS_TOGETHER = 4, SUMS_REGISTERS = LANES == 16 ? 4 : 3 }; /* of each sum */
 
 /* The weight of a row in a sum is first[sum * by_sum + row * by_row]. */
@@ -241,7 +241,7 @@ typedef struct {
     int64_t by_sum, by_row;
 } Weights;
 
-/* Adds the rows to so many registers of each sum, from `begin` on. */
+/* Adds the rows to `registers` registers of each sum, from `begin` on. */
 static inline __attribute__((always_inline)) void add_weighted_sums_at(
     float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t begin, const int together,
     const int registers
@@ -260,7 +260,8 @@ static inline __attribute__((always_inline)) void add_weighted_sums_at(
         for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
 }
 
-/* Adds the rows to so many sums together, so many registers of each at once. Some of the sums may be the same. */
+/* Adds the rows to `together` sums at the same time, `registers` registers of each at once. Some of the sums may be the
+   same. */
 static inline __attribute__((always_inline)) void add_some_weighted_sums(
     float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int together,
     const int registers
@@ -331,17 +332,18 @@ static inline void from_bfloat16(float *restrict out, const uint16_t *restrict v
     }
 }
 
-/* Rows that are finite, and take no longer steps than this, stay finite for millions of steps. */
+/* Finite rows whose steps are not longer than this stay finite for millions of steps. */
 static const float LONGEST_STEP = 1e32f;
 
-/* Whether all numbers are at most so far from 0; NaN is not. */
+/* Whether all numbers are at most `bound` from 0; NaN is not. */
 static inline bool are_within(const float *numbers, int64_t count, float bound) {
     int32_t wrong = 0;
     for (int64_t i = 0; i < count; i++) wrong |= !(fabsf(numbers[i]) <= bound);
     return !wrong;
 }
 
-/* How far from 0 the numbers of a vector may be that rows move along by the rate at most; -1 if none may be. */
+/* How far from 0 the numbers of a vector may be if rows move along it by at most the rate; -1 if no distance is
+   allowed. */
 static inline float bound_of_moves(float rate) {
     float scale = fabsf(rate) > 1 ? fabsf(rate) : 1;
     return fabsf(rate) <= LONGEST_STEP ? LONGEST_STEP / scale : -1;

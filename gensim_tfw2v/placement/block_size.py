@@ -10,19 +10,19 @@ from gensim_tfw2v import tuning
 
 @dataclass(frozen=True)
 class InFlightLimits:
-    """How much is trained at a time without the changes of other blocks in flight."""
+    """Limits on how much is trained at a time without the changes of other blocks in flight."""
 
     share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, within the limits that all models have
-    shares_rows: bool = False  # blocks may exchange their changes of shared rows, and be longer for that
+    shares_rows: bool = False  # blocks may exchange their changes of shared rows, which allows longer blocks
 
     def words(self, total_words: int) -> int:
-        """Return how many raw words at most are in flight, all blocks together."""
+        """Return the most raw words that all blocks in flight have together."""
         words = max(int(total_words * self.share), tuning.LEAST_IN_FLIGHT_WORDS)
         return min(words, tuning.MOST_IN_FLIGHT_WORDS)
 
 
 def in_flight_limits(words: int, skip_gram: bool, tree: bool) -> InFlightLimits:
-    """Return the limits for a vocabulary of so many words.
+    """Return the limits for a vocabulary of `words` words.
 
     CBOW with hierarchical softmax scores lower with shared rows, and learns well from a larger share.
     """
@@ -50,9 +50,9 @@ def choose_block_words(
     batch_words : int, optional
         The user's own choice.
     in_flight : int
-        Blocks that are trained without each other's changes: the more, the smaller.
+        Blocks that are trained without each other's changes. The more there are, the smaller they are.
     limits : InFlightLimits
-        Of all blocks in flight together.
+        Limits of all blocks in flight together.
     most_words : int
         Limit set by memory.
     """

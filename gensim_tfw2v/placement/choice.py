@@ -13,12 +13,12 @@ from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequ
 def choose_placement(
     cluster: Any, size: CorpusSize, limits: InFlightLimits, options: TrainingOptions
 ) -> PlacementChoice:
-    """Return this process if `cluster` is None, or else the cluster, to which it connects.
+    """Return the placement in this process if `cluster` is None, otherwise on the cluster, after connecting to it.
 
     Parameters
     ----------
     limits : InFlightLimits
-        Of blocks in flight on a cluster.
+        Limits of blocks in flight on a cluster.
     """
     design = DESIGNS[options.distribution]
     if cluster is None:

@@ -13,7 +13,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 TABLES = ("inputs", "outputs", "nodes")
 
 Contents = Callable[[str], Iterable[tuple[int, Float32Array]]]
-"""Returns pieces of the table of a name: the number of the first row, and rows."""
+"""Takes the name of a table and returns its pieces: the number of the first row, and the rows."""
 
 
 class RemoteStore(ABC):
@@ -95,7 +95,7 @@ class ModelTables:
 
     @property
     def store(self) -> RemoteStore | None:
-        """What has the tables if they are not in this process."""
+        """The store that has the tables if they are not in this process."""
         return self.inputs.store if isinstance(self.inputs, RemoteMatrix) else None
 
 
@@ -103,8 +103,8 @@ class Placement(ABC):
     """Tables in one place, steps in the same or another.
 
     `train_chunk` is called from `concurrency` threads at once. Meanwhile `task_metrics`, `report`, `state`, `rows` and
-    `read_into` may be called; the last two then read rows of different moments. The other methods are called only while
-    no chunk is being trained.
+    `read_into` may be called; the last two then read rows at slightly different times. The other methods are called
+    only while no chunk is being trained.
     """
 
     concurrency: int
@@ -151,7 +151,7 @@ class Placement(ABC):
         return
 
     def own_tables(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the shapes of tables, by name, without which training cannot go on; `rows` reads them as well.
+        """Return the shapes, by name, of tables without which training cannot resume; `rows` reads them as well.
 
         They hold what was learnt since the model's tables were loaded. By default there are none: the placement learns
         in the model's tables.
@@ -159,25 +159,25 @@ class Placement(ABC):
         return {}
 
     def state(self) -> dict[str, Any]:
-        """Return, as JSON has it, what decides how further chunks are trained, besides the tables; by default nothing.
+        """Return what decides, besides the tables, how further chunks are trained, as JSON values; by default nothing.
 
         `PlacementState` has the names that several placements use.
         """
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Resume from the state of a placement that is no longer there, and free what it left. Nothing by default."""
+        """Resume from the state of a placement that no longer exists, and free what it left. By default, do nothing."""
         return
 
     def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
-        """Have `read` return the own tables of a placement that is no longer there, once the model's are loaded.
+        """Restore, by `read`, the own tables of a placement that no longer exists, once the model's are loaded.
 
         By default nothing is read, as there are no own tables.
         """
         return
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
-        """Return the metrics of each task of a cluster so far; by default none, as without tasks."""
+        """Return the metrics of each task of a cluster so far; by default none, as there are no tasks."""
         return {}
 
     def report(self, raw_words: int) -> dict[str, Any] | None:

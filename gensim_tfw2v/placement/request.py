@@ -1,4 +1,4 @@
-"""What is asked of a design: where and how a training is to run, and what answers."""
+"""What a design receives, where and how a training is to run, and what it returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TrainingOptions:
     """The model's arguments that say how it is to be trained, in this process or on a cluster."""
 
     distribution: str  # the design's name
-    workers: int  # threads of this process; 1 on a cluster: one block is trained after the other
+    workers: int  # threads of this process; on a cluster, 1 means that blocks are trained one after the other
     skip_gram: bool
     tree: bool  # hierarchical softmax is trained
     seed: int | None = None
@@ -44,7 +44,7 @@ class CorpusSize:
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """A training that is to be placed on a cluster."""
+    """A training to place on a cluster."""
 
     connection: Connection
     size: CorpusSize
@@ -53,20 +53,20 @@ class ClusterRequest:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether one block is trained after the other."""
+        """Whether blocks are trained one after the other."""
         return self.options.workers == 1
 
 
 @dataclass(frozen=True)
 class LocalRequest:
-    """A training that is to be placed in this process."""
+    """A training to place in this process."""
 
     size: CorpusSize
     options: TrainingOptions
 
     @property
     def workers(self) -> int:
-        """The threads that are asked for."""
+        """The number of threads that the model's arguments ask for."""
         return self.options.workers
 
     @property

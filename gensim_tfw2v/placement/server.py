@@ -21,7 +21,7 @@ from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
-_LEAST_THREADS = 4  # a task waits for others in some of them
+_LEAST_THREADS = 4  # because some of them wait for other tasks
 
 
 def register_functions() -> None:
@@ -37,7 +37,7 @@ def register_functions() -> None:
 
 
 def _block_kinds() -> list[BlockKind[Any]]:
-    """Return what the designs' graphs train blocks of; not before TensorFlow is loaded."""
+    """Return the kinds of blocks that the designs' graphs train; TensorFlow must be loaded."""
     from gensim_tfw2v.placement.averaging.round_block import OWN_BLOCK
     from gensim_tfw2v.placement.columns.column_blocks import COLUMN_BLOCK
     from gensim_tfw2v.placement.lbfgs.portion import PORTION
@@ -75,7 +75,7 @@ def serve(
     allow_network
         Whether the task's address may be on a network. The port then answers the interface of that address alone.
     insecure
-        Whether the port answers every interface where this system cannot keep it to one.
+        Whether the port may answer every interface if this system cannot keep it to one.
     """
     if _is_orphan(parent):
         return

@@ -1,4 +1,4 @@
-"""What a checkpoint keeps of a placement besides its tables."""
+"""The part of a checkpoint that a placement has besides its tables."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PlacementState:
-    """What one placement leaves for another one, in another process.
+    """The state that one placement leaves for another one, in another process.
 
     Parameters
     ----------
     lease : str, optional
-        On the tables on servers.
+        Lease on the tables on servers.
     leases : sequence of str, optional
-        On the tables of workers.
+        Leases on the tables of workers.
     blocks : int, optional
         Blocks trained so far.
     own : mapping
-        What the design alone reads, by other names, as JSON has it.
+        What only the design reads, by other names, as JSON values.
     """
 
     lease: str | None = None

@@ -13,9 +13,9 @@ _RAN_IN: dict[str, int] = {}
 
 
 def watch_forks() -> None:
-    """Have every forked process note whether TensorFlow ran at the fork; do so in this process if it may be a fork."""
+    """Make every forked process note whether TensorFlow ran at the fork; do so in this process if it may be a fork."""
     os.register_at_fork(after_in_child=_note_parent)
-    if _has_one_thread():  # had TensorFlow started in this process, there would be more
+    if _has_one_thread():  # if TensorFlow had started in this process, it would have more threads
         _note_parent()
 
 

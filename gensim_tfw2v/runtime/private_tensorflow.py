@@ -1,9 +1,9 @@
-"""All private parts of TensorFlow that this package uses, each with the reason why no public part does.
+"""All private parts of TensorFlow that this package uses, each with the reason why no public part is enough.
 
 They may change with any version of TensorFlow. `tests/runtime/test_private_tensorflow.py` uses every function here, and
 `scripts/test-versions` runs it on the oldest and the newest version that is allowed, 2.16 and 2.21.
 
-TensorFlow has to be loaded before a call (`runtime.tensorflow`), except for `has_started`.
+TensorFlow must be loaded before a call (`runtime.tensorflow`), except for `has_started`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 def has_started() -> bool:
     """Return whether TensorFlow runs its threads in this process, without importing it.
 
-    It starts them with its first operation, not when it is imported, and no public function tells the two apart.
+    It starts them with its first operation, not when it is imported, and no public function distinguishes the two.
     """
     module = sys.modules.get("tensorflow.python.eager.context")
     context = getattr(module, "_context", None)
@@ -26,7 +26,7 @@ def has_started() -> bool:
 
 
 def anonymous_name() -> str:
-    """Return the name with which an operation makes a variable that only its handle leads to.
+    """Return the name with which an operation makes a variable that can be reached only by its handle.
 
     `tf.Variable` uses it, but its Python object cannot live in a graph that makes and destroys a variable in each run.
     """
@@ -45,8 +45,8 @@ def own_executor() -> Iterator[Any]:
 
     Threads without one share an executor, in which an error of one thread stays until the next operation of any thread
     reports it. The executor stays with this thread until the thread ends: TensorFlow's own `executor_scope` would keep
-    an object of the shared executor, and Python shows that executor's error, which may be left of a lost server, when
-    it deletes such an object.
+    an object of the shared executor, and Python shows that executor's error, which may come from a lost server, when it
+    deletes such an object.
 
     Yield the executor, whose `clear_error()` drops the error of the thread's last operation.
     """
@@ -57,7 +57,7 @@ def own_executor() -> Iterator[Any]:
     context.context().executor = own
     yield own
     with contextlib.suppress(tensorflow.errors.OpError):
-        own.wait()  # for the last error, which concerns nobody any more
+        own.wait()  # raises the last error, which no longer matters
     own.clear_error()
 
 
@@ -78,7 +78,7 @@ def clear_error() -> None:
 def name_python_function(name: str, function: Callable[..., Any]) -> None:
     """Let the operation PyFunc find a Python function under this token. The caller keeps the function alive.
 
-    `tf.py_function` chooses tokens itself, which are known to its own process alone. Tasks call each other's functions.
+    `tf.py_function` chooses tokens itself, which only its own process knows. Tasks call each other's functions.
     """
     from tensorflow.python.ops import script_ops
 
@@ -86,10 +86,10 @@ def name_python_function(name: str, function: Callable[..., Any]) -> None:
 
 
 def new_cancellation() -> Any:
-    """Return what cancels the calls of graphs that are made with it: its `start_cancel()` ends them.
+    """Return an object that cancels the calls of graphs that are made with it: its `start_cancel()` ends them.
 
-    Its public way in, `get_cancelable_function`, keeps it in a global variable, so that calls of other threads would be
-    cancelled with it.
+    The public function, `get_cancelable_function`, keeps the object in a global variable, so calls of other threads
+    would be cancelled with it.
     """
     from tensorflow.python.eager import cancellation
 
@@ -102,11 +102,11 @@ def call_with_cancellation(function: Any, inputs: Sequence[Any], cancellation: A
     Parameters
     ----------
     function : ConcreteFunction
-        What is called.
+        The function to call.
     inputs : sequence of tensors
         Its arguments, flat.
     cancellation : object
-        What `new_cancellation` returns.
+        The object that `new_cancellation` returned.
     """
     from tensorflow.python.eager import context, execute
 
@@ -125,10 +125,10 @@ def call_with_cancellation(function: Any, inputs: Sequence[Any], cancellation: A
 
 @contextlib.contextmanager
 def no_order_of_operations(graph: Any) -> Iterator[None]:
-    """Add no order to the operations of loops that are made in a graph meanwhile, but the one that they state.
+    """Add no order to the operations of loops that are made in a graph meanwhile, except the order that they state.
 
-    `tf.function` has all operations with a state run in the order of the program, those of servers one after the other,
-    and nothing public turns that off.
+    `tf.function` has all operations with a state run in the order of the program, so operations on servers run one
+    after the other, and nothing public turns that off.
     """
     before, graph._add_control_dependencies = graph._add_control_dependencies, False
     try:
@@ -153,7 +153,7 @@ def server_definition() -> Any:
 def update_server_definition(definition: Any) -> None:
     """Connect TensorFlow to the tasks of another definition; tasks that stay keep their state.
 
-    `tf.config.experimental_connect_to_cluster` invalidates what this process has on all tasks.
+    `tf.config.experimental_connect_to_cluster` invalidates everything that this process has on all tasks.
     """
     from tensorflow.python.eager import context
 
@@ -162,9 +162,9 @@ def update_server_definition(definition: Any) -> None:
 
 @contextlib.contextmanager
 def server_definition_in_two_steps(first: Callable[[Any], Any], between: Callable[[], None]) -> Iterator[None]:
-    """Set definitions of tasks, as TensorFlow's strategies do, in two steps meanwhile.
+    """Meanwhile, make TensorFlow's strategies set definitions of tasks in two steps.
 
-    TensorFlow holds Python's lock when it sets a definition, and not when it changes one. A task that stops answering
+    TensorFlow holds Python's lock when it sets a definition, but not when it changes one. A task that stops answering
     while TensorFlow connects would otherwise stop all threads of this process.
 
     Parameters

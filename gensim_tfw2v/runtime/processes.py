@@ -1,4 +1,4 @@
-"""Which machine this is, and which of its processes run: for names that tell others who left something behind."""
+"""Which machine this is, and which of its processes run: for names that show which process left something behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def machine_name() -> str:
     for read in (BOOT_ID.read_text, PROCESS_NAMESPACE.readlink):
         try:
             known.append(str(read()))
-        except OSError:  # a system without these: the host name must be enough
+        except OSError:  # a system without these files: the host name must be enough
             known.append("")
     return hashlib.sha256("\n".join(known).encode()).hexdigest()[:16]
 
@@ -31,7 +31,7 @@ def machine_name() -> str:
 def start_time(process: int) -> int | None:
     """Return when a process of this machine started, in ticks since the machine did; None if there is no such process.
 
-    Another process that gets the number later has another time. Where the system does not say it, the time is 0.
+    Another process that gets the number later has another time. If the system does not say the time, it is 0.
     """
     try:
         stat = Path(_PROCESSES, str(process), "stat").read_bytes()

@@ -51,7 +51,7 @@ def load_tensorflow() -> Any:
 def import_quietly() -> Any:
     """Return the tensorflow module, imported without start-up messages.
 
-    TensorFlow does not start: that takes a large part of a GPU's memory, which only training needs.
+    TensorFlow does not start yet: a start takes a large part of a GPU's memory, which only training needs.
     """
     with _quiet_start(), _keras_left_for_later(), _garbage_left_for_later():
         import tensorflow as tf
@@ -104,8 +104,9 @@ def environment_for_tasks() -> dict[str, str]:
 def _keras_left_for_later() -> Iterator[None]:
     """Keep ``import tensorflow`` from importing Keras, which this package does not use.
 
-    TensorFlow's last import is that of Keras' optimizers, and it goes without them if there is no Keras. They would
-    also import scikit-learn, matplotlib and pandas, if installed. ``tf.keras`` imports Keras when it is first used.
+    TensorFlow's last import is that of Keras' optimizers, and TensorFlow does without them if there is no Keras. They
+    would also import scikit-learn, matplotlib and pandas, if installed. ``tf.keras`` imports Keras when it is first
+    used.
     """
     name = "keras.src.optimizers"
     if name in sys.modules:

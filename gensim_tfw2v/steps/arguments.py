@@ -39,7 +39,7 @@ def graph_definition(settings: StepSettings) -> bytes:
 
 
 def block_tensors(block: Block) -> BlockTensors:
-    """Return the block as arrays for the graph, empty where the objective has no use for them."""
+    """Return the block as arrays for the graph, empty where the objective does not use them."""
     return BlockTensors(
         left=block.left,
         right=block.right,
@@ -62,7 +62,7 @@ def _huffman_path_tensors(paths: HuffmanPaths | None) -> HuffmanPathTensors:
 
 
 def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, hot_nodes: int) -> Rates:
-    """Return what scales the steps of one block."""
+    """Return the rates that scale the steps of one block."""
     fastest = np.max(prepared.learning_rates, initial=0)
     return Rates(
         learning_rates=prepared.learning_rates,
@@ -77,7 +77,7 @@ def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32
 
 
 def _radius_chance(settings: StepSettings) -> float:
-    """Return how likely each radius of a token's window is, but for the widest."""
+    """Return the probability of each radius of a token's window except the widest."""
     return 1 / settings.window if settings.mean_windows else 0.0
 
 

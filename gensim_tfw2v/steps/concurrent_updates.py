@@ -2,18 +2,18 @@
 
 Blocks in flight start from about the same rows, so each block finds about the same changes as the others. A row is
 trained against other rows, its partners. Take a direction along which the partners' vectors have the mean square λ.
-Along it, p pairs at learning rate η move the row by the share 1 - exp(-a) of the distance to where it would settle.
-Here a is about η s p λ, and s is the slope of the sigmoid. The product η s p is the row's strength.
+Along this direction, p pairs at learning rate η move the row by the share 1 - exp(-a) of the distance to where it would
+settle. Here a is approximately η s p λ, and s is the slope of the sigmoid. The product η s p is the row's strength.
 
-n such blocks one after the other would move the row by the share 1 - exp(-n a). n concurrent blocks all start at the
-same place, and the sum of their changes is n (1 - exp(-a)). So each change is scaled by the quotient of the two,
-direction by direction. Rows of rare words keep nearly all of a change. Where all blocks find the same, 1 / n remains,
-above all along the direction that all vectors have in common. The longest directions have a λ each; all others share
-one.
+If n such blocks were trained one after the other, they would move the row by the share 1 - exp(-n a). If they are
+trained at the same time, they all start at the same place, and the sum of their changes is n (1 - exp(-a)). So each
+change is scaled by the quotient of the two, direction by direction. Rows of rare words keep nearly all of a change.
+Where all blocks find the same change, each keeps 1 / n of it, above all along the direction that all vectors have in
+common. Each of the longest directions has its own λ; all other directions share one.
 
-CBOW trains outputs and nodes against the mean of several inputs, its contexts. What inputs have in common is as long in
-their mean; along all other directions the mean of C contexts has the Cth part of their mean square. In return every
-target moves all of its contexts.
+CBOW trains outputs and nodes against the mean of several inputs, its contexts. The part that all inputs have in common
+is equally long in their mean. Along all other directions, the mean square of a mean of C contexts is 1 / C of the
+inputs' mean square. On the other hand, every target moves all of its contexts.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from gensim_tfw2v.steps.signature import Objective
 class HotRows(NamedTuple):
     """The rows that a block trains most, and shared rows, of all its tables one after the other."""
 
-    rows: Any  # [K], in the worker's matrix; of each table shared rows come first, and then those trained most
+    rows: Any  # [K], in the worker's matrix; for each table, shared rows come first, then those trained most
     strengths: Any  # [K], η s p of each
-    counts: Any  # [3], how many are of inputs, outputs, nodes
+    counts: Any  # [3], how many rows are of inputs, outputs, nodes
     concurrent_blocks: Any  # n, blocks that are trained at a time, this one included
     moment_weights: (
-        Any  # [2], of the inputs' second moment, and of their mean's, in that of what trains outputs and nodes
+        Any  # [2], weights of E[x xᵀ] and E[x] E[x]ᵀ, for inputs x, in the second moment of outputs' partners
     )
 
 
@@ -56,14 +56,14 @@ HOT_ROWS = HotRows(
 def hot_rows_of(
     block: Block, rows: int, settings: StepSettings, rate: float, concurrent_blocks: int, shared: Sequence[Int32Array]
 ) -> HotRows:
-    """Return which of a worker's rows the block trains most; none for a block alone without shared rows.
+    """Return which of a worker's rows the block trains most; none if it is the only block in flight and shares no rows.
 
     Parameters
     ----------
     block : Block
-        With rows numbered as they are in the worker's matrix.
+        The block, with rows numbered as in the worker's matrix.
     rows : int
-        In that matrix.
+        Number of rows of that matrix.
     rate : float
         The block's mean learning rate.
     shared : sequence of ndarray
@@ -101,7 +101,7 @@ def _contexts(block: Block, settings: StepSettings) -> float:
 def strengths_by_row(
     block: Block, rows: int, settings: StepSettings
 ) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Return s p of each row [U] as one of inputs, outputs and nodes, about."""
+    """Return approximately s p of each row [U], as a row of inputs, of outputs and of nodes."""
     of_inputs, of_outputs, of_nodes = tuning.SLOPES
     pairs = float(block.pairs.sum())
     of_pair = 0.0  # s p of an input row in a pair
@@ -124,12 +124,12 @@ def strengths_by_row(
 
 
 def _divided_equally(ids: Int32Array, pairs: float, rows: int) -> Float32Array:
-    """Return each row's part of so many pairs if every place of `ids` has the same part."""
+    """Return each row's part of `pairs` pairs if every place of `ids` has the same part."""
     return (np.bincount(ids.reshape(-1), minlength=rows) * (pairs / ids.size)).astype(np.float32)
 
 
 def most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array, Float32Array]:
-    """Return the rows with the greatest strengths, after those that are to come first, and the strength of each."""
+    """Return the rows `first`, then those with the greatest strengths, and the strength of each row."""
     is_other = strengths > 0
     is_other[first] = False
     others = np.flatnonzero(is_other).astype(np.int32)
@@ -144,16 +144,17 @@ def most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array
 class ConcurrentUpdates:
     """Scales a block's changes, in the graph that trains it.
 
-    Directions are computed from the vectors of probe rows, as they were when the part of the block began that is to be
-    pushed. Young vectors grow many times over within a block, and so do the changes that every other block finds.
-    Directions of an earlier part are used again as long as the mean square of the vectors is about the same.
+    Directions are computed from the vectors of probe rows at the beginning of the part of the block whose changes are
+    pushed next. Early in a training, vectors grow many times over within a block, and so do the changes that every
+    other block finds. Directions of an earlier part are reused as long as the mean square of the vectors is about the
+    same.
 
     Parameters
     ----------
     sharing : RowSharing
         The first rows of each table are pushed after every part of the block.
     partners : Partners, optional
-        Directions that an earlier block has found; `partners` has those of the latest part.
+        Directions that an earlier block found; `partners` has those of the latest part.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class ConcurrentUpdates:
         return tf.concat(self._scaled(of_tables, strengths, vectors), 0)
 
     def of_block(self, moves: Sequence[tf.Tensor], shared: tf.Tensor, vectors: tf.Tensor) -> list[tf.Tensor]:
-        """Return each table's scaled moves [K, D]; those of shared rows, `shared` [T * H, D], are of the last part."""
+        """Return each table's scaled moves [K, D]; for shared rows, those of the last part, `shared` [T * H, D]."""
         first, others = slice(None, self._sharing.rows), slice(self._sharing.rows, None)
         of_tables = zip(tf.split(shared, len(self._tables)), moves, strict=True)
         both = [tf.concat([of_part, of_block[others]], 0) for of_part, of_block in of_tables]
@@ -199,12 +200,12 @@ class ConcurrentUpdates:
             of_tables = zip(moves, strengths, partners, strict=True)
             return [scaled_moves(*arguments, self._concurrent_blocks) for arguments in of_tables]
 
-        # A block alone keeps all of its changes.
+        # If no other block is in flight, the block keeps all of its changes.
         kept: list[tf.Tensor] = tf.cond(self._concurrent_blocks > 1, scaled, lambda: list(moves))
         return kept
 
     def _partners_for(self, vectors: tf.Tensor) -> Partners:
-        """Return the partners' directions by the vectors of probe rows: the earlier ones, if these still serve."""
+        """Return the partners' directions for these vectors of probe rows: the earlier ones, if still accurate."""
         of_tables = tf.split(vectors, self.probe_counts, num=3)
         squares = tf.stack([_mean_square(*of_table) for of_table in zip(of_tables, self._weights, strict=True)])
         before = self.partners
@@ -217,7 +218,7 @@ class ConcurrentUpdates:
             of_contexts = self._moment_weights[0] * moment + self._moment_weights[1] * mean_moment
             return Partners(squares, _directions(_moments(*of_outputs)[0]), _directions(of_contexts))
 
-        # Squares that are not finite are equal to nothing.
+        # Squares that are not finite do not equal anything.
         is_same = tf.reduce_all(tf.abs(squares - before.squares) <= tuning.NOTABLE_CHANGE * before.squares)
         partners: Partners = tf.cond((self._concurrent_blocks > 1) & ~is_same, compute, lambda: before)
         return partners
@@ -233,11 +234,11 @@ def _weighted(first: tf.Tensor, sample: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor
 
 
 class Directions(NamedTuple):
-    """The longest of those in which vectors extend."""
+    """The directions in which vectors are longest."""
 
     squares: tf.Tensor  # [L], mean squares along them
     directions: tf.Tensor  # [D, L]
-    other_square: tf.Tensor  # mean square along any other
+    other_square: tf.Tensor  # mean square along any other direction
 
 
 class Partners(NamedTuple):
@@ -268,7 +269,7 @@ def _moments(vectors: tf.Tensor, weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tens
 
 def _directions(moment: tf.Tensor) -> Directions:
     """Return the longest directions of vectors with this second moment [D, D]."""
-    # Squares of very long vectors overflow. Whether training diverges, the steps say (`training/divergence`).
+    # Squares of very long vectors overflow. The steps show whether training diverges (`training/divergence`).
     moment = tf.where(tf.math.is_finite(moment), moment, 0.0)
     size = tf.shape(moment)[0]
     count = tf.minimum(size, tuning.DIRECTIONS)

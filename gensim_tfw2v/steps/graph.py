@@ -1,11 +1,11 @@
 """The graph that trains a block: its batches one after the other, on tables given by their resource handles.
 
 Tables, sizes, windows and rates are all arguments, so one trace serves every model of the same `Objective` in the
-process. The handles are of variables on the device that runs the graph; the placement owns the variables.
+process. The handles belong to variables on the device that runs the graph; the placement owns the variables.
 
 The package's own operations change rows in place, in the variables' memory. So nothing else may share a variable's
-buffer, and no TensorFlow operation on single rows may be used on it, not even to read: after one of those, TensorFlow
-gives every reader of the variable a copy, these operations included.
+buffer, and no TensorFlow operation on single rows may be used on it, not even to read: after such an operation,
+TensorFlow gives every reader of the variable a copy, and so also the package's operations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objec
 
 
 class _BlockGraph(NamedTuple):
-    """What all batches of a block have in common."""
+    """The values that all batches of a block have in common."""
 
     objective: Objective
     memory: Tables  # the variables' memory
@@ -38,7 +38,7 @@ class _BatchIndex:
 
     def __init__(self, batch: tf.Tensor) -> None:
         self.number = batch
-        # The bounds of all slices are made once; Python's indexing would make them for each slice.
+        # The bounds of all slices are made once; Python's indexing would make them anew for each slice.
         self._begin = tf.expand_dims(batch, 0)
         self._end = self._begin + 1
 
@@ -86,7 +86,7 @@ def _window_rows(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
 class _Step:
     """Builds the graph of one batch.
 
-    All gradients of the hidden vectors are computed before any of the input rows that they consist of moves.
+    All gradients of the hidden vectors are computed before any of the input rows that hidden vectors consist of moves.
     """
 
     def __init__(self, of_block: _BlockGraph, window_rows: tf.Tensor, batch: tf.Tensor) -> None:
@@ -188,7 +188,7 @@ class _Step:
         return gradients
 
     def _train_skip_gram_by_products(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Do the same by matrix products of bfloat16, over all of a run's pairs [R, B, C]."""
+        """Do the same as `_train_skip_gram` with bfloat16 matrix products over all of a run's pairs [R, B, C]."""
         shared, negative = self.rates.shared_negatives, self.rates.negative
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)

@@ -1,7 +1,7 @@
 """The model: gathered rows and pair weights → gradients and loss. Pure TensorFlow, no state, no randomness.
 
 All modes are one formula. Hidden vectors H (skip-gram: rows of the run's words; CBOW: weighted sums of context rows)
-and candidate rows Z form pairs, each of which has
+and candidate rows Z form pairs. Each pair has
 
     a label  L   1 for a context or target, 0 for a negative
     a weight N   how often the pair counts
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-# As in word2vec, whose table of the sigmoid ends there.
+# As in word2vec, whose table of the sigmoid ends at this score.
 MAX_NODE_SCORE = 6.0
 
 
@@ -54,9 +54,9 @@ def sampling_loss(score: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> tf
 def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
     """Return M [..., B, P]: the probability that a place of the widened run is a context of a token.
 
-    Token i is at place i + window. Its contexts are those of the `left[i]` places before it and the `right[i]` places
-    after it that its radius reaches. Each radius below `window` has the probability `chance`, and the widest has the
-    rest; with 0 all these places are contexts.
+    Token i is at place i + window. Its contexts are, of the `left[i]` places before it and the `right[i]` places after
+    it, those within its radius. Each radius below `window` has the probability `chance`, and the widest has the rest.
+    If `chance` is 0, all these places are contexts.
     """
     distance = _distances(left, window)
     return _inside(left, right, distance) * tf.gather(reach_chances(window, chance), _radius_number(distance, window))

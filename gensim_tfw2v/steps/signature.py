@@ -1,4 +1,4 @@
-"""What the graph that trains a block takes: the objective that shapes it, and its tensors."""
+"""The arguments of the graph that trains a block: the objective that shapes it, and its tensors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Objective:
-    """What decides the shape of the graph, and so needs a trace of its own."""
+    """The settings that decide the shape of the graph: each combination has a trace of its own."""
 
     skip_gram: bool
     negative_sampling: bool
     hierarchical_softmax: bool
-    mean_context: bool  # CBOW averages its contexts, or sums them
+    mean_context: bool  # CBOW averages its contexts; otherwise it sums them
     lookup_weights: bool  # pair weights come from a table for (left, right, place) instead of being computed
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
@@ -56,7 +56,7 @@ class Tables(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """What scales the steps."""
+    """The rates and factors that scale the steps."""
 
     learning_rates: tf.Tensor  # [S]
     max_step: tf.Tensor  # longest step of a row in a batch
@@ -64,7 +64,7 @@ class Rates(NamedTuple):
     negative: tf.Tensor  # negatives expected for each pair
     shared_negatives: tf.Tensor  # K
     measured: tf.Tensor  # [S] bool: batches whose loss is computed
-    radius_chance: tf.Tensor  # probability of each radius but the widest; 0 if the block has drawn a radius per token
+    radius_chance: tf.Tensor  # chance of each radius except the widest; 0 if the block has drawn a radius per token
     hot_nodes: tf.Tensor  # how many nodes next to the root, the table's last ones, are trained on a private copy
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from gensim_tfw2v.training.progress import EpochCounts, EpochProgress
 
 METRICS = ("final/loss", "final/words_per_second")  # the HParams tab compares these and the final scores
-# Curves to look at first, by the tag of the same curve in its own group. TensorBoard sorts groups by name and shows the
-# first two when it opens; the others show their names only.
+# The most important curves, by the tag of the same curve in its own group. TensorBoard sorts groups by name. When it
+# opens, it shows the first two groups, and only the names of the others.
 _ESSENTIALS = {
     "loss/running": "essentials/loss",
     "learning_rate": "essentials/learning_rate",
@@ -17,7 +17,7 @@ _ESSENTIALS = {
 
 
 def running_points(progress: EpochProgress, since: EpochCounts) -> dict[str, float]:
-    """Return the points by tag of what was trained after `since`; curves without data yet are left out."""
+    """Return the points, by tag, of the training after `since`; curves without data yet are left out."""
     counts = progress.counts.since(since)
     worker_seconds = counts.seconds_waiting + counts.seconds_preparing + counts.seconds_stepping
     ratios = {
@@ -33,7 +33,7 @@ def running_points(progress: EpochProgress, since: EpochCounts) -> dict[str, flo
 
 
 def speed_points(progress: EpochProgress, since: EpochCounts) -> dict[str, float]:
-    """Return the points by tag of the speed after `since`; none if no time has passed."""
+    """Return the points, by tag, of the speed after `since`; none if no time has passed."""
     counts = progress.counts.since(since)
     return _with_essentials({"speed/words_per_second": counts.raw_words / counts.seconds} if counts.seconds else {})
 
@@ -50,7 +50,7 @@ def epoch_points(progress: EpochProgress) -> dict[str, float]:
 
 
 def task_points(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return the points by tag of one task of a cluster, without the memory of one that has not reported yet."""
+    """Return the points, by tag, of one task of a cluster; a task that has not reported yet has no point for memory."""
     return {f"tasks/{name}": float(value) for name, value in metrics.items() if value or name != "memory_bytes"}
 
 

@@ -53,14 +53,14 @@ class EventFile:
         self._write(graph_def=definition)
 
     def purge(self, step: int) -> None:
-        """Have TensorBoard forget what the run has from a step on, in earlier files as well."""
+        """Tell TensorBoard to drop the run's points from a step on, including those in earlier files."""
         from tensorboard.compat.proto.event_pb2 import SessionLog
 
-        for _ in range(2):  # TensorBoard takes the first one of a run for its beginning, and forgets nothing
+        for _ in range(2):  # TensorBoard takes a run's first such event for the run's beginning, and drops nothing
             self._write(step=step, session_log=SessionLog(status=SessionLog.START))
 
     def close(self) -> None:
-        """Close the file; events that cannot be written any more are lost."""
+        """Close the file; events that can no longer be written are lost."""
         with contextlib.suppress(OSError):
             self._file.close()
 

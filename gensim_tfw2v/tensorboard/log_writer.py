@@ -32,7 +32,7 @@ _SHARE_FOR_SCORES = 0.005
 
 @dataclass(frozen=True)
 class LoggedModel:
-    """What the log needs of the model that is trained."""
+    """The parts of the trained model that the log needs."""
 
     vocabulary: Any  # gensim's KeyedVectors: words and counts
     hyperparameters: Mapping[str, Any]
@@ -44,15 +44,15 @@ class LogWriter:
     """Writes the log of one call of `train()`.
 
     Use it in a `with` statement: an error that leaves the statement is logged as a failed training, unless the training
-    can be resumed: TensorBoard would keep that state. An error in writing is raised before training. During training,
-    the first one is warned of and ends the log.
+    can be resumed, because TensorBoard would keep that state. Before training, an error in writing is raised. During
+    training, the first such error is logged as a warning and ends the log.
 
     Parameters
     ----------
     folder : str, optional
-        The run's folder of a training that is resumed, which is used again if it is in the options' `logdir`.
+        The run's folder, if the training is resumed. It is used again if it is in the options' `logdir`.
     begun : sequence of EpochPosition
-        How far the epochs of such a training have come.
+        How far the epochs of a resumed training have come.
     can_be_resumed : bool
         Whether a training that ends early can be resumed, and its log with it.
     """
@@ -102,7 +102,7 @@ class LogWriter:
         self._files.close()
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
-        """Log from these positions on; TensorBoard forgets later points."""
+        """Log from these positions on; TensorBoard drops later points."""
         self._go_to(positions)
         self._files.purge(self._step + self._logged.trained_words + 1)
 
@@ -117,7 +117,7 @@ class LogWriter:
         self._timed = running  # counts of the latest point of its speed
 
     def advance(self, progress: EpochProgress) -> None:
-        """Log the points since the last ones, and metrics of the vectors, each if it is time to."""
+        """Log the next points, and metrics of the vectors, each if it is due."""
         self._trace.advance(self._step + progress.counts.trained_words)
         if progress.counts.seconds < self._next_points:
             return
@@ -147,7 +147,7 @@ class LogWriter:
             self._files.do(lambda: self._export(f"epoch-{progress.epoch + 1:02d}", tables))
 
     def _begin(self) -> None:
-        """Log what is known before training, so that errors in logging are raised before training."""
+        """Log everything known before training, so that errors in logging are raised before training."""
         self._files.graph(self._model.graph())
         scores = self._log_vectors(self._model.tables(), self._step + self._logged.trained_words)
         settings = self._model.hyperparameters
@@ -173,7 +173,8 @@ class LogWriter:
             for task, metrics in progress.tasks.items():
                 self._files.scalars(step, curves.task_points(metrics), task)
             self._logged = progress.counts
-        # Blocks of several workers end at the same time: over a few milliseconds, the speed seems many times as high.
+        # Blocks of several workers end at the same time: measured over a few milliseconds, the speed would seem many
+        # times as high.
         seconds = progress.counts.seconds - self._timed.seconds
         if seconds >= self._options.every_seconds or (is_end and not self._timed.seconds):
             self._files.scalars(step, curves.speed_points(progress, self._timed))

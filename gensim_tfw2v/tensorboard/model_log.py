@@ -14,7 +14,7 @@ from gensim_tfw2v.tensorboard.log_writer import LoggedModel, LogWriter
 from gensim_tfw2v.tensorboard.options import TensorBoardLog
 from gensim_tfw2v.training.log import LoggedTraining
 
-# Those that people compare most come first: the table of the HParams tab shows five.
+# The settings that are compared most come first: the table of the HParams tab shows five.
 HYPERPARAMETERS = (
     "epochs", "alpha", "vector_size", "window", "sg", "hs", "negative", "shrink_windows", "cbow_mean", "min_alpha",
     "sample", "ns_exponent", "min_count", "workers", "seed",
@@ -37,7 +37,7 @@ def check_log(options: TensorBoardLog | None) -> None:
 def start_log(
     options: TensorBoardLog, vocabulary: Any, hyperparameters: Mapping[str, Any], training: LoggedTraining
 ) -> LogWriter:
-    """Return the writer of a training's log, with all that is known before training already written.
+    """Return the writer of a training's log, after writing everything that is known before training.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def start_log(
 
 
 def _shown(name: str, value: Any) -> str | float:
-    """Return a setting as the HParams tab is to show it.
+    """Return a setting in the form that the HParams tab should show.
 
     The tab shows numbers with five digits: 5 as 5.0000, and a million as 1.0000e+6. It shows texts as they are, but
     sorts them as texts. Spaces in front, which pages do not show, put whole numbers in order.

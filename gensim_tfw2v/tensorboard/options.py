@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PROJECTOR_CHOICES = ("end", "epochs", "none")
-PROJECTOR_WORDS = 10_000  # a browser on a laptop draws so many smoothly and searches them without delay
+PROJECTOR_WORDS = 10_000  # a browser on a laptop draws this many smoothly and searches them without delay
 
 
 @dataclass(frozen=True)

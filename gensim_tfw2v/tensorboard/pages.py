@@ -1,7 +1,7 @@
-"""TensorBoard's pages as `tfw2v tensorboard` serves them, with two scripts more.
+"""TensorBoard's pages as `tfw2v tensorboard` serves them, with two additional scripts.
 
-One labels points in the projector, the other one narrows the table of the HParams tab. What the scripts do not find in
-a page, they leave alone.
+One labels points in the projector, the other one narrows the table of the HParams tab. The scripts leave a page alone
+if they do not find what they change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LabelledProjector(ProjectorPlugin):
     """The projector, whose page has the script that labels points."""
 
     def get_plugin_apps(self) -> dict[str, Callable[..., Any]]:
-        """Return what answers each address of the plugin."""
+        """Return the application that answers each address of the plugin."""
         apps: dict[str, Callable[..., Any]] = super().get_plugin_apps()
         return apps | {f"/{_PROJECTOR}": _projector_page(apps[f"/{_PROJECTOR}"]), f"/{_LABELS}": _labels}
 
@@ -35,7 +35,7 @@ def with_labels(plugins: list[Any]) -> list[Any]:
 
 
 def with_columns(files: Callable[[], IO[bytes]] | None) -> Callable[[], IO[bytes]] | None:
-    """Return what opens the zip file of TensorBoard's main page, with the script that narrows columns in it."""
+    """Return a function that opens the zip file of TensorBoard's main page, with the script that narrows columns."""
     return files and (lambda: _changed_files(files))
 
 

@@ -47,11 +47,11 @@ def export_projector(
     top : int
         How many words are written: the most frequent ones, or the first ones if there are no counts.
     words : iterable of str, optional
-        The words to write in place of these, in this order.
+        The words to write instead, in this order.
     name : str
-        What the projector calls the vectors: letters, digits, dots, dashes and underscores.
+        The vectors' name in the projector: letters, digits, dots, dashes and underscores.
     output_vectors : array, optional
-        The output vectors, for instance ``model.syn1neg``. The projector calls them ``NAME-output``.
+        The output vectors, for instance ``model.syn1neg``. Their name in the projector is ``NAME-output``.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def write_tensors(
     top: int = PROJECTOR_WORDS,
     words: Iterable[str] | None = None,
 ) -> Path:
-    """Write tables by name, with one row for each word, and return the file that lists what is in the folder."""
+    """Write tables by name, with one row for each word, and return the file that lists the folder's tensors."""
     arrays = {name: np.asarray(table) for name, table in tables.items()}
     for name, table in arrays.items():
         if not _PLAIN_NAME.fullmatch(name):
@@ -93,7 +93,7 @@ def write_tensors(
     metadata = f"{_FOLDER}/{next(iter(arrays))}-metadata.tsv"
     make_known(folder)
     shapes = {name: (len(ids), table.shape[1]) for name, table in arrays.items()}
-    with contextlib.ExitStack() as files:  # all are written, then the last one moves first
+    with contextlib.ExitStack() as files:  # all files are written, then the last one is moved first
         _list_tensors(folder / CONFIG, files.enter_context(written_file(folder / CONFIG)), shapes, metadata)
         text = _metadata(vocabulary.index_to_key, counts, by_count, ids)
         files.enter_context(written_file(folder / metadata)).write_bytes(text.encode("utf8"))
@@ -148,7 +148,7 @@ def _tensor_path(name: str) -> str:
 
 
 def _write_tensor(path: Path, table: Float32Array) -> None:
-    """Write a table as bytes, or as text if TensorBoard, which tries to read text first, would take them for text."""
+    """Write a table as bytes, or as text if TensorBoard, which first tries to read text, would take them for text."""
     content = table.tobytes()
     first_line = next((line for line in content.split(b"\n") if line), b"")
     try:

@@ -1,9 +1,9 @@
 // Labels the points of TensorBoard's projector. By itself it labels the point under the pointer, and those that are
 // selected with their neighbours: at first none. This adds the first points of the table, most frequent words first,
-// while nothing is selected. Of labels that would overlap, the projector draws the first.
+// while nothing is selected. If labels would overlap, the projector draws the first.
 (() => {
   const MOST_LABELS = 10000; // choosing among them takes some milliseconds a picture
-  const MILLISECONDS = 100; // between two looks at whether the projector is there
+  const MILLISECONDS = 100; // between two checks whether the projector is there
 
   const inShadow = (element, selector) => element && (element.shadowRoot || element).querySelector(selector);
 

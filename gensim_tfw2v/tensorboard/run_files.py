@@ -1,4 +1,4 @@
-"""The event files of a TensorBoard run and of a cluster's tasks, and what happens if writing fails."""
+"""The event files of a TensorBoard run and of a cluster's tasks, and the handling of errors in writing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RunFiles:
         self.do(lambda: self._file(None).summary(step, summary))
 
     def purge(self, step: int) -> None:
-        """Have TensorBoard forget what was logged from a step on, for the run and for each task it ever had."""
+        """Tell TensorBoard to drop points from a step on, for the run and for every task that it ever had."""
         self._purged_step = step
         for file in self._files.values():
             self.do(partial(file.purge, step))
@@ -62,7 +62,7 @@ class RunFiles:
             if not self.only_warn:
                 raise unwritable(self._logdir, error) from error
             self._has_failed = True
-            logger.warning("%s; training goes on without", unwritable(self._logdir, error).args[1])
+            logger.warning("%s; training continues without a log", unwritable(self._logdir, error).args[1])
 
     def close(self) -> None:
         """Close all files."""
@@ -81,7 +81,7 @@ class RunFiles:
 
 
 def _purge_former(folder: Path, step: int) -> None:
-    """Have TensorBoard forget what a task, which may not be there any more, had from a step on."""
+    """Tell TensorBoard to drop the points of a task, which may no longer exist, from a step on."""
     file = EventFile(folder)
     try:
         file.purge(step)

@@ -1,4 +1,4 @@
-"""Spells words for a table: each on one line, visible, and different from every other word."""
+"""Spells words for a table, so that each is on one line, visible, and different from every other word."""
 
 from __future__ import annotations
 

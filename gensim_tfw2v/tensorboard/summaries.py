@@ -32,7 +32,7 @@ def experiment(hyperparameters: Mapping[str, Any], metrics: Sequence[str]) -> An
     """
     from tensorboard.plugins.hparams import api_pb2, metadata
 
-    # TensorBoard sorts them by name, but those that are said to differ between runs come first.
+    # TensorBoard sorts them by name, but those that are declared to differ between runs come first.
     hparams = [
         api_pb2.HParamInfo(name=name, type=_type_of(value), differs=place < _COLUMNS)
         for place, (name, value) in enumerate(hyperparameters.items())

@@ -1,4 +1,4 @@
-"""Limits how often something is done, and what share of the time it takes."""
+"""Limits how often an action is done, and the share of time that it takes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Throttle:
-    """Allows something every `seconds`, or less often where it would take more than `share` of the time."""
+    """Allows an action every `seconds`, or less often if it would take more than `share` of the time."""
 
     def __init__(self, seconds: float, share: float) -> None:
         self._seconds, self._share = seconds, share
@@ -14,7 +14,7 @@ class Throttle:
         self._next = time.perf_counter() + seconds
 
     def is_due(self) -> bool:
-        """Return whether it is time to do it again, inside `with` this throttle, which measures how long it takes."""
+        """Return whether the action is due. Do it inside `with` this throttle, which measures how long it takes."""
         return time.perf_counter() >= self._next
 
     def __enter__(self) -> None:

@@ -28,7 +28,7 @@ class Trace:
         self._finished = seconds <= 0
 
     def advance(self, trained_words: int) -> None:
-        """Start the trace, or end it, if it is time to."""
+        """Start the trace, or end it, if that is due."""
         if self._finished or not trained_words:
             return
         if self._began is None:

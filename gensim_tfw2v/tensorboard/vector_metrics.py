@@ -17,7 +17,7 @@ from gensim_tfw2v.tensorboard.spelling import as_markdown
 
 _HOT_WORDS = 100  # the most frequent words
 _RARE_WORDS = 1000  # the least frequent words
-_NEIGHBOUR_WORDS = 100_000  # neighbours are searched among the first so many words
+_NEIGHBOUR_WORDS = 100_000  # neighbours are searched among this many first words
 _PROBES = 10
 
 
@@ -42,7 +42,7 @@ class NormGroups:
         return cls(by_count[: min(_HOT_WORDS, half)], by_count[-min(_RARE_WORDS, half) :])
 
     def mean_norms(self, tables: ModelTables) -> dict[str, float]:
-        """Return the points by tag. Tree nodes are left out, since they have no words."""
+        """Return the points by tag. Tree nodes are left out, because they belong to no words."""
         return {
             f"norms/{name}_vectors_of_{group}_words": float(np.linalg.norm(table[ids], axis=1).mean())
             for name, table in tables_by_name(tables)
@@ -60,7 +60,7 @@ def score_points(scores: Scores) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Files to score vectors on. If `pairs` is None, the pairs that come with gensim."""
+    """Files to score vectors on. If `pairs` is None, the word pairs that come with gensim are used."""
 
     pairs: Sequence[str] | None
     analogies: Sequence[str]

@@ -8,11 +8,12 @@ from gensim_tfw2v.arguments.rules import words_in
 
 
 class Cadence:
-    """Decides when a checkpoint is due, so that a crash costs at most so many seconds, or so many words.
+    """Decides when a checkpoint is due, so that a crash costs at most a given number of seconds, or of words.
 
     A crash while a checkpoint is written also loses the work done meanwhile, and a checkpoint begins at the end of a
-    chunk. So one begins before the interval is over: by as much as the longest checkpoint and chunk took, but not
-    before half of it is over. The first one begins then, because its duration is not known.
+    chunk. So a checkpoint begins before the interval is over: earlier by the time of the longest checkpoint and chunk
+    so far, but not in the interval's first half. The first checkpoint begins after half the interval, because its
+    duration is not known.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ class Cadence:
         self._interval = words_in(every) if isinstance(every, str) else float(every)
         self._words = 0
         self._began = self._now()
-        self._chunk_ended: float | None = None  # what comes before the first one is not a chunk's time
+        self._chunk_ended: float | None = None  # time before the first chunk's end is not a chunk's time
         self._longest_chunk = 0.0
         self._longest_writing: float | None = None
 
@@ -45,13 +46,13 @@ class Cadence:
         return self._now() - self._began >= self._interval - early
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Start counting anew."""
         self._began = self._now()
 
     def end_writing(self) -> None:
-        """Record that the checkpoint has been written with which counting began."""
+        """Record that the checkpoint begun last has been written."""
         self._longest_writing = max(self._longest_writing or 0.0, self._now() - self._began)
 
     def _now(self) -> float:
-        """Return words or seconds, whichever the interval has."""
+        """Return words or seconds, whichever the interval is given in."""
         return self._words if self._counts_words else time.monotonic()

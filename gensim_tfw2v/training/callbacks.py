@@ -1,4 +1,4 @@
-"""Calls gensim's callbacks at the beginning and the end of epochs, at the end of each epoch once."""
+"""Calls gensim's callbacks at the beginning and the end of epochs, exactly once at each end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class EpochCallback(Protocol):
-    """What gensim's callbacks have."""
+    """The methods of gensim's callbacks."""
 
     def on_epoch_begin(self, model: Any) -> object:
         """Receive the model before an epoch."""
@@ -24,14 +24,14 @@ class EpochCallbacks:
     Parameters
     ----------
     model : object
-        What the callbacks get.
+        The model that callbacks receive.
     callbacks : sequence of EpochCallback
         gensim's callbacks.
     ended : int
-        Epochs at whose end callbacks have been called.
+        Number of epochs at whose end callbacks have been called.
     record : callable, optional
         Keeps the number of such epochs where it outlives this process. It is called before the callbacks, so that these
-        are not called twice for an epoch, whenever the process is killed.
+        are not called twice for an epoch, no matter when the process is killed.
     """
 
     def __init__(

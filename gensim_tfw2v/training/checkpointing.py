@@ -33,7 +33,7 @@ class Checkpointer:
     meanwhile, so that rows are saved at slightly different times. In both cases a thread writes the files. An error in
     writing is logged as a warning, and training continues.
 
-    Where a placement has tables of its own, these are read instead, and the model's are those that were loaded.
+    If a placement has tables of its own, those are read instead, and the model's tables stay as they were loaded.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Checkpointer:
             self._writing.join()
 
     def finish(self) -> None:
-        """Write a last checkpoint of this placement, on which nothing is trained any more."""
+        """Write a last checkpoint of this placement, after its training has ended."""
         placement = self._placement
         self.end()
         if placement is not None and self._positions is not None:
@@ -108,7 +108,7 @@ class Checkpointer:
         return {"written": self._written, "seconds_paused": self._seconds_paused}
 
     def _content(self, positions: list[EpochPosition]) -> dict[str, Any]:
-        """Return what a checkpoint's manifest says of the model and its training."""
+        """Return the content of a checkpoint's manifest about the model and its training."""
         return {**self._model.attributes(), "training": self._state(positions).to_json()}
 
     def _tables_in_training(self, placement: Placement) -> dict[str, ArrayToWrite]:
@@ -151,7 +151,7 @@ def _copied(placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> dict
 
 
 def _read(placement: Placement, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, ArrayToWrite]:
-    """Return tables as they will be read when they are written."""
+    """Return tables whose rows are read only when they are written."""
 
     def pieces(name: str) -> Iterator[Float32Array]:
         return (rows for _, rows in _pieces(placement, name, shapes[name]))

@@ -1,4 +1,4 @@
-"""What is chosen when a training begins."""
+"""The choices made when a training begins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingChoices:
-    """What is chosen when a training begins, and stays as it is if the training is resumed elsewhere."""
+    """The choices made when a training begins. They stay as they are if the training is resumed elsewhere."""
 
     total_examples: int | None  # sentences of an epoch
     total_words: int | None  # raw words of an epoch
-    fall: float  # share of an even fall to `min_alpha` by which the learning rate falls within an epoch
+    fall: float  # how far the learning rate falls within an epoch, as a share of an even fall to `min_alpha`
     entropy: tuple[int, ...]  # of the training's random numbers
     alpha: float  # the model's rates at the beginning; callbacks may change them
     min_alpha: float

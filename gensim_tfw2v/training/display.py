@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 _Item = TypeVar("_Item")
 _LOG_EVERY_SECONDS = 1.0
-_DRAW_EVERY_SECONDS, _WRITE_EVERY_SECONDS = 0.1, 1.0  # where drawings replace each other, and where all of them stay
+_DRAW_EVERY_SECONDS, _WRITE_EVERY_SECONDS = 0.1, 1.0  # where a drawing replaces the last one, and where all stay
 
 
 def wants_bar(progress: bool | None) -> bool:
@@ -48,7 +48,7 @@ class TrainingBar:
         self._bar: Any = None
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
-        self.close()  # another epoch's bar, perhaps
+        self.close()  # it may be another epoch's bar
 
     def advance(self, progress: EpochProgress) -> None:
         self._set(progress, min(progress.fraction, 1.0))
@@ -181,7 +181,7 @@ def _length(sentences: Any) -> int | None:
 
 
 def _bar(label: str, total: float | None, layout: str, stays: bool = True) -> Any:
-    """Return a bar of tqdm's, a widget in notebooks. It is drawn at once, now and then, and when it is closed."""
+    """Return a bar of tqdm's, a widget in notebooks. It is drawn at once, at intervals, and when it is closed."""
     from tqdm.auto import tqdm  # takes some time to import
 
     is_replaced = is_terminal(sys.stderr) or is_notebook()

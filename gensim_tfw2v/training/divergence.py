@@ -1,4 +1,4 @@
-"""Finds batches in trained chunks whose steps became NaN or infinite, and the error that names them."""
+"""Finds batches of trained chunks whose steps became NaN or infinite, and has the error that names them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Divergence:
 
 
 class DivergenceError(RuntimeError):
-    """Training was stopped because steps became NaN or infinite. The model has all that was learnt without them.
+    """Training was stopped because steps became NaN or infinite. The model has everything learnt except these steps.
 
     Attributes
     ----------
     divergence : Divergence
-        Where it was found.
+        The first batch with such steps.
     word : object
-        The word whose vector has moved most; None if none has moved, or that is not known.
+        The word whose vector has moved most; None if no vector has moved, or the word is not known.
     checkpoint : str or None
         The last checkpoint of the training, if there is one.
     """
@@ -76,6 +76,6 @@ def check_finite(epoch: int, block: int, task: ChunkTask, trained: TrainedChunk)
 
 
 def had_refused_steps(batches: BatchMetrics) -> BoolArray:
-    """Return for each batch whether the operations refused steps of it."""
+    """Return for each batch whether the operations refused some of its steps."""
     refused: BoolArray = ~np.isfinite(batches.losses + batches.touched_rows)
     return refused

@@ -20,7 +20,7 @@ from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, EpochProg
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """What an epoch trains on, and how."""
+    """The plan of an epoch: what it trains on, and how."""
 
     epoch: int  # from 0
     epochs: int
@@ -31,14 +31,14 @@ class EpochPlan:
     exact_loss: bool  # measure the loss of every batch
 
     def fraction(self, examples: int, raw_words: int) -> float:
-        """Return what part of the epoch so many sentences and raw words are."""
+        """Return what fraction of the epoch these numbers of sentences and raw words are."""
         if self.total_examples:
             return examples / self.total_examples
         return raw_words / self.total_words if self.total_words else 0.0
 
 
 class Epoch:
-    """State that the worker threads of one epoch share. `_lock` guards all that changes.
+    """State that the worker threads of one epoch share. `_lock` guards everything that changes.
 
     A thread that needs both locks takes `_take_lock` first.
     """

@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_REPORTS = 0.2
 class _Epochs:
     """Trains epochs in order. A worker that finds no chunk left in one epoch may begin the next.
 
-    An epoch begins only when the caller has permitted it. Threads wait at simple queues only: an interrupt that stops
+    An epoch begins only when the caller has permitted it. Threads wait only at simple queues: an interrupt that stops
     the caller while it waits for a condition could leave the condition's lock held.
     """
 
@@ -41,7 +41,7 @@ class _Epochs:
         self._chunk_observer = chunk_observer
         self._lock = threading.Lock()  # guards the next five
         self._begun: list[Epoch] = []
-        self._latest: deque[Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all that workers train
+        self._latest: deque[Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all epochs that workers train
         self._is_next_wanted = True  # a worker has found no chunk left in the latest epoch
         self._permitted = 0  # how many further epochs may begin
         self._is_stopped = False
@@ -133,13 +133,13 @@ def train_epochs(
     """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
     An error in a worker or the corpus, a keyboard interrupt, and closing the iterator stop all workers after their
-    current block. An error is raised once they have stopped. The placement then holds all that was learnt so far, and
+    current block. An error is raised once they have stopped. The placement then holds everything learnt so far, and
     `source` is abandoned.
 
     Parameters
     ----------
     begun : mapping of int to EpochPosition, optional
-        How far an earlier training has come with epochs that it began, by their numbers.
+        How far an earlier training has come in the epochs that it began, by their numbers.
     chunk_observer : ChunkObserver, optional
         Receives every trained chunk.
     """
@@ -166,7 +166,7 @@ def train_epochs(
     finally:
         epochs.stop()
         for thread in threads:
-            if thread.ident is not None:  # an interrupt may come before all of them are started
+            if thread.ident is not None:  # an interrupt may come before all threads are started
                 thread.join()
         epochs.close()
     epochs.raise_failure()

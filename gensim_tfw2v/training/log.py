@@ -16,14 +16,14 @@ from gensim_tfw2v.training.progress import EpochPosition, ProgressObserver
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedTraining:
-    """What a log can know of a training before it begins."""
+    """The data of a training that a log can have before training begins."""
 
     settings: StepSettings  # of the steps whose graph is shown
     tables: Callable[[], ModelTables]  # returns a copy of the current tables, also during training
     addresses: Addresses | None  # of the cluster's tasks by job; None: this process trains
     folder: str | None = None  # of the log, if the training is resumed
-    begun: Sequence[EpochPosition] = ()  # how far the epochs of such a training have come
-    can_be_resumed: bool = False  # if it ends early, and its log with it
+    begun: Sequence[EpochPosition] = ()  # how far the epochs of a resumed training have come
+    can_be_resumed: bool = False  # the training can be resumed if it ends early, and its log with it
 
 
 class Log(ProgressObserver, AbstractContextManager["Log"], Protocol):

@@ -29,18 +29,18 @@ from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
-_NOTABLE_PART = 1000  # a corpus has changed if it is longer or shorter by more than one such part
+_NOTABLE_PART = 1000  # a corpus has changed if its length differs by more than this part of it
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCall:
-    """What one call of `train()` brings besides the model and its corpus."""
+    """The arguments of one call of `train()` besides the model and its corpus."""
 
     callbacks: Sequence[EpochCallback]
     start_log: StartLog | None  # None: no log
     draws_bar: bool
     report_delay: float  # seconds between two log lines where there is no bar
-    from_file: bool  # the corpus is a file, which gensim's log lines depend on
+    from_file: bool  # whether the corpus is a file, which gensim's log lines depend on
     checkpoint_every: float | str  # seconds, or words as "5e6 words"
     connect: Callable[[], PlacementChoice]  # connects to the cluster again
     beginning: Beginning
@@ -82,7 +82,7 @@ class TrainingLoop:
             self._checkpointer = Checkpointer(folder, model, call.checkpoint_every, self._state)
 
     def run(self) -> list[EpochCounts]:
-        """Return what each epoch has done; whatever ends training early, the model has what was learnt until then."""
+        """Train, and return each epoch's counts; however training ends, the model has what was learnt until then."""
         call = self._call
         shown = TrainingBar() if call.draws_bar else TrainingLog(call.report_delay)
         with ExitStack() as cleanup:
@@ -119,7 +119,7 @@ class TrainingLoop:
         try:
             self._train_all()
             self._finish_checkpoints()
-            self._sync.pull()  # here, because servers may be lost until the model has the vectors
+            self._sync.pull()  # inside `try`, because servers may be lost until the model has the vectors
         except DivergenceError as error:
             raise self._with_checkpoint(error) from None
         except BaseException as error:
@@ -127,7 +127,7 @@ class TrainingLoop:
                 self._recover(error)
                 return False
             if not self._sync.placement.has_failed:
-                with suppress(Exception):  # what ended training is the error to raise
+                with suppress(Exception):  # the error that ended training is the one to raise
                     self._finish_checkpoints()
             raise
         return True
@@ -135,10 +135,10 @@ class TrainingLoop:
     def _train_all(self) -> None:
         """Train the epochs that are left."""
         finished, epochs = len(self._finished()), self._model.epochs
-        for epoch in range(self._callbacks.ended, finished):  # training was cut off before they were called
+        for epoch in range(self._callbacks.ended, finished):  # training was interrupted before they were called
             self._callbacks.end(epoch)
         left = range(finished, epochs)
-        # Epochs follow each other without a pause, unless something looks at the model between them.
+        # Epochs follow each other without a pause, unless something reads the model between them.
         is_seen_between = bool(self._callbacks) or self._call.start_log is not None
         for group in [range(epoch, epoch + 1) for epoch in left] if is_seen_between else [left] if left else []:
             self._callbacks.begin(group[0])
@@ -160,7 +160,7 @@ class TrainingLoop:
             for done, counts in trained:
                 self._positions[done.epoch] = EpochPosition(done.epoch, counts=counts, is_finished=True)
                 model.add_finished(done, counts, self._call.from_file)
-                if self._call.from_file:  # of other corpora gensim's own log has said so by now
+                if self._call.from_file:  # for other corpora gensim's own log has warned already
                     _warn_of_other_size(done, counts)
                 model.set_report(self._report())
                 is_last = done.epoch + 1 == model.epochs
@@ -187,7 +187,7 @@ class TrainingLoop:
         self._resume()
 
     def _resume(self) -> None:
-        """Bring all that depends on the positions up to date with them."""
+        """Update everything that depends on the positions."""
         if self._placement_state:
             self._sync.placement.restore(self._placement_state)
         if self._checkpoint is not None:
@@ -203,7 +203,7 @@ class TrainingLoop:
         return [position for _, position in sorted(self._positions.items()) if position.is_finished]
 
     def _state(self, positions: Sequence[EpochPosition]) -> TrainingState:
-        """Return the state of the training, given how far the epochs have come that the present call trains."""
+        """Return the state of the training, given the positions of the epochs that the present call trains."""
         epochs = {**self._positions, **{position.epoch: position for position in positions}}
         return TrainingState(
             run=self._run,
@@ -227,7 +227,7 @@ class TrainingLoop:
         if self._checkpointer is None:
             return error
         self._checkpointer.end()
-        with suppress(OSError, ValueError):  # what is left of the folder does not matter now
+        with suppress(OSError, ValueError):  # the state of the folder does not matter now
             newest = self._checkpointer.folder.newest()
             if newest is not None and state_in(newest).run == self._run:
                 return error.with_checkpoint(str(newest.path))
@@ -244,7 +244,7 @@ class TrainingLoop:
 
 
 def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:
-    """Warn of a corpus that has notably more or fewer sentences or words than were counted."""
+    """Warn if a corpus has notably more or fewer sentences or words than were counted."""
     found = [(plan.total_examples, counts.examples, "sentences"), (plan.total_words, counts.raw_words, "raw words")]
     for expected, there, what in found:
         if expected and abs(there - expected) > expected / _NOTABLE_PART:
@@ -264,6 +264,6 @@ def _most_moved_word_named(sync: TableSync) -> Iterator[None]:
         yield
     except DivergenceError as error:
         found = error
-        with suppress(MemoryError, RuntimeError):  # the search needs a copy of the vectors, and servers that answer
+        with suppress(MemoryError, RuntimeError):  # the search copies the vectors, from servers that answer
             found = sync.with_most_moved_word(error)
         raise found from None

@@ -1,4 +1,4 @@
-"""What a training does: where, with which steps, on which blocks, at which rates."""
+"""The plan of a training: where it runs, its steps, its blocks, its learning rates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class TrainingPlan:
-    """What one training does.
+    """The plan of one training.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class TrainingPlan:
     choice : PlacementChoice
         Where to train.
     choices : TrainingChoices
-        What else was chosen.
+        What else was chosen at the beginning.
     maker : BlockMaker
         Makes blocks by these choices.
     """
@@ -49,7 +49,7 @@ class TrainingPlan:
         return self.choice.make(self.settings, replace(self.maker, reader=source.reader))
 
     def epoch(self, number: int) -> EpochPlan:
-        """Return what an epoch is trained with."""
+        """Return the plan of an epoch."""
         self._warn_of_changes()
         model, choices = self._model, self.choices
         return EpochPlan(

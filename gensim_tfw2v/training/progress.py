@@ -1,4 +1,4 @@
-"""What an epoch has trained so far, and the interface of what observes it."""
+"""The progress of an epoch, and the interface of its observers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EpochCounts:
     loss: float = 0.0  # sum over the measured pairs
     measured_pairs: float = 0.0
     touched_rows: int = 0  # rows that took a step of limited length
-    clipped_rows: int = 0  # of these, the rows whose step was clipped
+    clipped_rows: int = 0  # those of these rows whose step was clipped
     seconds_waiting: float = 0.0  # for the corpus; this and the next two are sums over workers
     seconds_preparing: float = 0.0
     seconds_stepping: float = 0.0
@@ -77,7 +77,7 @@ class ProgressObserver(Protocol):
     """Receives the progress of training."""
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
-        """Continue from these positions of all epochs, which may lie before what was received."""
+        """Continue from these positions of all epochs, which may be earlier than the progress received so far."""
         return
 
     def advance(self, progress: EpochProgress) -> None:

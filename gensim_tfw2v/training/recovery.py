@@ -25,7 +25,7 @@ _SECONDS_BETWEEN_TRIALS = 1.0
 
 @dataclass(frozen=True)
 class RestorePoint:
-    """A moment of the training to continue from; the model has its tables, or the servers make them anew."""
+    """A moment of the training to continue from; the model has its tables, or servers make them anew."""
 
     epochs: list[EpochPosition]
     placement: Mapping[str, Any] = field(default_factory=dict)  # what `Placement.state` returned
@@ -46,9 +46,9 @@ class Recovery(ProgressObserver):
     connect : callable
         Connects to the cluster again and returns where to train.
     folder : CheckpointFolder, optional
-        Where the training's checkpoints are.
+        The folder of the training's checkpoints.
     run : str
-        The training's name in them.
+        The training's name in its checkpoints.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Recovery(ProgressObserver):
         self._trained = {position.epoch: position.counts.raw_words for position in positions}
 
     def keep(self, epochs: Sequence[EpochPosition], placement: Mapping[str, Any]) -> None:
-        """Record that the model's own matrices are those of this moment, in which no chunk was in training."""
+        """Record that the model's own matrices are those of this moment, when no chunk was in training."""
         if self._model.has_tables:
             self._kept = RestorePoint(list(epochs), placement)
         elif self._folder is not None and not epochs and self._model.has_initial_tables:
@@ -97,7 +97,7 @@ class Recovery(ProgressObserver):
         while True:
             try:
                 choice = self._connect()
-            except (ClusterError, load_tensorflow().errors.OpError) as reason:  # of a server that has just ended again
+            except (ClusterError, load_tensorflow().errors.OpError) as reason:  # a server may have just ended again
                 if time.monotonic() - began > timeout:
                     late = f"They did not answer within recovery_timeout={timeout:g} s"
                     raise ClusterError(f"{error}. {late}: {reason}") from reason
@@ -108,7 +108,7 @@ class Recovery(ProgressObserver):
                 return choice
 
     def restore(self) -> RestorePoint:
-        """Return the newest moment that is left, with its tables in the model."""
+        """Return the newest moment that can be restored, with its tables in the model."""
         found = self._newest()
         again = max(0, sum(self._trained.values()) - found.raw_words())
         self._words_again += again

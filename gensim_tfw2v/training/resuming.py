@@ -12,7 +12,7 @@ from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.training.state import TrainingState, state_in
 
 ResumeFrom = bool | str | os.PathLike[str]
-"""True: the newest checkpoint, if there is one. A path: the checkpoint there. False: none."""
+"""True: resume from the newest checkpoint, if there is one. A path: from the checkpoint there. False: begin anew."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Beginning:
 
 
 def check_folder(checkpoint_dir: Any) -> None:
-    """Raise TypeError for what is no path, and OSError for the path of a file."""
+    """Raise TypeError if this is no path, and OSError if it is the path of a file."""
     if checkpoint_dir is None:
         return
     if not isinstance(checkpoint_dir, str | os.PathLike):
@@ -37,7 +37,7 @@ def check_folder(checkpoint_dir: Any) -> None:
 def usable(folder: CheckpointFolder, resume: ResumeFrom) -> Iterator[Checkpoint | None]:
     """Keep a folder for one training, and yield the checkpoint to resume from, or the newest one, if there is any.
 
-    Raise an error for a folder that cannot be used, and for a training in it that is not finished and not resumed.
+    Raise an error if the folder cannot be used, or has a training that is neither finished nor resumed.
     """
     folder.prepare()
     with folder.held():

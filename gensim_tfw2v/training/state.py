@@ -1,4 +1,4 @@
-"""How far a training has come ↔ what a checkpoint says of it."""
+"""How far a training has come ↔ the content of a checkpoint about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
 
 @dataclass(frozen=True)
 class TrainingState:
-    """How far a training has come, beside its tables."""
+    """How far a training has come, besides its tables."""
 
     run: str  # the training's name, which it keeps when it is resumed
     choices: TrainingChoices
@@ -33,15 +33,15 @@ class TrainingState:
         return sum(position.counts.raw_words for position in self.epochs)
 
     def trained_words(self) -> int:
-        """Return the words of these that subsampling kept."""
+        """Return how many of these words subsampling kept."""
         return sum(position.counts.trained_words for position in self.epochs)
 
     def is_finished(self, epochs: int) -> bool:
-        """Return whether a training of so many epochs has come to its end."""
+        """Return whether a training of `epochs` epochs is finished."""
         return sum(position.is_finished for position in self.epochs) >= epochs
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state as JSON has it."""
+        """Return the state as JSON values."""
         found: dict[str, Any] = json.loads(json.dumps(asdict(self), default=np.generic.item))
         return found
 
@@ -60,12 +60,12 @@ def state_in(checkpoint: Checkpoint) -> TrainingState:
 
 
 def note_epochs_ended(folder: CheckpointFolder, run: str, ended: int) -> None:
-    """Note beside the checkpoints how many epochs have ended for the callbacks, also if no checkpoint follows."""
+    """Note beside the checkpoints for how many epochs callbacks have been called, even if no checkpoint follows."""
     folder.note({**folder.notes_if_whole(), "run": run, "epochs_ended": ended})
 
 
 def with_noted_epochs(state: TrainingState, folder: CheckpointFolder) -> TrainingState:
-    """Return the state with the number of epochs that were noted as ended later than the checkpoint."""
+    """Return the state, updated with the number of ended epochs that was noted after the checkpoint."""
     notes = folder.notes_if_whole()
     ended = notes.get("epochs_ended", 0) if notes.get("run") == state.run else 0
     return replace(state, epochs_ended=max(state.epochs_ended, ended))

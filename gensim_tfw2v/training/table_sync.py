@@ -1,4 +1,4 @@
-"""Keeps a model's tables and a placement's in step while the model is trained."""
+"""Synchronises a model's tables with a placement's while the model is trained."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gensim_tfw2v.training.trained_model import TrainedModel
 
 
 class TableSync:
-    """Copies vectors between a model and a placement; one of the two has the current ones."""
+    """Copies vectors between a model and a placement; one of the two has the current vectors."""
 
     def __init__(self, model: TrainedModel, placement: Placement) -> None:
         self._model = model

@@ -17,13 +17,13 @@ from gensim_tfw2v.training.progress import EpochCounts
 class TrainedModel(Protocol):
     """A model in training.
 
-    Callbacks get the model of the user, and may change it between epochs. Nothing here is therefore kept for later,
-    unless a method says so.
+    Callbacks receive the user's model, and may change it between epochs. So nothing read here is kept for later, unless
+    a method says so.
     """
 
     @property
     def for_callbacks(self) -> object:
-        """The model as callbacks get it."""
+        """The model that callbacks receive."""
         ...
 
     # -- settings --------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ class TrainedModel(Protocol):
 
     @property
     def measures_every_loss(self) -> bool:
-        """Whether the loss of every batch is measured, and not that of some."""
+        """Whether the loss of every batch is measured, and not only of some batches."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class TrainedModel(Protocol):
 
     @property
     def recovery_timeout(self) -> float:
-        """For how many seconds it waits for lost tasks."""
+        """How many seconds the training waits for lost tasks."""
         ...
 
     def learning_rate(self, epoch: int, fraction: float) -> float:
@@ -83,7 +83,7 @@ class TrainedModel(Protocol):
         ...
 
     def check_rows(self, words: int) -> None:
-        """Raise RuntimeError if a table is missing, or has too few rows for so many words."""
+        """Raise RuntimeError if a table is missing, or has too few rows for `words` words."""
         ...
 
     def tables(self) -> ModelTables:
@@ -91,13 +91,13 @@ class TrainedModel(Protocol):
         ...
 
     def use_new_tables(self) -> None:
-        """Forget what follows from the former values of the tables, which have been written to."""
+        """Drop everything derived from the former values of the tables, which have been written to."""
         ...
 
     # -- checkpoints -----------------------------------------------------------------------------------------------
 
     def attributes(self) -> dict[str, Any]:
-        """Return, as JSON has it, what a checkpoint keeps of the model besides arrays."""
+        """Return, as JSON values, what a checkpoint keeps of the model besides arrays."""
         ...
 
     def vocabulary_arrays(self) -> dict[str, np.ndarray[Any, Any]]:

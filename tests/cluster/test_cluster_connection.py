@@ -134,7 +134,7 @@ def test_another_cluster_has_to_wait_for_the_end_of_a_training() -> None:
 
     class Unfaithful(CallbackAny2Vec):  # type: ignore[misc]
         def on_epoch_begin(self, model: Any) -> None:
-            with pytest.raises(ClusterError, match="a training is going on") as error:
+            with pytest.raises(ClusterError, match="a training is running") as error:
                 connect(shared_cluster(1, 1))
             refused.append(error)
 

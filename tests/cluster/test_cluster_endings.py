@@ -95,7 +95,7 @@ def test_a_finished_training_is_resumed_without_its_cluster(tmp_path: Path, capl
         patch.setattr("gensim_tfw2v.cluster.connection._START_SECONDS", 0.1)
         found = TFWord2Vec.resume(tmp_path, cluster=gone)
     np.testing.assert_array_equal(found.wv.vectors, model.wv.vectors)
-    assert "no tables that the finished training may have left on its cluster are freed" in caplog.text
+    assert "tables that the finished training may have left on its cluster are not freed" in caplog.text
 
 
 def test_tables_of_a_coordinator_that_lives_are_not_freed_though_its_lease_has_run_out(

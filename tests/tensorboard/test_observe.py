@@ -300,7 +300,7 @@ def test_a_disk_that_fills_up_midway_is_warned_of_once_and_training_goes_on(tmp_
     done = run_with_file_limit(tmp_path, 120_000)
     assert (done.returncode, done.stdout) == (0, f"{40 * 7200}\n"), done.stderr
     assert done.stderr.count("cannot write logs to logdir 'log'") == 1
-    assert "training goes on" in done.stderr
+    assert "training continues" in done.stderr
 
 
 def test_every_task_of_a_cluster_has_curves_of_its_own(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tables of one worker: the base that all workers have alike, and the current ones that it trains."""
+"""The tables of one worker: the base, which is the same on all workers, and the current tables, which it trains."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class AveragedTables(WorkerTables):
-    """Fills a worker's tables; `tables` reads the base by the names that the model has.
+    """Fills a worker's tables; `tables` reads the base by the model's names.
 
-    Current tables that a failed call may still write to are given up: new ones take their place.
+    New current tables replace those that a failed call may still write to.
 
     Attributes
     ----------
     have_base : bool
-        Whether the base is whole, which another worker may still be sending.
+        Whether the base is whole. Another worker may still be sending it.
     partners : Any
-        Directions that the worker's last part has found, None before its first part.
+        The directions that the worker's last part found. None before its first part.
     """
 
     def __init__(self, connection: Connection, member: Member, timeout: float) -> None:
@@ -72,7 +72,7 @@ class AveragedTables(WorkerTables):
             self.tables.make(strengths, self.tables.shape(name).rows, 1)
 
     def begin_anew(self) -> None:
-        """Go back to the base, and forget the directions that parts have found."""
+        """Reset the current tables to the base, and drop the directions that parts found."""
         self.renew()
         self.partners = None
 

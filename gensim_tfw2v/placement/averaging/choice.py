@@ -1,4 +1,4 @@
-"""A training that is to be placed on a cluster → rounds on its workers, which have all tables and average them."""
+"""A training for a cluster → rounds on its workers. Every worker has all tables, and the workers average them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         )
         return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
 
-    # No pool of negatives: it would save few rows, for workers together train nearly all of them in a round.
+    # No pool of negatives: it would save few rows, because the workers together train nearly all rows in a round.
     return PlacementChoice(round_words, None, make, connection.addresses)
 
 
 def _default_round_words(total_words: int, workers: int, skip_gram: bool) -> int:
-    """Return the raw words of a round: a share of the corpus, but neither tiny nor huge parts for its workers."""
+    """Return the raw words of a round: a share of the corpus that gives workers neither tiny nor huge parts."""
     wanted = int(total_words * (tuning.SKIP_GRAM_ROUND_SHARE if skip_gram else tuning.CBOW_ROUND_SHARE))
     least, most = (words * workers for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
     return max(1, min(max(wanted, least), most))

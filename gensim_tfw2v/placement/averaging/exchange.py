@@ -1,10 +1,11 @@
-"""Averages of rows as graphs on several workers: each adds up its part of the rows, and sends the sums to all.
+"""Graphs that average rows over several workers: each worker adds up its part of the rows and sends the sums to all.
 
-The graphs name the workers' devices, and TensorFlow sends what goes from one to another. They are called in this
-process: a worker does not know the devices of other workers.
+The graphs name the workers' devices, and TensorFlow sends tensors from one to another. This process calls the graphs,
+because a worker does not know the devices of other workers.
 
-No worker can fetch anything from this process, whose port answers its own machine alone. So arguments are on the
-workers' devices. What is returned is on this one: TensorFlow makes it wait, on this device, for all that changes rows.
+No worker can fetch anything from this process, because its port answers only its own machine. So arguments are on the
+workers' devices. The result is on this process's device: there TensorFlow makes it wait for everything that changes
+rows.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class TableHandles(NamedTuple):
 
 
 class WorkerPiece(NamedTuple):
-    """What one worker gets of a piece: all of it is on its device."""
+    """The arguments of one worker for a piece of a table, all on its device."""
 
     table: TableHandles
     bounds: Any  # int32 [2]: the first row, and the end
@@ -65,7 +66,7 @@ for _graphs in (shared_rows_graph, rows_graph):
 
 
 def _average_shared_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequence[WorkerHandles]) -> tf.Tensor:
-    """Add all workers' changes of shared rows to the rows from which they began, on every worker.
+    """Add all workers' changes of shared rows to the rows that the changes started from, on every worker.
 
     Worker p adds up piece p of the rows, in the order of workers, and sends the sum to all.
     """
@@ -91,10 +92,10 @@ def _average_shared_rows(shape: RoundShape, devices: Sequence[str], of_workers: 
 
 
 def _average_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequence[WorkerPiece]) -> tf.Tensor:
-    """Add all workers' changes of a piece of a table's rows to the base, as the current rows of each.
+    """Set every worker's current rows to the base plus all workers' changes, for a piece of a table's rows.
 
     Row r belongs to worker r % workers, which adds its changes up in the order of workers and sends the sum to all.
-    Return, for each worker, the rows that it sent as changes and as sums [workers, 2].
+    Return how many rows each worker sent as changes and as sums [workers, 2].
     """
     workers = len(devices)
     sent = []
@@ -116,7 +117,7 @@ def _average_rows(shape: RoundShape, devices: Sequence[str], of_workers: Sequenc
 
 
 def _changes(shape: RoundShape, piece: WorkerPiece, workers: int) -> list[tf.Tensor]:
-    """Return for each worker that adds rows up a message with changes of its rows."""
+    """Return a message for each worker, with the changes of the rows that it adds up."""
     table, (first, end) = piece.table, tf.unstack(piece.bounds)
     strengths = strengths_of(table.strengths)[first:end]
     rows = first + tf.cast(tf.where(strengths > 0)[:, 0], tf.int32)
@@ -129,7 +130,7 @@ def _changes(shape: RoundShape, piece: WorkerPiece, workers: int) -> list[tf.Ten
 
 
 def _message(rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Return the numbers of rows and their values [U, D] in one array: a message has costs of its own."""
+    """Return the numbers of rows and their values [U, D] in one array, because every message has a fixed cost."""
     numbers = tf.bitcast(rows, values.dtype)
     return tf.concat([tf.reshape(numbers, [tf.size(rows), -1]), values], 1)
 
@@ -142,7 +143,7 @@ def _rows_in(message: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _sum(shape: RoundShape, messages: Sequence[tf.Tensor], bounds: tf.Tensor) -> tf.Tensor:
-    """Return a message with the sums of changes, for all rows that one worker at least has changed."""
+    """Return a message with the sums of changes, for all rows that at least one worker has changed."""
     workers, (first, end) = len(messages), tf.unstack(bounds)
     rows, changes = _rows_in(tf.concat([tf.identity(message) for message in messages], 0))
     places = rows // workers - first // workers

@@ -1,9 +1,9 @@
-"""What one worker does in a round, as graphs that are called on it: train a part, scale changes, keep the result.
+"""The graphs of one worker in a round: train a part, scale changes, keep the result.
 
 Handles of the tables are arguments, so that one trace serves all trainings with the same shape.
 
-Each worker has two copies of every table: the base, which all workers have alike since the last round that was whole,
-and the current one, which it trains.
+Each worker has two copies of every table: the base, which is the result of the last whole round and the same on all
+workers, and the current table, which the worker trains.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _train(
 
 
 def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:
-    """Return the current tables; the inputs also stand for tables that the objective does not use."""
+    """Return the current tables, with the inputs in place of tables that the objective does not use."""
     of_tables = dict(zip(shape.tables(), handles.current, strict=True))
     return Tables(*(of_tables.get(table, handles.current[0]) for table in range(len(TABLES))))
 
@@ -131,7 +131,7 @@ def _add_strengths(shape: RoundShape, handles: WorkerHandles, trained: TrainedRo
 def _scale_shared_rows(
     shape: RoundShape, handles: WorkerHandles, updates: ConcurrentUpdates, starts: list[tf.Tensor], probes: tf.Tensor
 ) -> tf.Tensor:
-    """Scale the part's changes of shared rows, and keep the rows from which they began."""
+    """Scale the part's changes of shared rows, and keep the rows that the changes started from."""
     start = tf.concat(starts, 0)
     moved = tf.concat(shared_rows(shape, handles.current), 0) - start
     kept = start + updates.of_part(moved, probes)

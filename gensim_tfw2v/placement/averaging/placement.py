@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
-_TRIALS = 3  # of a round that fails while all workers answer
-_REST_SECONDS = 1.0  # after such a failure
+_TRIALS = 3  # attempts at a round that fails although all workers answer
+_REST_SECONDS = 1.0  # pause after such a failure
 
 
 class AveragingPlacement(Placement):
@@ -107,7 +107,7 @@ class AveragingPlacement(Placement):
             team.record_return(member)
 
     def _add(self, member: Member) -> AveragedTables:
-        """Return new tables of a worker, which takes part from now on."""
+        """Return new tables of a worker, and let the worker take part from now on."""
         tables = AveragedTables(self._connection, member, 2 * self._timeout)
         self._team.add(tables)
         return tables
@@ -124,7 +124,7 @@ class AveragingPlacement(Placement):
         return self._from_any(lambda base: base.rows(table, first, end))
 
     def _from_any(self, read: Callable[[RemoteTables], _Result]) -> _Result:
-        """Return what is read from the base of a worker, of another one if the first does not answer."""
+        """Return what `read` returns for the base of one worker, or of another worker if the first does not answer."""
         for own in self._team.tables():
             if not own.have_base:
                 continue
@@ -146,9 +146,9 @@ class AveragingPlacement(Placement):
         return together(trained)
 
     def _rounds_of(self, task: ChunkTask) -> list[ChunkTask]:
-        """Return a chunk cut into rounds: at most as long as all that has been trained before each, if not tiny.
+        """Return a chunk cut into rounds. None is longer than all words trained before it, unless that is tiny.
 
-        What random vectors teach is then learnt once, and not by each worker.
+        Otherwise each worker would learn on its own what random vectors teach.
         """
         if self._connection.workers == 1:
             return [task]
@@ -188,23 +188,23 @@ class AveragingPlacement(Placement):
                 if lost is not None:
                     self._team.leave_out(lost.reasons)
                 return trained
-            # All workers go back to the base, which each of them has from the last round that was whole.
+            # All workers return to the base, which each of them kept from the last whole round.
             self._team.each(
                 "renew", self._team.taking_part(), lambda member, _: self._team.own_tables(member).begin_anew()
             )
 
     def _take_back(self) -> None:
-        """Have workers take part again that were lost and have come back, with tables from one that was not."""
+        """Let lost workers that have come back take part again, with tables from a worker that was not lost."""
         for member in self._team.members:
             others = self._team.taking_part()
             if member.is_missed and others and self._team.is_back(member):
                 began = time.monotonic()
                 if self._copies(self._team.own_tables(others[0]), self._add(member)):
                     self._team.record_return(member)
-                    logger.info("%s has got its tables in %.1f s", member.name, time.monotonic() - began)
+                    logger.info("%s received its tables in %.1f s", member.name, time.monotonic() - began)
 
     def _copies(self, source: AveragedTables, new: AveragedTables) -> bool:
-        """Return whether a worker's new tables have got the base of another worker; it is left out if not."""
+        """Copy another worker's base to a worker's new tables; if that fails, leave the worker out and return False."""
         try:
             self._team.waiting.together("copy", [new.member, source.member], lambda _: new.copy_from(source))
         except MembersLost as lost:

@@ -1,4 +1,4 @@
-"""One round: workers train their parts of a chunk, average shared rows after each, and all rows in the end."""
+"""One round: workers train parts of a chunk, average shared rows after each part, and average all rows at the end."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class RoundSettings:
     step_words : int
         Raw words that all workers together train between two averages of shared rows.
     most_part_words : int
-        Of one worker's part, for which its memory has to suffice.
+        Most raw words of one worker's part, which must fit its memory.
     first_words : int
-        Of the first rounds.
+        Raw words of the first rounds.
     """
 
     step_words: int
@@ -80,9 +80,10 @@ class Rounds:
     def train(
         self, task: ChunkTask, model: EncodedModel, members: Sequence[Member]
     ) -> tuple[TrainedChunk, MembersLost | None]:
-        """Train a chunk, whose result is then the base of all these workers but those that are returned as lost.
+        """Train a chunk; its result becomes the base of all these workers, except those that are returned as lost.
 
-        Raise MembersLost if workers are lost before the round is whole. The current tables of all are then of no use.
+        Raise MembersLost if workers are lost before the round is whole. The current tables of all workers are then
+        useless.
         """
         began = time.monotonic()
         shape = self._shape(members)
@@ -92,7 +93,8 @@ class Rounds:
         averaging, lost = 0.0, None
         nothing = replace(task, content=_NO_SENTENCES)
         for step in range(max(map(len, parts))):
-            # A worker without a part is told where the step begins, from which its changes count.
+            # A worker without a part also receives an assignment, so that its changes count from the beginning of this
+            # step.
             tasks = {
                 member: own[step] if step < len(own) else nothing for member, own in zip(members, parts, strict=True)
             }
@@ -172,7 +174,7 @@ class Rounds:
                         graphs.train, own.handles(self._names()), *sent, _partners_of(own, self._tf)
                     )
                 numbers = report.numpy()
-                own.partners = partners  # not before it is known that there are some
+                own.partners = partners  # only once the call has succeeded
                 return numbers
 
             return member.registration.call(
@@ -238,9 +240,10 @@ class Rounds:
                 yield handles, first, min(first + step, shape.rows)
 
     def _keep(self, shape: RoundShape, members: Sequence[Member]) -> MembersLost | None:
-        """Make the current rows the base of all workers, and return those that are lost meanwhile.
+        """Make the current rows the base of all workers, and return the workers lost meanwhile.
 
-        From the first worker on, the round is whole: none of the others goes back to its former base.
+        The round is whole as soon as the first worker has kept its rows: no other worker then returns to its former
+        base.
         """
         graphs = worker_graphs(shape)
 
@@ -252,8 +255,8 @@ class Rounds:
             self._waiting.each("keep", members, keep)
         except MembersLost as lost:
             return lost
-        except self._tf.errors.OpError as error:  # nobody knows which worker has kept what
-            raise ClusterError(f"workers answer, and cannot keep the result of a round: {brief(error)}") from error
+        except self._tf.errors.OpError as error:  # it is unknown which workers have kept their rows
+            raise ClusterError(f"workers answer but cannot keep the result of a round: {brief(error)}") from error
         return None
 
 
@@ -262,7 +265,7 @@ def _device(member: Member) -> str:
 
 
 def _partners_of(tables: AveragedTables, tf: Any) -> Partners:
-    """Return the directions that a worker's last part has found, none before its first part."""
+    """Return the directions that a worker's last part found, no directions before its first part."""
     if tables.partners is None:
         with tf.device(None):
             tables.partners = no_partners()

@@ -24,11 +24,11 @@ from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weig
 
 
 class TrainedRows(NamedTuple):
-    """Rows that a block trains, of all tables one after the other; shared rows are left out."""
+    """The rows that a block trains, without shared rows, table after table."""
 
     rows: Any  # [U], within their tables
-    strengths: Any  # [U], as `concurrent_updates` has them
-    counts: Any  # [3], how many are of inputs, outputs, nodes
+    strengths: Any  # [U], as in `concurrent_updates`
+    counts: Any  # [3], how many rows are of inputs, outputs, nodes
 
 
 class RoundRows(NamedTuple):
@@ -39,13 +39,13 @@ class RoundRows(NamedTuple):
 
 
 def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block; one without batches if subsampling leaves no token."""
+    """Return the assignment's block, which has no batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     shared = _shared_rows(model, assignment)
     if prepared is None:
         return without_batches(assignment, metrics, _no_rows(assignment, shared))
-    # Nobody else changes the worker's tables, so that hot nodes need no copy.
+    # Only this worker changes its tables, so hot nodes need no copy.
     scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
@@ -66,7 +66,7 @@ def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]
 def _rows_of(
     model: WorkerModel, prepared: PreparedBlock, assignment: Assignment, shared: list[Int32Array]
 ) -> RoundRows:
-    """Return the rows that a block trains most, with shared ones, and all that it trains but these."""
+    """Return the shared rows and those that a block trains most, and all rows that it trains except shared ones."""
     rate = float(prepared.learning_rates.mean())
     block = prepared.block
     hot, trained = [], []
@@ -94,7 +94,7 @@ def _none() -> tuple[Int32Array, Float32Array]:
 
 
 def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
-    """Return the rows of a block of no batches."""
+    """Return the rows of a block without batches."""
     still = [(rows, np.zeros(len(rows), np.float32)) for rows in shared]
     return RoundRows(
         HotRows(*_joined(still), np.float32(assignment.concurrent_blocks), np.array([1, 0], np.float32)),

@@ -1,4 +1,4 @@
-"""What rounds cost: the reports of all parts, what travelled, and who waited for whom."""
+"""Costs of rounds: the reports of all parts added up, bytes sent, and which workers waited for which."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class RoundMetrics(WorkerMetrics):
     Parameters
     ----------
     workers : int
-        Of the cluster.
+        Number of workers of the cluster.
     vector_bytes : int
-        Bytes of a row that travels.
+        Bytes of a row that is sent.
     """
 
     def __init__(self, workers: int, vector_bytes: int) -> None:
@@ -36,7 +36,7 @@ class RoundMetrics(WorkerMetrics):
             self._count(member.number, report, sent_bytes)
 
     def add_meeting(self, finished: Mapping[Member, float]) -> None:
-        """Count what workers waited that finished at these times, and for whom."""
+        """Count how long each worker waited, and for which worker, given the time at which each one finished."""
         last = max(finished, key=lambda member: finished[member])
         end = finished[last]
         with self._lock:
@@ -47,7 +47,7 @@ class RoundMetrics(WorkerMetrics):
                 self._waited_for[last.number] += end - sum(others) / len(others)
 
     def add_shared_rows(self, members: list[Member], rows: int) -> None:
-        """Count an average of so many shared rows, of which each worker adds up its part and sends it to all."""
+        """Count an average of `rows` shared rows; each worker adds up its part of them and sends it to all."""
         others = len(members) - 1
         each = 2 * others * rows * self._vector_bytes // len(members)
         with self._lock:
@@ -55,13 +55,13 @@ class RoundMetrics(WorkerMetrics):
                 self._add_traffic(member, each, each, 2 * others)
 
     def add_rows(self, members: list[Member], sent: Any) -> None:
-        """Count an average of rows, in which workers sent so many as changes and as sums [workers, 2]."""
+        """Count an average of rows; `sent` has how many rows each worker sent as changes and as sums [workers, 2]."""
         others = len(members) - 1
         row_bytes = self._vector_bytes + _NUMBER_BYTES
         total = int(sent.sum())
         with self._lock:
             for member, own in zip(members, sent.sum(axis=1).tolist(), strict=True):
-                # Others send each worker an equal share, about.
+                # The others send each worker about equal shares.
                 self._add_traffic(member, (total - own) // others * row_bytes, own * row_bytes, 2 * others)
 
     def _add_traffic(self, member: Member, received: int, sent: int, messages: int) -> None:
@@ -71,7 +71,7 @@ class RoundMetrics(WorkerMetrics):
         task.messages += messages
 
     def add_round(self, words: int, seconds: float, seconds_averaging: float, workers: int) -> None:
-        """Count a round that is whole."""
+        """Count a whole round."""
         with self._lock:
             self._rounds += 1
             self._words += words
@@ -79,7 +79,7 @@ class RoundMetrics(WorkerMetrics):
             self._average += seconds_averaging * workers
 
     def report(self, raw_words: int) -> dict[str, Any]:
-        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        """Return the metrics of the whole training of `raw_words` raw words."""
         tasks = self.tasks()
         travelled = sum(int(task["received_bytes"]) for task in tasks.values())
         with self._lock:

@@ -19,11 +19,11 @@ _NODES = TABLES.index("nodes")
 
 @dataclass(frozen=True)
 class RoundShape:
-    """What needs traces of its own."""
+    """The values that a trace depends on: each combination has a trace of its own."""
 
     objective: Objective
     connection: int  # its number: tasks of a new connection do not have the functions of an older one
-    row_type: str  # TensorFlow's name for the numbers that rows travel as
+    row_type: str  # TensorFlow's name of the number format in which rows are sent
     sharing: RowSharing  # rows that are averaged after every part; none if a worker trains alone
 
     def tables(self) -> list[int]:

@@ -24,7 +24,7 @@ _CLOSING_SECONDS = 2.0
 
 
 class HasResult(Protocol):
-    """What can be waited for."""
+    """An object whose result can be waited for."""
 
     @property
     def result(self) -> Future[Any]:
@@ -35,7 +35,7 @@ class HasResult(Protocol):
 class Dispatcher:
     """Hands chunks to workers and waits for their reports.
 
-    Every worker has one thread. Threads that wait for a report look after all workers: a hung worker's blocks go to
+    Every worker has one thread. Threads that wait for a report also check all workers: a hung worker's blocks go to
     others, and its call is cancelled.
     """
 
@@ -63,7 +63,7 @@ class Dispatcher:
         return job.result.result().report
 
     def start(self, request: Request, place: int | None = None) -> Job:
-        """Have a worker train a chunk with this place, if one is given, to itself; return the job to wait for."""
+        """Have a worker train a chunk, with this place for it alone if one is given; return the job to wait for."""
         self._raise_failure()
         job, work = Job(request, place), self._work
         work.last_report = max(work.last_report, time.monotonic() - work.timeout / 2)
@@ -87,7 +87,7 @@ class Dispatcher:
             raise failure
 
     def _look_after_workers(self) -> None:
-        """Look after all workers, unless another thread does, or did a moment ago."""
+        """Check all workers, unless another thread does so or did so a moment ago."""
         if not self._looking.acquire(blocking=False):
             return
         try:
@@ -96,7 +96,7 @@ class Dispatcher:
                 return
             self._last_look += elapsed
             for thread in self._threads:
-                # Time in which this process stood still is no fault of the workers.
+                # Time in which this process was stopped does not count against the workers.
                 thread.look(min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS))
         finally:
             self._looking.release()
@@ -113,7 +113,7 @@ class Dispatcher:
         raise self._failure
 
     def close(self) -> bool:
-        """Return whether no worker can use the tables any more: all threads have ended, and no worker hangs."""
+        """Close; return whether no worker can use the tables any more: all threads have ended, and no worker hangs."""
         self._work.closed.set()
         if not self._have_ended():
             for thread in self._threads:

@@ -1,4 +1,4 @@
-"""A worker as the coordinator has it: a thread that calls it."""
+"""A worker as the coordinator sees it: its address, and a thread that calls it."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Member:
         return result, calls
 
     def begin_anew(self) -> None:
-        """Leave the thread to a call that does not end, and take another one."""
+        """Abandon the thread to a call that does not end, and start another thread."""
         self._calls.put(None)
         self._begin_thread()
 
     def has_come_back(self) -> bool:
-        """Return whether a worker that was lost answers; a thread looks, so that nobody waits for that."""
+        """Return whether a lost worker answers again; a thread checks that, so the caller does not wait."""
         if self._answer is None:
             self._answer, _ = self.submit(lambda _: self._await_answer(), [])
         if not self._answer.done() or self._locks.is_busy(self.number):
@@ -83,7 +83,7 @@ class Member:
         return False
 
     def close(self, seconds: float) -> bool:
-        """Return whether the thread ends within these seconds."""
+        """End the thread; return whether it ends within these seconds."""
         self._closed.set()
         self._calls.put(None)
         self._thread.join(max(0.0, seconds))
@@ -91,7 +91,7 @@ class Member:
 
 
 def _serve(calls: SimpleQueue[Any]) -> None:
-    """Do what is asked for, one after the other, with an executor of TensorFlow's own."""
+    """Run calls one after the other, with a TensorFlow executor of this thread's own."""
     load_tensorflow()
     with own_executor() as executor:
         while (call := calls.get()) is not None:

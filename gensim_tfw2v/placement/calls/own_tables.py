@@ -1,4 +1,4 @@
-"""Calls by which a worker trains a block on tables of its own: the model is sent before, and the report is read."""
+"""Calls in which a worker trains a block on tables of its own: they send the model first and read the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 
 class TrainedBlock(NamedTuple):
-    """What came of a block."""
+    """The result of a block."""
 
     report: BlockReport
     sent_bytes: int  # to the worker
@@ -27,9 +27,9 @@ class TrainedBlock(NamedTuple):
 class OwnTablesCalls:
     """Has workers train blocks of one model.
 
-    Make it in the thread that makes the calls wait, and not in the workers' threads: of graphs made at the same time
-    all but one would be deleted later, and TensorFlow tells all tasks of that, without a limit of time if one of them
-    hangs.
+    Make it in the thread that waits for the calls, not in the workers' threads. If several threads make graphs at the
+    same time, all graphs but one are deleted later. TensorFlow reports the deletion to all tasks, and waits without a
+    limit if one of them hangs.
     """
 
     def __init__(self, model: EncodedModel, graphs: OwnTablesGraphs) -> None:

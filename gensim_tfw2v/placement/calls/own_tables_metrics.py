@@ -1,4 +1,4 @@
-"""What training on workers' own tables costs: reports of blocks, what travelled, and how long workers waited."""
+"""Costs of training on workers' own tables: reports of blocks added up, bytes sent, and how long workers waited."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OwnTablesMetrics(WorkerMetrics):
     Parameters
     ----------
     workers : int
-        Of the cluster.
+        Number of workers of the cluster.
     """
 
     def __init__(self, workers: int) -> None:
@@ -34,10 +34,10 @@ class OwnTablesMetrics(WorkerMetrics):
         """Count rows that a worker has sent, so many bytes."""
         with self._lock:
             self._workers[member.number].sent_bytes += read_bytes
-            self._ended[member.number] = 0.0  # reading rows is no waiting for a block
+            self._ended[member.number] = 0.0  # reading rows does not count as waiting for a block
 
     def report(self, raw_words: int) -> dict[str, Any]:
-        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        """Return the metrics of the whole training of `raw_words` raw words."""
         tasks = self.tasks()
         travelled = sum(int(task["received_bytes"] + task["sent_bytes"]) for task in tasks.values())
         with self._lock:

@@ -1,4 +1,4 @@
-"""What a design's workers run on tables of servers: its graphs, and the variables on servers that they take."""
+"""What the workers of a design run on servers' tables: its graphs, and the variables on servers that these take."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Handle = Any
 
 
 class WorkerGraphs(NamedTuple):
-    """Concrete functions: the second without overlap, the others with it."""
+    """Concrete functions: `train` is for training without overlap, the ones after it for training with overlap."""
 
     register_model: Graph  # (name, `Program.model`) → True
     train: Graph | None = None  # (handles, request) → report
     stage: Graph | None = None  # (handles, request) → staged
     finish: Graph | None = None  # (handles, staged) → report
     finish_and_stage: Graph | None = None  # (handles, staged, request) → report, staged
-    exchanged: type[Any] = TableRows  # what the reports have of the exchange with servers
+    exchanged: type[Any] = TableRows  # what reports contain about the exchange with servers
 
 
 @dataclass(frozen=True)
 class TrainedTables:
-    """The tables of a training on servers, and what says which changes of them count."""
+    """The tables of a training on servers, with the tickets that decide which of their changes count."""
 
     tables: RemoteTables
     version: Handle  # blocks pushed so far, on the first server
@@ -50,7 +50,7 @@ class Program(ABC):
     graphs : WorkerGraphs
         What workers run.
     model : handle or tuple of handles
-        Of the bytes of the `WorkerModel`, on each server that is to have them.
+        Handle of the bytes of the `WorkerModel`, on each server that needs them.
     """
 
     graphs: WorkerGraphs
@@ -58,7 +58,7 @@ class Program(ABC):
 
     @abstractmethod
     def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
-        """Make variables beside these filled tables, or give them their first values again; this calls servers."""
+        """Make variables beside these filled tables, or reset them to their first values; this calls servers."""
 
     @abstractmethod
     def begin(self, trained: TrainedTables) -> None:
@@ -66,12 +66,12 @@ class Program(ABC):
 
     @abstractmethod
     def new_metrics(self) -> ClusterMetrics:
-        """Return what adds up the reports of workers, once the program has begun."""
+        """Return the object that adds up the workers' reports, once the program has begun."""
 
     @abstractmethod
     def handles_of(self, place: int | None) -> tuple[Any, ...]:
         """Return the handles, a NamedTuple, that a worker's graphs take for a job with this place."""
 
     def empty(self) -> None:
-        """Free what is kept beside tables that outlive the training; this calls servers. Nothing by default."""
+        """Free what is kept beside tables that outlive the training; this calls servers. By default, do nothing."""
         return

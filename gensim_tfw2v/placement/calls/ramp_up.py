@@ -21,13 +21,13 @@ class RampUp:
     Parameters
     ----------
     most : int
-        Blocks in flight in the end.
+        Blocks in flight after the ramp-up.
     total_blocks : float
-        Blocks of the whole training, about; 0 if not known.
+        Approximate number of blocks of the whole training; 0 if not known.
     block_words : int
         Raw words of a block; 0 if not known. A few large blocks teach as much as eight small ones.
     parts : float, optional
-        One more block may be in flight after each such part of the training. Default: `tuning.RAMP_UP_PARTS`.
+        Number of parts of the training. After each, one more block may be in flight. Default: `tuning.RAMP_UP_PARTS`.
     share_rows : bool
         Whether blocks exchange shared rows; then `most` blocks may be in flight from the beginning.
     """

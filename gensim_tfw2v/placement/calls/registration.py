@@ -27,21 +27,21 @@ class Registration:
         self._known: str | None = None
 
     def knows(self, model: str) -> bool:
-        """Return whether a worker has been sent the model of this name."""
+        """Return whether the worker has received the model of this name."""
         return self._known == model
 
     def ensure(self, model: str, send: Callable[[], None]) -> None:
-        """Have `send` send a worker its model, unless the worker knows it."""
+        """Call `send`, which sends the worker its model, unless the worker knows it."""
         if not self.knows(model):
             send()
             self._known = model
 
     def forget(self) -> None:
-        """Have the model sent again before it is needed next."""
+        """Cause the model to be sent again before it is needed next."""
         self._known = None
 
     def call(self, model: str, send: Callable[[], None], function: Callable[[], _Result]) -> _Result:
-        """Return what a function returns that needs the model; it is called a second time if the worker forgot that."""
+        """Return the result of a function that needs the model; call it again if the worker has forgotten the model."""
         self.ensure(model, send)
         try:
             return function()

@@ -1,4 +1,4 @@
-"""A placement with its tables on servers, as far as its training does the work."""
+"""The part of a placement with tables on servers that its `ServerTraining` does."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from gensim_tfw2v.placement.state import PlacementState
 
 
 class ServerPlacement(Placement):
-    """Has a training do all but train chunks.
+    """Leaves everything except the training of chunks to a `ServerTraining`.
 
     Parameters
     ----------
     ramp_up : RampUp, optional
-        How many blocks may be in flight. A placement that resumes from another one's state goes on where that was.
+        How many blocks may be in flight. A placement that resumes from another one's state continues that one's
+        ramp-up.
     """
 
     can_fail = True

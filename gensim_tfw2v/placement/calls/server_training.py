@@ -1,4 +1,4 @@
-"""What trainings with tables on servers have in common: the tables, the model for workers, their calls, and the end."""
+"""The common part of trainings with tables on servers: the tables, the workers' model and calls, and the end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 MakeTables = Callable[[Connection, int, int], RemoteTables]
-"""Makes tables for so many rows, at most, and columns."""
+"""Takes the connection, the most rows of a table and its columns; returns tables for these."""
 
 
 def row_tables(connection: Connection, rows: int, columns: int) -> RemoteTables:
@@ -52,7 +52,7 @@ class ServerTraining:
     timeout : float
         Seconds after which a block that its worker has not finished goes to another worker.
     overlap : bool
-        Whether a worker makes its next block, and gets what it needs for it, while it trains.
+        Whether a worker makes its next block, and fetches what that needs, while it trains.
     make_tables : callable
         Makes the tables, unless they are on the servers already.
 
@@ -61,9 +61,9 @@ class ServerTraining:
     dispatcher : Dispatcher
         Hands blocks to workers.
     model_name : str
-        By which workers know the model, once tables are loaded.
+        Name by which workers know the model, once tables are loaded.
     lease_key : int
-        Of the lease on the tables, once they are loaded.
+        Key of the lease on the tables, once they are loaded.
     """
 
     def __init__(
@@ -105,14 +105,14 @@ class ServerTraining:
         return self.dispatcher.servers.call(function)
 
     def call_servers_alone(self, function: Callable[[], _Result]) -> _Result:
-        """Do the same while no task is connected again."""
+        """Do the same as `call_servers`, while no task is being connected again."""
         with self.connection.worker_locks.hold_servers():
             return self.call_servers(function)
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def load(self, tables: ModelTables) -> None:
-        """Fill the tables, made if there are none, and have workers run the program on them from now on."""
+        """Fill the tables, making them if there are none, and have workers run the program on them from now on."""
         self._is_loading = True  # stays so after an interrupt, when a thread may still load them
         trained, self.model_name = self.call_servers(lambda: self._fill_servers(tables))
         self._is_loading = False
@@ -132,7 +132,7 @@ class ServerTraining:
         return trained, model.name
 
     def _made_for(self, tables: ModelTables) -> TrainedTables:
-        """Return tables for a model, which are filled if the servers have had them before."""
+        """Return tables for a model; they are filled already if the servers had them before."""
         if (store := tables.store) is not None:
             self._store = store
             self.dispatcher.servers.has_backup = False
@@ -146,7 +146,7 @@ class ServerTraining:
         return TrainedTables(made, version, Tickets(generations, made.keep_on_all("generations", generations)))
 
     def _kept_alive(self, made: RemoteTables) -> RemoteTables:
-        """Return tables that training alone needs, with a lease that is renewed as long as they are there."""
+        """Return tables that only this training needs; their lease is renewed as long as they exist."""
         if self._is_closed:  # an interrupt has closed the training while this thread was making them
             made.free_later()
         else:
@@ -169,7 +169,7 @@ class ServerTraining:
     # -- blocks --------------------------------------------------------------------------------------------------------
 
     def request(self, task: ChunkTask, in_flight: int, sharing: RowSharing = NOT_SHARED) -> Request:
-        """Return what a worker gets of a chunk that is trained beside others, so many in all."""
+        """Return a worker's request for a chunk, which is trained while others are; `in_flight` counts all of them."""
         assignment = Assignment(self.lease_key, self.tables.shards, in_flight, sharing, task)
         return Request(self.model_name, encode(assignment))
 
@@ -184,7 +184,7 @@ class ServerTraining:
     # -- end -----------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Free the tables that training alone needed."""
+        """Free the tables that only this training needed."""
         self._is_closed = True
         try:
             self._release_tables(all_ended=self.dispatcher.close())
@@ -192,7 +192,7 @@ class ServerTraining:
             self.connection.trainings.discard(self)
 
     def _release_tables(self, all_ended: bool) -> None:
-        """Free the tables that training alone needed; `all_ended` says that no worker can still use them."""
+        """Free the tables that only this training needed; `all_ended` says that no worker can still use them."""
         if self._keepalive is not None:
             self._keepalive.end()
         if self._store is not None:
@@ -208,7 +208,7 @@ class ServerTraining:
         self._tables = None
 
     def _free(self, tables: RemoteTables, may_be_used: bool) -> None:
-        """Free the tables now, or later if a server is lost: whoever needs their values has them by now."""
+        """Free the tables now, or later if a server is lost; values that are needed have been read by now."""
         try:
             self.call_servers(lambda: tables.free(may_be_used))
         except ClusterError as error:

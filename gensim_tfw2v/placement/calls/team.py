@@ -36,7 +36,7 @@ class Team(Generic[_Tables]):
     timeout : float
         Seconds after which a worker that has not finished its call is left out.
     lost_with_all : str
-        What is lost once all workers are, as the error says it.
+        What is lost when all workers are lost, as worded in the error.
     after_loss : callable
         Returns the end of the log line about a lost worker, given the tables that it had.
 
@@ -45,7 +45,7 @@ class Team(Generic[_Tables]):
     waiting : Waiting
         Calls the workers.
     failure : ClusterError or None
-        The loss of all workers.
+        The error about the loss of all workers.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class Team(Generic[_Tables]):
             return [tables for own in self._tables.values() for tables in own]
 
     def tables_of(self, member: Member) -> list[_Tables]:
-        """Return the tables of a worker, none if it takes no part."""
+        """Return the tables of a worker, an empty list if it does not take part."""
         with self._lock:
             return list(self._tables[member])
 
     def own_tables(self, member: Member) -> _Tables:
-        """Return the tables of a worker that has no others."""
+        """Return the tables of a worker that has exactly one set of them."""
         (own,) = self.tables_of(member)
         return own
 
@@ -88,7 +88,7 @@ class Team(Generic[_Tables]):
         return [member for member in self.members if self.tables_of(member)]
 
     def add(self, tables: _Tables) -> None:
-        """Have a worker take part with these tables, which it may still have to make."""
+        """Let a worker take part with these tables, which may not be made yet."""
         with self._lock:
             self._tables[tables.member].append(tables)
 
@@ -102,7 +102,7 @@ class Team(Generic[_Tables]):
         return member.has_come_back() and self.can_be_called(member)
 
     def record_return(self, member: Member) -> None:
-        """Record that a worker can be called, which was perhaps lost, in this training or in an earlier one."""
+        """Record that a worker can be called; it may have been lost before, in this training or in an earlier one."""
         self._connection.worker_locks.abandoned.discard(member.number)
         if member.is_missed:
             logger.warning("%s is back", member.name)
@@ -125,7 +125,7 @@ class Team(Generic[_Tables]):
         return lost
 
     def raise_if_none_is_left(self, when: str) -> None:
-        """Raise ClusterError if no worker takes part; `when` is what was to be done, as the error says it."""
+        """Raise ClusterError if no worker takes part; `when` is what was to be done, as worded in the error."""
         if self.failure is not None:
             raise self.failure
         if not self.tables():
@@ -144,7 +144,7 @@ class Team(Generic[_Tables]):
     def each(
         self, kind: str, members: Sequence[Member], function: Callable[[Member, Any], _Result]
     ) -> Mapping[Member, _Result]:
-        """Return what a function returns for each of these workers, without those that are lost and now left out."""
+        """Return the function's results for these workers, except for workers that are lost and now left out."""
         if not members:
             return {}
         try:
@@ -155,9 +155,9 @@ class Team(Generic[_Tables]):
 
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:
-        """Have tables freed later that are being loaded when an error or an interrupt ends the training.
+        """Free tables later if an error or an interrupt ends the training while they are being loaded.
 
-        Threads may still load them then.
+        Threads may still be loading them then.
         """
         self._is_loading = True
         yield
@@ -174,7 +174,7 @@ class Team(Generic[_Tables]):
         for tables in self.tables():
             try:
                 tables.renew_lease()
-            except (self._tf.errors.OpError, ClusterError) as error:  # the next call finds the worker lost
+            except (self._tf.errors.OpError, ClusterError) as error:  # the next call detects that the worker is lost
                 logger.debug("%s: %s", tables.member.name, error)
 
     def leases(self) -> list[str]:

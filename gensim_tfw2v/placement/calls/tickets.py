@@ -1,7 +1,7 @@
-"""Tickets: with which a worker may push, and by which servers drop what a hung worker pushes later.
+"""Tickets: a worker may push only with a valid one, so servers drop what a hung worker pushes later.
 
 Every server has a variable with a generation for each worker. A block goes to its worker with a ticket, the worker's
-number and its generation, and servers take changes only with the generation that they have. When a block goes to
+number and its generation, and servers accept changes only with the generation that they have. When a block goes to
 another worker, the coordinator first gives the former worker a new generation on every server.
 """
 
@@ -22,8 +22,8 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 TICKET_NUMBERS = 2  # int32: worker and generation
 TICKET_BYTES = 4 * TICKET_NUMBERS
-# Of all trainings: tables may outlive a training, and a hung worker may push to them in the next one. Those of another
-# process, which may have had tables of the same name, begin elsewhere.
+# All trainings share these numbers, because tables may outlive a training and a hung worker may push to them in the
+# next one. They begin at a random number, because another process may have had tables of the same name.
 _numbers = itertools.count(secrets.randbelow(2**30))
 
 
@@ -38,7 +38,7 @@ class Tickets:
     Parameters
     ----------
     generations : ndarray
-        With which the servers' variables were made.
+        The generations with which the servers' variables were made.
     handles : sequence
         The variable of each server.
     """
@@ -54,13 +54,13 @@ class Tickets:
         return np.concatenate([assignment, ticket.view(np.uint8)])
 
     def renew(self, worker: int) -> None:
-        """Give a worker a new generation here: what it gets from now on has a new ticket."""
+        """Give a worker a new generation in this process: what is sent to it from now on has a new ticket."""
         self._generations[worker] = next(_numbers)
 
     def end_former(self, worker: int) -> None:
         """Have every server drop what the worker pushes with its former tickets.
 
-        The changes that it pushed before are on the servers when this returns, or are dropped (`server_rows.push`).
+        Changes that it pushed before have been added when this returns, or are dropped (`server_rows.push`).
         """
         tf = load_tensorflow()
         with self._lock:  # the variables have the numbers of all workers

@@ -22,11 +22,11 @@ _Member = TypeVar("_Member", bound=Member)
 
 _POLL_SECONDS = 0.2
 _SECONDS_BETWEEN_LOOKS = 0.5
-_LAST_SECONDS = 5.0  # that a cancelled call may take to end
+_LAST_SECONDS = 5.0  # time that a cancelled call may take to end
 
 
 class MembersLost(Exception):
-    """Workers that take no further part, with the reason for each, and what the calls of the others have returned."""
+    """Raised when workers are lost: has the reason for each, and the results of the other workers' calls."""
 
     def __init__(self, reasons: Mapping[Any, str], values: Mapping[Any, Any] | None = None) -> None:
         super().__init__(", ".join(f"{member.name}: {reason}" for member, reason in reasons.items()))
@@ -49,11 +49,11 @@ class _Call:
         self.finished = time.monotonic()
 
     def silent(self) -> list[Member]:
-        """Return the workers that have not answered for several looks."""
+        """Return the workers that have not answered several checks in a row."""
         return [member for member, silence in self._silences.items() if silence.look()]
 
     def cancel(self) -> None:
-        """End the call; a thread that is not free soon is left to it."""
+        """Cancel the call; a thread that does not become free soon is abandoned to it."""
         self._calls.cancel()
         for member in self.needed:
             cut_if_silent(member.address)
@@ -79,7 +79,7 @@ class Waiting:
         self._patience: dict[str, Patience] = {}
 
     def each(self, kind: str, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> _Results:
-        """Return what the function returns for each of these workers, all at the same time.
+        """Call the function for all of these workers at the same time, and return the results.
 
         Raise MembersLost if some of them are lost, once the calls of the others have ended.
         """
@@ -87,7 +87,7 @@ class Waiting:
         return self.results(kind, self.begin(members, function))
 
     def begin(self, members: Sequence[_Member], function: Callable[[_Member, Any], Any]) -> list[_Call]:
-        """Begin to call the function for each of these workers, after the calls that they have; `results` waits."""
+        """Queue a call of the function for each of these workers, after their present calls; `results` waits."""
 
         def call(member: _Member) -> _Call:
             return _Call(member, [member], lambda calls: function(member, calls))
@@ -95,12 +95,12 @@ class Waiting:
         return [call(member) for member in members]
 
     def together(self, kind: str, members: Sequence[Member], function: Callable[[Any], Any]) -> Any:
-        """Return what a function returns that needs all of these workers."""
+        """Return the result of a function that needs all of these workers."""
         call = _Call(members[0], members, function)
         return self.results(kind, [call]).values[members[0]]
 
     def results(self, kind: str, calls: list[_Call]) -> _Results:
-        """Return what calls return that have begun; raise MembersLost once the others have ended."""
+        """Return the results of these calls; if workers are lost, raise MembersLost once the other calls have ended."""
         patience = self._patience.setdefault(kind, Patience(self._connection.workers, self._timeout))
         lost: dict[Member, str] = {}
         last_look = time.monotonic()
@@ -111,7 +111,7 @@ class Waiting:
                 continue
             last_look += elapsed
             for call in running:
-                # Time in which this process stood still is no fault of the workers.
+                # Time in which this process was stopped does not count against the workers.
                 call.seconds += min(elapsed, 2 * _SECONDS_BETWEEN_LOOKS)
                 if not call.future.done():
                     lost.update(self._look(call, patience))
@@ -137,7 +137,7 @@ class Waiting:
         return _Results(values, {call.caller: call.finished for call in calls})
 
     def _look(self, call: _Call, patience: Patience) -> dict[Member, str]:
-        """Return the workers by which a call is held up, with reasons, after it has been cancelled."""
+        """Return the workers that hold up a call for too long, with reasons; in that case, cancel the call."""
         number = call.caller.number
         if call.seconds <= patience.limit(number, is_answering=False):
             return {}
@@ -147,7 +147,7 @@ class Waiting:
         if is_too_late and not found and len(call.needed) > 1:
             call.cancel()
             names = ", ".join(member.name for member in call.needed)
-            raise ClusterError(f"{names}: they have not averaged their rows for {call.seconds:.0f} s, and all answer")
+            raise ClusterError(f"{names} have not averaged their rows for {call.seconds:.0f} s, although all answer")
         if is_too_late and not found:
             found = {call.caller: late}
         if found:
@@ -157,7 +157,7 @@ class Waiting:
         return found
 
     def _lost_by(self, call: _Call, error: Exception) -> dict[Member, str]:
-        """Return the workers whose loss is the reason of an error, none if there is another reason."""
+        """Return the workers whose loss caused an error, none if it has another cause."""
         if remote_functions.is_missing_function(error) or not isinstance(
             error, (self._tf.errors.OpError, ClusterError)
         ):
@@ -180,7 +180,7 @@ class Waiting:
         return False
 
     def _error(self, call: _Call, error: Exception) -> Exception:
-        """Return the error to raise for one that is no loss of workers."""
+        """Return the error to raise for an error that is not caused by the loss of workers."""
         name = call.caller.name
         if remote_functions.is_missing_function(error):
             return ClusterError(f"{name} was not started by `tfw2v server`")
@@ -196,7 +196,7 @@ class Waiting:
 
 
 class _Results:
-    """What calls have returned, and when."""
+    """The results of calls, and when the calls ended."""
 
     def __init__(self, values: dict[Any, Any], finished: dict[Any, float]) -> None:
         self.values, self.finished = values, finished

@@ -20,25 +20,25 @@ from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 
 class Finished(NamedTuple):
-    """What came of a job."""
+    """The result of a job."""
 
     report: BlockReport
-    worker: int  # that has trained the block
-    moment: float  # of its report, on the monotonic clock
+    worker: int  # the one that trained the block
+    moment: float  # when its report arrived, on the monotonic clock
 
 
 @dataclass(eq=False)
 class Job:
-    """A chunk, and what came of it once a worker has trained it. The result runs from when a worker takes the chunk."""
+    """A chunk and its result. The future counts as running as soon as a worker has taken the chunk."""
 
     request: Request
-    place: int | None = None  # number of variables on the servers that the block has to itself; None: it needs none
+    place: int | None = None  # number of the variables on servers that only this block uses; None: it needs none
     result: Future[Finished] = field(default_factory=Future)
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """A job that a worker has: which sealed request it gets."""
+    """A job given to a worker, and the sealed request that the worker receives."""
 
     job: Job
     request: Request
@@ -75,7 +75,7 @@ class Work:
             job = self._jobs.get(timeout=seconds) if seconds else self._jobs.get_nowait()
         except queue.Empty:
             return None
-        has_begun = job.result.running()  # and goes to another worker
+        has_begun = job.result.running()  # on another worker, and is handed over to this one
         return job if has_begun or (not job.result.done() and job.result.set_running_or_notify_cancel()) else None
 
     def hand_in(self, job: Job, worker: int, report: BlockReport, waited: float) -> None:

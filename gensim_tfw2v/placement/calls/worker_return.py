@@ -1,4 +1,4 @@
-"""A worker that was lost or hung: by which errors it shows, and how it takes part again."""
+"""Lost and hung workers: which errors reveal them, and how they take part again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 logger = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
-# In messages about a task that was restarted, or about a connection in which it is being replaced or left out.
+# Parts of messages about a task that was restarted, or about a connection in which it is being replaced or left out.
 _RESTART_MESSAGES = ("context_id", "unknown device", "Failed to find function")
 
 
@@ -30,7 +30,7 @@ def is_lost(address: str, error: Exception) -> bool:
 
 
 def is_of_earlier_training(lease: str, error: Exception) -> bool:
-    """Return whether an error is about missing tables of another training than that with this lease.
+    """Return whether an error is about missing tables of a training other than the one with this lease.
 
     A hung worker that continues finds its tables freed. TensorFlow reports that error in the next call.
     """
@@ -42,7 +42,8 @@ def is_of_earlier_training(lease: str, error: Exception) -> bool:
 def await_return(worker: int, work: Work, complaint: str | None) -> bool:
     """Return True once a worker can be called again, False if training ends before.
 
-    If it cannot be called at once, the log has `complaint` and, later, that it is back. Without one, nothing is logged.
+    If the worker cannot be called at once, `complaint` is logged and, later, that the worker is back. Without a
+    complaint, nothing is logged.
     """
     name = f"worker {worker} at {work.connection.addresses['worker'][worker]}"
     is_missed = False  # the error may have been about another worker

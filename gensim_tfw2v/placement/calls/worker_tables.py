@@ -20,11 +20,11 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 _Result = TypeVar("_Result")
 
-_RENEWAL_SECONDS = 20.0  # that a worker may take to answer when its lease is renewed
+_RENEWAL_SECONDS = 20.0  # time that a worker may take to answer when its lease is renewed
 
 
 class TablesLost(Exception):
-    """Tables of a worker that does not answer, or has lost them."""
+    """Raised when a worker does not answer about its tables, or has lost them."""
 
     def __init__(self, tables: WorkerTables, reason: str) -> None:
         super().__init__(reason)
@@ -88,7 +88,7 @@ class WorkerTables:
             tables.load(name, of_table)
 
     def handles_for_steps(self) -> tuple[Any, ...]:
-        """Return the handles of inputs, outputs and nodes, with inputs for those that the model does not have."""
+        """Return the handles of inputs, outputs and nodes, with inputs in place of tables that the model lacks."""
         return tuple((self.tables.handles(name) or self.tables.handles("inputs"))[0] for name in TABLES)
 
     def ask(self, call: Callable[[RemoteTables], _Result]) -> _Result:

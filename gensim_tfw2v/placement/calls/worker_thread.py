@@ -43,9 +43,9 @@ class WorkerThread:
         self._address = work.connection.addresses["worker"][number]
         self.name = f"worker {number} at {self._address}"
         self._lock = threading.Lock()  # guards the next four
-        self._attempts: list[Attempt] = []  # whose reports count
+        self._attempts: list[Attempt] = []  # those whose reports count
         self._calls: CancellableCalls | None = None  # while one runs
-        self._seconds = 0.0  # for which it has run
+        self._seconds = 0.0  # how long it has run
         self._is_late = number in work.connection.worker_locks.abandoned
         self._silence = Silence(self._address)
         self._thread = threading.Thread(target=self._run, name=f"tfw2v-cluster-{number}", daemon=True)
@@ -73,12 +73,12 @@ class WorkerThread:
         limit = patience.limit(self._number, is_answering=True)
         if is_silent or seconds > limit:
             self._hand_over(calls, f"has not finished its block for {seconds:.0f} s" + " and is silent" * is_silent)
-        # One that answers may finish: then it is known how long it needs.
+        # A worker that answers may finish, and then it is known how long it needs.
         if is_silent or seconds > 2 * max(limit, self._work.timeout):
             self._cancel(calls)
 
     def leave(self) -> None:
-        """Free the thread of a worker that hangs in a call, or waits for a lost server; it pushes nothing any more."""
+        """Free the thread of a worker that hangs in a call or waits for a lost server; its later pushes are dropped."""
         with self._lock:
             calls = self._calls
         if calls is not None and (self._work.servers.failure is not None or not answers(self._address)):
@@ -99,8 +99,9 @@ class WorkerThread:
             attempts, self._attempts = self._attempts, []
             self._work.trained.tickets.renew(self._number)
             self._work.connection.worker_locks.abandoned.add(self._number)
-        logger.warning("%s %s; another worker gets what it was to train", self.name, reason)
-        # Before others begin: the worker may go on at any moment, and its push is to come before theirs or not at all.
+        logger.warning("%s %s; its block goes to another worker", self.name, reason)
+        # This comes before other workers begin: this worker may continue at any moment, and its push must come before
+        # theirs or be dropped.
         self._work.servers.call(lambda: self._work.trained.tickets.end_former(self._number))
         for attempt in attempts:
             self._work.put(attempt.job)
@@ -213,8 +214,9 @@ class WorkerThread:
         with self._lock:
             if is_valid := attempt in self._attempts:
                 self._attempts.remove(attempt)
-        # Changes that come late are on the servers: the block is done. In a place of its own they do not count: another
-        # worker has got the block and will write there, too, and the place must not be used again before that.
+        # Changes that come late are on the servers, so the block is done. They do not count if the block has a place of
+        # its own: another worker has received the block and will write to that place, too, and the place must not be
+        # used again before that.
         if report.is_accepted and (is_valid or attempt.job.place is None):
             self._work.hand_in(attempt.job, self._number, report, waited)
         elif is_valid:
@@ -247,7 +249,7 @@ class WorkerThread:
         return True
 
     def _end_ticket(self) -> bool:
-        """Have servers drop what a worker may still push that only its connection has lost; False if one is lost."""
+        """Have servers drop what a worker with a lost connection may still push; return False if a server is lost."""
         tickets = self._work.trained.tickets
         tickets.renew(self._number)
         try:
@@ -265,12 +267,12 @@ class WorkerThread:
         """Return True once the worker can be called again, False if training ends before."""
         if not await_return(self._number, self._work, None if self._is_late else f"{self.name} is gone ({reason})"):
             return False
-        if self._is_late:  # what its cancelled call still runs is to end before the next call
+        if self._is_late:  # its cancelled call must end on the worker before the next call
             self._work.closed.wait(min(self._work.patience.usual(self._number), _LONGEST_REST_SECONDS))
         return True
 
     def _end_lateness(self) -> None:
-        """Let a late worker's next call be looked at again."""
+        """Count a late worker as usable again, so that its next call is checked."""
         with self._lock:
             was_late, self._is_late = self._is_late, False
             self._work.connection.worker_locks.abandoned.discard(self._number)

@@ -2,9 +2,9 @@
 
 For every block in flight a server has a counter for each lane of the block: the number of the block's job, and how many
 of the lane's batches it has. A worker begins a lane with the first batch that a server lacks. Servers that have the
-batch already, because the worker before was lost between two of them, leave their columns as they are.
+batch already, because the previous worker was lost between two servers, leave their columns as they are.
 
-Counters are only added to: whoever comes late with a ticket that has ended (`calls.tickets`) adds zeros.
+Counters only grow: a late worker whose ticket has ended (`calls.tickets`) adds zeros.
 """
 
 from __future__ import annotations

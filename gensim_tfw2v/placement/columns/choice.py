@@ -1,4 +1,4 @@
-"""A training that is to be placed on a cluster → blocks on its workers, of servers that have columns of every row."""
+"""A training for a cluster → blocks on its workers, and servers that each have some columns of every row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 
 def why_not(arguments: Mapping[str, Any]) -> str | None:
-    """Return why a model with these arguments cannot be trained so, None if it can."""
+    """Return why this design cannot train a model with these arguments, None if it can."""
     instead = "take another distribution, or "
     if not arguments["sg"]:
         return (
@@ -26,7 +26,7 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
             f"{instead}hs=0 with negative > 0"
         )
     if arguments.get("compute_dtype") == "bfloat16":
-        return f"multiplies in float32, whatever travels; {instead}leave compute_dtype='bfloat16' out"
+        return f"multiplies in float32, whichever format is sent; {instead}leave compute_dtype='bfloat16' out"
     return None
 
 

@@ -1,4 +1,4 @@
-"""A chunk → its block as every task makes it, so that the ids of its words are all that travels.
+"""A chunk → its block as every task makes it, so that only the ids of its words are sent.
 
 The worker and all servers make the same block from the same bytes: the same words are dropped, and the same negatives
 are drawn from the chunk's seed. For each batch they also know the distinct rows that it moves, in the same order.
@@ -25,8 +25,8 @@ from gensim_tfw2v.steps.arguments import rates
 class MovedRows(NamedTuple):
     """The distinct rows that each batch of a block moves in a table, and the N places that give a row its gradient."""
 
-    order: Int32Array  # [S, N], the places of a batch by row, those of one row as they come
-    sums: Int32Array  # [S, N], for each of them which of the batch's rows it belongs to
+    order: Int32Array  # [S, N], the places of a batch sorted by row; those of one row keep their order
+    sums: Int32Array  # [S, N], which of the batch's rows each of these places belongs to
     rows: Int32Array  # the rows of all batches, one batch after the other
     ends: Int32Array  # [S + 1], 0 and where the rows of each batch end
 
@@ -47,7 +47,7 @@ def moved_rows(ids: Int32Array) -> MovedRows:
 
 
 def with_sentences(model: WorkerModel, assignment: Assignment) -> Assignment:
-    """Return an assignment that has the ids of its words, which servers cannot read from an encoded corpus."""
+    """Return an assignment with the ids of its words, because servers cannot read an encoded corpus."""
     check(model, assignment)
     task = assignment.task
     return replace(assignment, task=replace(task, content=sentences_of(model.maker, task)))
@@ -64,7 +64,7 @@ class ColumnBlock(NamedTuple):
     candidates: Any  # [S, R, P + K], output rows: the widened run, and the run's negatives
     window: Any
     input_rows: Any  # the distinct input rows of all batches, one batch after the other
-    input_ends: Any  # [S + 1], 0 and where those of each batch end
+    input_ends: Any  # [S + 1], 0 and where the rows of each batch end
     moved: Any  # [S], distinct rows of both tables
     basics: BlockBasics
 

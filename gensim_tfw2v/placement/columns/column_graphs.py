@@ -35,11 +35,11 @@ SENDER_BYTES = 4 * len(Sender._fields)  # int32 after an assignment's bytes: the
 
 @dataclass(frozen=True)
 class ColumnGraphShape:
-    """What needs traces of its own."""
+    """The values that a trace depends on: each combination has a trace of its own."""
 
     servers: int
     connection: int  # its number: tasks of a new connection do not have the functions of an older one
-    number_type: str  # TensorFlow's name for the numbers that products and their gradients travel as
+    number_type: str  # TensorFlow's name of the number format in which products and their gradients are sent
     lanes: int
     mask_hits: bool  # negatives often equal their own target and must be masked
 
@@ -51,7 +51,7 @@ class ColumnHandles(NamedTuple):
     outputs: tuple[Any, ...]
     version: Any  # blocks trained so far, on the first server
     generations: tuple[Any, ...]  # each server's int32 variable [workers]
-    counters: tuple[tuple[Any, ...], ...] = ()  # of the block in training: each lane's on each server
+    counters: tuple[tuple[Any, ...], ...] = ()  # of the block in training, for each lane on each server
 
 
 _HANDLE = tf.TensorSpec([], tf.resource)
@@ -124,7 +124,7 @@ class _BlockTraining:
         waited = tf.add_n([lane.waited for lane in lanes]) / shape.lanes
         end = tf.stack([lane.end for lane in lanes])
         ends = tf.stack([self._end(server, end) for server in range(shape.servers)])
-        # Batches that a former worker has trained are part of the block, but what was measured of them is lost.
+        # Batches that a former worker has trained are part of the block, but their metrics are lost.
         is_trained = tf.concat([lane.is_trained for lane in lanes], 0)
         return report_of(
             block.basics,

@@ -1,4 +1,4 @@
-"""The mathematics of a batch in two halves: servers multiply columns, workers have the sums over all columns.
+"""The mathematics of a batch in two halves: servers multiply columns, workers use the sums over all columns.
 
 It is skip-gram with negative sampling as in `steps.maths`, whose names and axes are used here. A token has products
 with the V = 2 * window places around it and with its run's K negatives. A batch takes four messages:
@@ -6,7 +6,7 @@ with the V = 2 * window places around it and with its run's K negatives. A batch
     server → worker   products     [R, B, V + K]   over the server's columns
     worker → server   gradients    [R, B, V + K]   of the scores, which are the sums of all servers' products
     server → worker   squares      [U]             of the gradient of each row that moves, over the server's columns
-    worker → server   rates        [U]             the step of each of these rows, which the sum of squares bounds
+    worker → server   rates        [U]             the step of each of these rows, limited by its sum of squares
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def changes_of(gradients: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
     return tf.math.multiply_no_nan(gradients, -rates[:, None])
 
 
-# -- what a worker computes of sums over all columns -------------------------------------------------------------------
+# -- what a worker computes from sums over all columns -----------------------------------------------------------------
 
 
 def score_gradients(
@@ -152,11 +152,11 @@ class Steps(NamedTuple):
 
     rates: Any  # [U], 0 for a step that is refused
     touched: Any  # rows that take a step
-    clipped: Any  # of which the step was clipped; both are NaN if a step was refused
+    clipped: Any  # rows whose step was clipped; both are NaN if a step was refused
 
 
 def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
-    """Return the step of each row, whose gradient has this sum of squares [U]."""
+    """Return the step of each row, given the sum of squares [U] of its gradient."""
     rate, longest = block.basics.rates.learning_rates[batch], block.basics.rates.max_step
     lengths = tf.sqrt(squares)
     is_long = rate * lengths > longest
@@ -165,7 +165,7 @@ def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
     input_factors = tf.gather(locks, input_rows % tf.size(locks))
     factors = tf.concat([input_factors, tf.ones([tf.size(squares) - tf.size(input_factors)])], 0)
     rates = tf.where(is_long, longest / lengths, rate) * factors
-    is_taken = tf.abs(rates) * lengths <= _LONGEST_STEP  # not so if it is NaN
+    is_taken = tf.abs(rates) * lengths <= _LONGEST_STEP  # False if it is NaN
     touched = tf.where(tf.reduce_all(is_taken), tf.cast(tf.size(squares), tf.float32), float("nan"))
     clipped = tf.math.count_nonzero(is_long, dtype=tf.float32)
     return Steps(tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched)
@@ -175,9 +175,9 @@ def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
 
 
 def around_tokens(values: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Return of values [R, B, P] those of the 2 * window places around each token [R, B, V], without its own place."""
+    """Return, out of values [R, B, P], those at the 2 * window places around each token [R, B, V], without its own."""
     runs, tokens = tf.unstack(tf.shape(values)[:2])
-    # Lines that are one number longer than they were shift each token's places to the same columns.
+    # Making each line one number longer shifts the places around every token to the same columns.
     longer = tokens + 2 * window + 1
     lines = tf.pad(tf.reshape(values, [runs, -1]), [[0, 0], [0, tokens]])
     shifted = tf.reshape(lines, [runs, tokens, longer])
@@ -185,7 +185,7 @@ def around_tokens(values: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
 
 
 def in_widened_run(values: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
-    """Return values [R, B, V] of the places around tokens at their places of the widened run [R, B, P], 0 elsewhere."""
+    """Return the values [R, B, V] around tokens, moved to their places in the widened run [R, B, P], 0 elsewhere."""
     runs, tokens = tf.unstack(tf.shape(values)[:2])
     places = tokens + 2 * window
     own = tf.zeros([runs, tokens, 1])

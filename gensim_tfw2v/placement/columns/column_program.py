@@ -1,4 +1,4 @@
-"""What workers run that train on servers' columns, and what servers keep for each block in training."""
+"""What workers run to train on servers' columns, and what servers keep for each block in training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.placement.columns.column_graphs import ColumnHandles
 
 Counters = tuple[tuple[Handle, ...], ...]
-"""Of one block: handles by lane and server."""
+"""The counters of one block: handles by lane and server."""
 
 
 class ColumnProgram(Program):
@@ -24,13 +24,13 @@ class ColumnProgram(Program):
     Parameters
     ----------
     number_type : str
-        TensorFlow's name for the numbers that products and their gradients travel as.
+        TensorFlow's name of the number format in which products and their gradients are sent.
     mask_hits : bool
         Whether negatives often equal their own target and must be masked.
     lanes : int
-        Of a block's batches.
+        Number of lanes that a block's batches are cut into.
     blocks : int
-        Blocks in flight. Each one has counters of its own, which its job's place is the number of.
+        Blocks in flight. Each one has counters of its own; their number is the place of its job.
     """
 
     model: tuple[Handle, ...]

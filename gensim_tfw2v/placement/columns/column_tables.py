@@ -34,7 +34,7 @@ class ColumnShape(TableShape):
 
 
 class ColumnTables(RemoteTables):
-    """Tables of which server s has shard s: about as many columns as every other server, of all rows."""
+    """Tables cut by columns: server s has shard s, about as many columns of all rows as every other server has."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, connection.servers)

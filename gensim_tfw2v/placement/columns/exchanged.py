@@ -8,15 +8,15 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics, Traffic
 
 _SQUARE_BYTES = 4  # of a row's squares, and of its rate
-# From or to each server: whether the loop goes on, the batch, products, gradients, squares, rates and an answer.
+# From or to each server: whether the loop continues, the batch, products, gradients, squares, rates and an answer.
 _MESSAGES_OF_A_BATCH, _MESSAGES_OF_A_BLOCK = 7, 4
 
 
 class Exchanged(NamedTuple):
-    """What a worker exchanges with each server for a block: tensors in a graph, numbers where a report is read."""
+    """Counts of what a worker exchanges with each server for a block: tensors in a graph, numbers in a report."""
 
-    products: Any  # and as many gradients of scores
-    squares: Any  # and as many rates
+    products: Any  # how many; there are as many gradients of scores
+    squares: Any  # how many; there are as many rates
     id_bytes: Any  # of the message with the ids of the block's words
 
 
@@ -26,7 +26,7 @@ class ColumnMetrics(ClusterMetrics):
     Parameters
     ----------
     number_bytes : int
-        Bytes of a product that travels.
+        Bytes of a product that is sent.
     """
 
     def __init__(self, workers: int, servers: int, number_bytes: int) -> None:

@@ -18,7 +18,7 @@ READ_WORDS = "gensim_tfw2v.read_words"
 KEEP_COLUMN_BLOCK = "gensim_tfw2v.keep_column_block"
 COLUMN_BATCH = "gensim_tfw2v.column_batch"
 DROP_COLUMN_BLOCK = "gensim_tfw2v.drop_column_block"
-_BLOCKS_KEPT = 256  # those of coordinators that have died among them
+_BLOCKS_KEPT = 256  # including those of coordinators that have died
 
 
 class KeptBlocks:
@@ -60,7 +60,7 @@ class KeptBlocks:
         return list(block.batch(int(batch)))
 
     def drop(self, lease_key: Any, job: Any, is_done: Any) -> np.bool_:
-        """Drop a block that is done; another worker may still need one that is not."""
+        """Drop a block if it is done; otherwise another worker may still need it."""
         if is_done:
             with self._lock:
                 self._blocks.pop((int(lease_key), int(job)), None)

@@ -1,8 +1,8 @@
 """A lane of a block as a loop over the worker and all servers: one batch after the other.
 
-Each edge from one task's device to another's is a message, and so is what a loop takes from outside, in each of its
-rounds. A server therefore keeps the block in its own Python, and gets the number of a batch. Of what a loop takes, only
-handles of variables stay on their servers.
+Each edge from one task's device to another's is a message. Each input of a loop is a message, too, in every iteration.
+A server therefore keeps the block in its own Python and receives only the number of a batch. Handles of variables are
+the only inputs of a loop that stay on their servers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LaneEnd(NamedTuple):
     """A trained lane."""
 
     end: Any  # ready when every server has the last batch
-    metrics: BatchMetrics  # [n] each, of all batches of the lane; zeros for those that were not trained here
+    metrics: BatchMetrics  # [n] each, of all batches of the lane; zeros for batches that were not trained here
     is_trained: Any  # [n]
     waited: Any  # [2], seconds for products and for squares
 

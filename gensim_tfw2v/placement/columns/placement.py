@@ -23,7 +23,8 @@ from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.steps.settings import StepSettings
 
 _LANES = 2  # of a block's batches, trained side by side: one computes while messages of the other are under way
-# Servers know blocks by them: those of another process, which may have had tables of the same name, begin elsewhere.
+# Servers know blocks by these numbers. They begin at a random number, because another process may have had tables of
+# the same name.
 _job_numbers = itertools.count(1 + secrets.randbelow(2**30))
 
 
@@ -35,7 +36,7 @@ class ColumnPlacement(ServerPlacement):
     concurrency : int
         Blocks in flight. If it is 1, their batches are trained in their order as in one process.
     number_type : str
-        TensorFlow's name for the numbers that products and their gradients travel as.
+        TensorFlow's name of the number format in which products and their gradients are sent.
     """
 
     _ramp_up: RampUp
@@ -63,7 +64,7 @@ class ColumnPlacement(ServerPlacement):
         servers = self.training.connection.servers
         if tables.inputs.shape[1] < servers:
             raise ValueError(
-                f"vector_size={tables.inputs.shape[1]} gives not every one of {servers} parameter servers a column; "
+                f"vector_size={tables.inputs.shape[1]} leaves some of {servers} parameter servers without a column; "
                 "take fewer servers, or longer vectors"
             )
         super().load(tables)

@@ -1,4 +1,4 @@
-"""A training that is to be placed on a cluster → blocks on its workers, which never wait for each other."""
+"""A training for a cluster → blocks on its workers, which never wait for each other."""
 
 from __future__ import annotations
 

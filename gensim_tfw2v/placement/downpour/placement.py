@@ -26,7 +26,7 @@ class DownpourPlacement(ServerPlacement):
     ramp_up : RampUp, optional
         How many blocks may be in flight at the start of the training. Default: as for a training of unknown length.
     row_type : str
-        TensorFlow's name for the numbers that rows and their changes travel as.
+        TensorFlow's name of the number format in which rows and their changes are sent.
     sharing : RowSharing
         How blocks in flight share the rows that all of them train.
     """

@@ -1,4 +1,4 @@
-"""A training that is to be placed → a descent in this process or on a cluster, with the size of its portions."""
+"""A training → a descent in this process or on a cluster, with the size of its portions."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ from gensim_tfw2v.placement.lbfgs.in_order import InOrder
 from gensim_tfw2v.placement.lbfgs.minimizer import Minimizer
 from gensim_tfw2v.placement.lbfgs.vector_space import VectorSpace
 
-COORDINATOR = "coordinator"  # as a task of which metrics are
+COORDINATOR = "coordinator"  # its name among the tasks that metrics are reported for
 
 
 class Descent:
     """Counts the portions of evaluations, and has the minimizer judge each evaluation at its end.
 
-    An epoch that another process had begun lacks the portions that were evaluated there, so it is no evaluation. Its
-    point is evaluated again in the next epoch.
+    An epoch that another process had begun lacks the portions that were evaluated there, so it is not a whole
+    evaluation. Its point is evaluated again in the next epoch.
     """
 
     def __init__(self, space: VectorSpace, history: int, most_ahead: int) -> None:
@@ -56,7 +56,7 @@ class Descent:
             self._losses.append(loss)
 
     def end(self) -> None:
-        """Choose what comes next."""
+        """End the epoch, and choose the point that the next one evaluates."""
         with self._lock:
             # Exact sums do not depend on the order of the portions.
             losses, self._losses = self._losses, []
@@ -82,7 +82,7 @@ class Descent:
         }
 
     def report(self) -> dict[str, Any]:
-        """Return what the evaluations have come to."""
+        """Return the results of the evaluations so far."""
         steps = self.minimizer.steps
         return {
             "evaluations": steps.evaluations,
@@ -96,12 +96,12 @@ class Descent:
 
 
 def is_whole_after(state: Mapping[str, Any]) -> bool:
-    """Return whether the next epoch is whole after a training in this state was left."""
+    """Return whether the next epoch evaluates all portions when a training resumes from this state."""
     return not state.get("portions")
 
 
 def fingerprint(tables: ModelTables) -> dict[str, int]:
-    """Return checksums by which tables are known again that a callback has not changed."""
+    """Return checksums that show whether a callback has changed the tables."""
     arrays = {**tables.present(), "lock_factors": tables.lock_factors}
     return {name: zlib.crc32(np.ascontiguousarray(values).data) for name, values in arrays.items()}
 

@@ -1,4 +1,4 @@
-"""What a descent is told besides the model's steps."""
+"""The settings of a descent besides the model's steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """What a descent is told besides the model's steps."""
+    """The settings of a descent besides the model's steps."""
 
     history: int  # pairs of steps and changes that the two-loop recursion uses
     seed: int  # of outputs that begin at random

@@ -1,10 +1,10 @@
-"""Loss and gradient of a portion's block, at rows that stand still. The formulas are those of `steps.maths`.
+"""Loss and gradient of a portion's block, at rows that do not move. The formulas are those of `steps.maths`.
 
 A block's S batches of R runs are one list of runs here: nothing moves between batches. A few runs at a time are
 computed, and their gradients added to a matrix [U, D] of the rows that the portion touches.
 
-CBOW's gradient of a context is that of the loss, as the mean of hidden vectors has it. gensim's steps give each context
-the whole gradient instead, which belongs to no loss.
+CBOW's gradient of a context is the gradient of the loss, in which the hidden vector is a mean. gensim's steps give each
+context the hidden vector's whole gradient instead, which is the gradient of no loss.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PortionGradient(NamedTuple):
 
 
 class _Runs(NamedTuple):
-    """Some runs of a block: what a block has for all of its runs."""
+    """The fields of a block, for some of its runs."""
 
     left: tf.Tensor  # [n, B]
     right: tf.Tensor  # [n, B]
@@ -54,7 +54,7 @@ def portion_gradient(
     held : tensor
         Rows [H] that stay where they are: their gradient is 0.
     rows : tensor
-        The vectors [U, D] that the block's ids are the numbers of.
+        The vectors [U, D], which the block's ids number.
     """
     runs = _all_runs(block)
     count = tf.shape(runs.left)[0]
@@ -94,7 +94,7 @@ def _all_runs(block: BlockTensors) -> _Runs:
     runs = shape[0] * shape[1]
 
     def of_runs(values: tf.Tensor) -> tf.Tensor:
-        # Of arrays that the objective does not use, which are empty, runs have nothing.
+        # Arrays that the objective does not use are empty, and runs have empty parts of them.
         width = tf.shape(values)[2]
         return tf.reshape(values, [tf.where(tf.size(values) > 0, runs, 0), width])
 

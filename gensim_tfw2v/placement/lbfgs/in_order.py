@@ -1,4 +1,4 @@
-"""Adds what portions have found in the order of the portions, whichever of them is done first."""
+"""Adds the results of portions in the order of the portions, whichever of them is done first."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 
 class InOrder:
-    """Runs one action a portion, in the order of their numbers from 0 on; safe to use from several threads.
+    """Runs one action for each portion, by portion number from 0 on; safe to use from several threads.
 
     Parameters
     ----------
     most_ahead : int
-        Portions that may be begun before the first one of them has had its action: what they have found takes memory.
+        Portions that may begin before the action of the first of them has run. Results that wait take memory.
     """
 
     def __init__(self, most_ahead: int) -> None:
@@ -30,7 +30,7 @@ class InOrder:
             self._ready.clear()
 
     def admit(self, number: int) -> None:
-        """Return when the portion of this number may begin."""
+        """Wait until the portion of this number may begin."""
         with self._changed:
             self._changed.wait_for(lambda: number < self._next + self._most_ahead or self._has_failed)
 
@@ -50,7 +50,7 @@ class InOrder:
             return self._ready.pop(self._next, None)
 
     def fail(self) -> None:
-        """Have nobody wait any more: a portion is missing."""
+        """End all waits, because a portion is missing."""
         with self._changed:
             self._has_failed = True
             self._changed.notify_all()

@@ -31,7 +31,7 @@ class LineSearch:
     loss, slope : float
         At the start; the slope is negative.
     length : float
-        Of the first step to try.
+        Length of the first step to try.
     """
 
     def __init__(self, loss: float, slope: float, length: float) -> None:
@@ -60,13 +60,13 @@ class LineSearch:
         return False
 
     def _longer(self, trial: _Trial) -> float:
-        """Return a longer step: where the slope would be 0 if it went on to grow as it has, within limits."""
+        """Return a longer step: where the slope would be 0 if it kept growing as it has so far, within limits."""
         growth = trial.slope - self._start.slope
         wanted = trial.length * self._start.slope / -growth if growth > 0 else math.inf
         return min(max(wanted, _LEAST_LONGER * trial.length), _MOST_LONGER * trial.length)
 
     def _between(self, high: _Trial) -> float:
-        """Return a step within the bracket: the lowest place of the parabola through what is known of its ends."""
+        """Return a step within the bracket: the lowest place of the parabola that fits what is known at its ends."""
         low, width = self._low, high.length - self._low.length
         bend = high.loss - low.loss - low.slope * width
         share = -low.slope * width / (2 * bend) if bend > 0 and math.isfinite(bend) else _MARGIN

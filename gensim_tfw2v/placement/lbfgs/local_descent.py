@@ -1,4 +1,4 @@
-"""L-BFGS in this process: threads evaluate portions of the batch, and their gradients are added in order."""
+"""L-BFGS in this process: threads evaluate portions of the corpus, and their gradients are added in order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LocalDescent(Placement):
         self._gradient = local_gradient_graph(objective_of(settings))
         self._model: Any = None
         self._vectors: LocalVectors | None = None
-        self._known: dict[str, int] = {}  # fingerprint of what the model has
+        self._known: dict[str, int] = {}  # fingerprint of the model's tables
         self._is_next_whole = True
 
     def load(self, tables: ModelTables) -> None:

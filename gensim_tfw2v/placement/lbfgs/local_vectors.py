@@ -19,7 +19,7 @@ class LocalVectors(VectorSpace):
     Parameters
     ----------
     names : iterable of str
-        Of all vectors; they begin as zeros.
+        Names of all vectors, which begin as zeros.
     shapes : mapping of str to shape
         The tables that make up a vector.
     """

@@ -1,10 +1,10 @@
-"""L-BFGS: loss and gradient at one point after the other → the next point to look at.
+"""L-BFGS: loss and gradient at one point after the other → the next point to evaluate.
 
-The two-loop recursion of Nocedal's "Updating quasi-Newton matrices with limited storage" (1980), whatever keeps the
-vectors. It begins with a diagonal matrix that has a scale for each row. Without it, rows of frequent words, which have
-far larger gradients, would leave steps that are too short for all others.
+The two-loop recursion of Nocedal's "Updating quasi-Newton matrices with limited storage" (1980), for vectors that are
+kept anywhere. It begins with a diagonal matrix that has a scale for each row. Without it, rows of frequent words, which
+have far larger gradients, would make the steps of all other rows too short.
 
-While a step is tried, its point and gradient are where its pair of the history will be.
+While a step is tried, its point and gradient are kept in the vectors that its pair of the history will have.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class _Pair:
 
     number: int
     product: float  # of the two
-    scale: float  # of the inverse Hessian beside the rows' scales, by this pair alone
+    scale: float  # of the inverse Hessian besides the rows' scales, according to this pair alone
 
 
 @dataclass
 class Steps:
-    """What the evaluations have come to."""
+    """The results of the evaluations so far."""
 
     evaluations: int = 0
     losses: list[float] = field(default_factory=list)  # at each accepted point, the first one included
@@ -65,9 +65,9 @@ class Minimizer:
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew at the present point, of which nothing is known."""
+        """Begin anew at the present point, where loss and gradient are not known."""
         self._pairs: deque[_Pair] = deque()
-        self._own = 0  # number of the pair whose vectors the trial has
+        self._own = 0  # number of the pair whose vectors the trial uses
         self._loss: float | None = None
         self._search: LineSearch | None = None
         self.steps.is_stuck = False
@@ -91,7 +91,7 @@ class Minimizer:
         self._space.clear(self.trial_gradient)
 
     def judge(self, loss: float) -> bool:
-        """Return whether the trial point, at which the loss is `loss`, is the point from now on."""
+        """Return whether the trial point, where the loss is `loss`, is accepted as the present point."""
         self.steps.evaluations += 1
         if self._loss is None:
             self._loss = loss
@@ -122,7 +122,7 @@ class Minimizer:
             self._pairs.append(_Pair(self._own, product, product / square))
 
     def _give_direction_up(self) -> None:
-        """Go on with the steepest descent, or stay if that was the direction."""
+        """Continue with the steepest descent, or stay if that was the direction."""
         self.steps.is_stuck = not self._pairs
         self.steps.restarts += not self.steps.is_stuck
         self._pairs.clear()
@@ -137,7 +137,7 @@ class Minimizer:
         if not slope < 0:
             self.steps.is_stuck = True
             return
-        # Nothing is known yet of the scale of a steepest descent: its first step has the length 1.
+        # The scale of a steepest descent is not known yet, so its first step has the length 1.
         self._search = LineSearch(loss, slope, 1.0 if self._pairs else 1.0 / math.sqrt(-slope))
         if len(self._pairs) == self._history:
             self._pairs.popleft()

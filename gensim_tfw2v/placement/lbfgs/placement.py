@@ -37,7 +37,7 @@ class ClusterDescent(ServerPlacement):
     timeout : float
         Seconds after which a portion that its worker has not finished goes to another worker.
     own : Settings
-        What a descent is told besides the model's steps.
+        The settings of the descent besides the model's steps.
     """
 
     epochs_may_overlap = False
@@ -51,11 +51,11 @@ class ClusterDescent(ServerPlacement):
         self._program = RowProgram(connection, settings, slots=runs, graphs=_gradient_graphs)
         training = ServerTraining(connection, settings, maker, self._program, timeout)
         super().__init__(training)
-        self.concurrency = 2 * workers  # one that is done finds the next portion waiting
+        self.concurrency = 2 * workers  # so that a worker that is done finds the next portion waiting
         self._own = own
         self._runs = PortionRuns(training.dispatcher, runs)
         self._descent: Descent | None = None
-        self._known: dict[str, int] = {}  # fingerprint of what the model has
+        self._known: dict[str, int] = {}  # fingerprint of the model's tables
         self._is_next_whole = True
 
     def load(self, tables: ModelTables) -> None:

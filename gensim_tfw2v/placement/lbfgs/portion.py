@@ -1,4 +1,4 @@
-"""A portion of the batch → its block as arrays for the gradient's graph, with rows numbered anew."""
+"""A portion of the corpus → its block as arrays for the gradient's graph, with rows numbered anew."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PortionRows(NamedTuple):
 
 
 def portion_on(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's portion; one without batches if subsampling leaves no token."""
+    """Return the assignment's portion, which has no batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:

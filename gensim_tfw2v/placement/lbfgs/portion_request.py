@@ -1,9 +1,9 @@
-"""A portion of the batch as bytes: what the coordinator sends of it, beside its worker's ticket.
+"""A portion of the corpus as bytes: what the coordinator sends, besides the worker's ticket.
 
-Layout, little-endian: the CRC-32 of all that follows, in 4 bytes; lease key and shards, in 4 bytes each; how many
-numbers of entropy there are, and which kind of content, in 2 bytes each; the entropy, in 8 bytes a number; the content.
-A span is five numbers of 8 bytes. Sentences, which travel where no encoded corpus is at hand, are how many ids and
-lengths there are, in 8 bytes each, and these, in 4 bytes each.
+Layout, little-endian: the CRC-32 of all that follows, in 4 bytes; lease key and shards, in 4 bytes each; the number of
+entropy values and the kind of content, in 2 bytes each; the entropy, in 8 bytes a value; the content. A span is five
+numbers of 8 bytes. Sentences are sent where there is no encoded corpus: the numbers of ids and of lengths, in 8 bytes
+each, then the ids and the lengths, in 4 bytes each.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def pack(lease_key: int, shards: int, task: ChunkTask) -> UInt8Array:
 
 
 def unpack(data: UInt8Array) -> Assignment:
-    """Return what `pack` was given. Raise TaskError if the bytes are no such request."""
+    """Return the arguments of `pack` as an assignment. Raise TaskError if the bytes are no such request."""
     try:
         packed = data.tobytes()
         checksum, lease_key, shards, count, kind = _HEAD.unpack_from(packed)

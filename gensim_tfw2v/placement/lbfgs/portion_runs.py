@@ -39,7 +39,7 @@ class _Running:
         return not any(run.result.running() or run.result.done() for run in self.runs)
 
     def is_slow(self) -> bool:
-        """Return whether a worker has it, and no second one is asked for."""
+        """Return whether one worker has it, and no second one has been requested."""
         return len(self.runs) == 1 and self.runs[0].result.running()
 
 
@@ -49,7 +49,8 @@ class PortionRuns:
     Parameters
     ----------
     places : int
-        Enough for all portions without a result, all results that are not freed, and two runs on each worker.
+        Number of places: enough for all portions without a result, all results that are not freed, and two runs on each
+        worker.
     """
 
     def __init__(self, dispatcher: Dispatcher, places: int) -> None:
@@ -58,7 +59,7 @@ class PortionRuns:
         for place in range(places):
             self._free.put(place)
         self._lock = threading.Lock()  # guards the next four
-        self._running: list[_Running] = []  # the longest ones first
+        self._running: list[_Running] = []  # those that have run longest first
         self._are_all_begun = False
         self._copies = self._copies_first = 0
 
@@ -98,7 +99,7 @@ class PortionRuns:
         job.result.add_done_callback(partial(self._end, running, job, place))
 
     def _copy_slowest(self) -> None:
-        """Have the worker that is idle now run the portion that others have had for longest."""
+        """Have the idle worker also run the portion that has been running longest."""
         with self._lock:
             waiting = any(running.is_waiting() for running in self._running)
             slow = next((running for running in self._running if running.is_slow()), None)

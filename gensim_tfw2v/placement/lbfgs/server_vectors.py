@@ -1,4 +1,4 @@
-"""Vectors of L-BFGS on parameter servers: slices that never leave their servers. Numbers come back, one a call."""
+"""Vectors of L-BFGS on parameter servers: slices that never leave their servers. Each call returns one number."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Slices = tuple[tuple[Any, ...], ...]
 
 
 class ServerVectors(VectorSpace):
-    """Vectors beside a model's tables, which are the point.
+    """Vectors beside a model's tables; the tables are the accepted point.
 
     Parameters
     ----------
     names : sequence of str
-        Of all vectors.
+        Names of all vectors.
     of_model : sequence of str
         The names of the tables that make up a vector.
     graphs : VectorGraphs

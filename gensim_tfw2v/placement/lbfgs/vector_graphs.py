@@ -58,7 +58,7 @@ _OfSlices = Callable[[list[tf.Tensor], list[tf.Tensor]], tf.Tensor]
 
 
 def _graph(shape: GraphShape, vectors: int, numbers: int, of_slices: _OfSlices) -> Any:
-    """Return the function that works on all slices of so many vectors, with so many numbers."""
+    """Return the function that applies `of_slices` to all slices of `vectors` vectors, with `numbers` numbers."""
 
     def run(*arguments: Any) -> tf.Tensor:
         of_vectors, sent = arguments[:vectors], arguments[vectors:]
@@ -83,7 +83,7 @@ def _values(handle: tf.Tensor) -> tf.Tensor:
 
 
 def _assigned(handle: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    """Assign a value that nothing else has, because operations change rows in place; return 0 once that is done."""
+    """Assign a value whose memory nothing else uses, because operations change rows in place; return 0 when done."""
     with tf.control_dependencies([tf.raw_ops.AssignVariableOp(resource=handle, value=value)]):
         return tf.constant(0.0, tf.float64)
 

@@ -8,12 +8,12 @@ POINT, GRADIENT, DIRECTION = "point", "gradient", "direction"
 
 
 def step_name(pair: int) -> str:
-    """Return the name of the step of a pair of the history; while a step is tried, of the trial point."""
+    """Return the name of the step of a pair in the history; while a step is tried, this vector has the trial point."""
     return f"step {pair}"
 
 
 def change_name(pair: int) -> str:
-    """Return the name of the gradient's change of a pair; while a step is tried, of the gradient there."""
+    """Return the name of the gradient's change of a pair; while a step is tried, this vector has the gradient there."""
     return f"change {pair}"
 
 
@@ -40,7 +40,7 @@ class VectorSpace(ABC):
 
     @abstractmethod
     def replace(self, old: str, new: str) -> None:
-        """Set old = new, and new to what it was more than the old one."""
+        """Set old = new, and new = new - old, both from the values before."""
 
     @abstractmethod
     def dot(self, first: str, second: str) -> float:
@@ -56,4 +56,4 @@ class VectorSpace(ABC):
 
     @abstractmethod
     def scaled_square(self, vector: str) -> float:
-        """Return the product of a vector with itself, where the products of a row count as much as its scale."""
+        """Return the product of a vector with itself, with each row's part multiplied by the row's scale."""

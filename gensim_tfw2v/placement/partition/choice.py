@@ -19,7 +19,7 @@ LOCAL_SUBMODELS = 2
 
 
 def why_not(arguments: Mapping[str, Any]) -> str | None:
-    """Return why a model with these arguments cannot be trained so, None if it can."""
+    """Return why this design cannot train a model with these arguments, None if it can."""
     if arguments.get("merge") == "concatenate":
         return (
             "cannot train with merge='concatenate', which would make vectors longer than vector_size; train models "
@@ -63,7 +63,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
 
 
 def _chunk_words(size: CorpusSize, partition: Partition, threads: int, most_words: int) -> int:
-    """Return the raw words of a chunk, of which a sub-model's share is a block of a usual size."""
+    """Return the raw words of a chunk, chosen so that a sub-model's share of it is a block of a usual size."""
     of_share = int(size.total_words * partition.rate)
     words = choose_block_words(of_share, threads, size.batch_words, most_words=most_words)
     return size.chunk_words or partition.chunk_words(words)

@@ -37,7 +37,7 @@ class Draw:
     submodels: int
 
     def of(self, lengths: Int32Array, entropy: tuple[int, ...]) -> BoolArray:
-        """Return which of a chunk's sentences, of these lengths, the sub-model trains.
+        """Return which sentences of a chunk, given their lengths, the sub-model trains.
 
         Draws follow from the chunk's entropy alone, so that they are equal wherever a chunk is trained.
         """
@@ -80,5 +80,5 @@ class Partition:
         return [Draw(self.sampling, self.rate, submodel, self.submodels) for submodel in range(self.submodels)]
 
     def chunk_words(self, words: int) -> int:
-        """Return the raw words of chunks of which a sub-model's share has about so many."""
+        """Return the raw words of a chunk, chosen so that a sub-model's share of it has about `words` raw words."""
         return max(1, round(words / self.rate))

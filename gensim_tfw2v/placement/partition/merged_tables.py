@@ -1,7 +1,7 @@
 """Tables of sub-models that trained apart → one table of each name.
 
 Sub-models have different coordinates. A merge of the input vectors decides the coordinates of the result. Each
-sub-model's other tables are turned as its inputs have to be turned to come closest to the result, and averaged.
+sub-model's other tables are turned by the matrix that turns its inputs closest to the result, and then averaged.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def merge_tables(submodels: Sequence[SubModelTables], into: ModelTables, method:
     method : str
         How input vectors are merged (`merging.merge`).
     tree : HuffmanTree, optional
-        Of hierarchical softmax, whose nodes are in the table of nodes.
+        The tree of hierarchical softmax, whose nodes are in the table of nodes.
     """
     if len(submodels) == 1:
         for name, values in into.present().items():
@@ -103,7 +103,7 @@ def _merged_inputs(inputs: Sequence[Float32Array], trained: Sequence[BoolArray],
     try:
         found = merge_submodels(submodels, method, merged.shape[1])
     except ValueError as error:  # a sub-model has no word in common with others
-        logger.warning("%s; the sub-models are averaged as they are, which began with equal vectors", error)
+        logger.warning("%s; the sub-models, which began with equal vectors, are averaged without being turned", error)
         found, method = merge_submodels(submodels, AVERAGE), AVERAGE
     merged[known] = found
     if method != AVERAGE:
@@ -122,7 +122,7 @@ def _turn_of_outputs(values: Float32Array, merged: Float32Array, is_trained: Boo
 
 
 def _turn(start: Float32Array, end: Float32Array, is_trained: BoolArray) -> tuple[Float64Array, float]:
-    """Return the orthogonal matrix that turns trained rows closest to others, and the sum of products with these."""
+    """Return the orthogonal matrix that turns trained rows closest to those of `end`, and the sum of products then."""
     products = np.zeros((start.shape[1], end.shape[1]))
     for rows in _pieces(is_trained):
         products += start[rows].astype(np.float64).T @ end[rows].astype(np.float64)
@@ -144,7 +144,7 @@ def _average_turned(
     turns: Sequence[Float32Array],
     trained: Sequence[BoolArray],
 ) -> None:
-    """Write the mean of each row, turned, over the sub-models that trained it; over all where none did."""
+    """Write the mean of each turned row over the sub-models that trained it, or over all sub-models if none did."""
     count = np.sum(trained, axis=0)
     of_submodel, total = np.empty_like(values), np.zeros_like(values)
     for submodel, turn, is_trained in zip(submodels, turns, trained, strict=True):

@@ -41,8 +41,8 @@ _ANY_CHUNK = sys.maxsize  # no chunk waits for an earlier one
 class PartitionPlacement(SubModelPlacement):
     """Trains sub-models on the workers of a cluster.
 
-    Sub-models go in turn to the workers that answer at the beginning. A lost worker's sub-models are lost for this
-    training: the others go on without them.
+    Sub-models are given in turn to the workers that answer at the beginning. A lost worker's sub-models are lost for
+    this training, and the others continue without them.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class PartitionPlacement(SubModelPlacement):
             super()._load_former()
         except TablesLost as lost:
             self._leave_out({lost.member: lost.reason})
-            raise self._team.declare_lost(f"{lost.member.name} could not take its tables up") from lost
+            raise self._team.declare_lost(f"{lost.member.name} could not load its tables") from lost
 
     def read_into(self, tables: ModelTables) -> None:
         while True:
@@ -173,7 +173,7 @@ class PartitionPlacement(SubModelPlacement):
 
     @contextlib.contextmanager
     def _turn_of(self, chunk: int) -> Iterator[None]:
-        """Wait until the chunks before this one have gone to the workers, so that all train them in one order."""
+        """Wait until the chunks before this one have gone to the workers, so that all train them in the same order."""
         with self._turns:
             self._turns.wait_for(lambda: chunk <= self._next_chunk, _TURN_SECONDS)
             try:

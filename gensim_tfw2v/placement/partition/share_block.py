@@ -42,7 +42,7 @@ class ShareWords(NamedTuple):
 
 
 def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block; one without batches if no token is left."""
+    """Return the assignment's block, which has no batches if no token is left."""
     check(model, assignment)
     task = assignment.task
     if assignment.draw is not None:

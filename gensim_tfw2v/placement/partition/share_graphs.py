@@ -1,4 +1,4 @@
-"""What a worker does for a sub-model, as graphs that are called on it: make the block of a share, and train it.
+"""The graphs of a worker for a sub-model: make the block of a share, and train it.
 
 Handles of the tables are arguments, so that one trace serves all sub-models and all trainings with the same objective.
 """

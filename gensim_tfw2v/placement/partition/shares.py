@@ -28,7 +28,7 @@ class Shares:
     Parameters
     ----------
     connection_number : int
-        Of the connection, whose tasks have graphs of their own.
+        Number of the connection, whose tasks have graphs of their own.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Shares:
         """Train a sub-model's share of a chunk; called in the thread of its worker.
 
         The share of a span is drawn on the worker, which reads the span. Other shares are drawn here, so that no
-        sentence travels to a worker that does not train it.
+        sentence is sent to a worker that does not train it.
         """
         began = time.monotonic()
         draw: Draw | None = submodel.draw

@@ -1,4 +1,4 @@
-"""What a placement of sub-models does wherever they train: one set of tables goes in, and one comes out."""
+"""The common part of placements of sub-models, wherever they train: one set of tables goes in, and one comes out."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from gensim_tfw2v.placement.partition.merged_tables import TRAINED, SubModelTabl
 
 @dataclass
 class SubModelCounts:
-    """What one sub-model has trained."""
+    """Counts of what one sub-model has trained."""
 
     worker: str | None = None  # the task that has it; None: this process
     words: int = 0  # that subsampling kept
     seconds: float = 0.0
-    lost: int = 0  # words of its share that the merged vectors lack, about
+    lost: int = 0  # about how many words of its share the merged vectors lack
 
 
 class SubModelPlacement(Placement):
     """Trains sub-models, all from the tables that are loaded, and merges them whenever tables are read.
 
-    Tables that are loaded as they were read leave the sub-models as they are: a look at the model between two epochs
-    changes nothing. A checkpoint has the tables of all sub-models beside the model's.
+    If the tables to load equal those that were read last, the sub-models stay as they are: reading the model between
+    two epochs changes nothing. A checkpoint has the tables of all sub-models beside the model's.
     """
 
     epochs_may_overlap = False  # sub-models that are read at the end of an epoch have trained no later one
@@ -42,12 +42,12 @@ class SubModelPlacement(Placement):
     def __init__(self, maker: BlockMaker, partition: Partition) -> None:
         self._maker, self._partition = maker, partition
         self._merged: str | None = None  # the digest of the tables that were read last
-        self._rows: tuple[Any, ModelTables] | None = None  # merged tables of which rows are read, and of which moment
+        self._rows: tuple[Any, ModelTables] | None = None  # merged tables whose rows are read, and their moment
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._lock_factors = np.ones(1, np.float32)
         self._lock = threading.RLock()  # guards the next one, and what is lost
         self._counts = [SubModelCounts() for _ in range(partition.submodels)]
-        self._former: Mapping[str, Any] = {}  # the state of a placement that is no longer there
+        self._former: Mapping[str, Any] = {}  # the state of a placement that no longer exists
         self._read_former: Callable[[str], Float32Array] | None = None  # reads its own tables
 
     @abstractmethod
@@ -68,7 +68,7 @@ class SubModelPlacement(Placement):
         self._load_former()
 
     def _load_former(self) -> None:
-        """Give the sub-models of a placement that is no longer there their tables back."""
+        """Load the tables that the sub-models had in a placement that no longer exists."""
         read, self._read_former = self._read_former, None
         if read is not None:
             for submodel in self._left():
@@ -84,14 +84,14 @@ class SubModelPlacement(Placement):
         self._merged = _digest(tables)
 
     def _moment(self) -> list[tuple[int, int]]:
-        """Return what differs whenever sub-models were trained or lost since."""
+        """Return a value that changes whenever sub-models are trained or lost."""
         return [(submodel.number, self._counts[submodel.number].words) for submodel in self._left()]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         if table not in self._shapes:
             number, name = _parts(table)
             submodel = next((submodel for submodel in self._left() if submodel.number == number), None)
-            if submodel is None:  # since `own_tables` was asked
+            if submodel is None:  # it was lost since `own_tables` was called
                 raise ClusterError(f"sub-model {number} is lost")
             return submodel.rows(name, first, end)
         moment = self._moment()
@@ -117,7 +117,7 @@ class SubModelPlacement(Placement):
         self._former = state
         if state.get("counts"):
             self._counts = [SubModelCounts(**{**counts, "worker": None}) for counts in state["counts"]]
-            # By default there are as many as there were workers.
+            # The former placement may have chosen their number by its number of workers.
             self._partition = replace(self._partition, submodels=len(self._counts), rate=state["rate"])
 
     def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
@@ -154,13 +154,13 @@ def _own_name(submodel: int, table: str) -> str:
 
 
 def _parts(name: str) -> tuple[int, str]:
-    """Return the sub-model and the table that `_own_name` made a name of."""
+    """Return the sub-model and the table of a name that `_own_name` made."""
     submodel, table = name.removeprefix("submodel").split(".")
     return int(submodel), table
 
 
 def _digest(tables: ModelTables) -> str:
-    """Return what tells tables from others."""
+    """Return a digest that differs for different tables."""
     found = hashlib.sha256()
     for values in (*tables.present().values(), tables.lock_factors):
         found.update(np.ascontiguousarray(values).view(np.uint8).data)

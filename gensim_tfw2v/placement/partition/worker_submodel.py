@@ -21,7 +21,7 @@ class WorkerSubModel(WorkerTables):
     Parameters
     ----------
     on_read : callable
-        Gets the worker and the bytes of each table that was read.
+        Called with the worker and the bytes of each table that was read.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class WorkerSubModel(WorkerTables):
         super().load(values)
 
     def handles(self) -> tuple[tuple[Any, ...], Any]:
-        """Return the handles of inputs, outputs and nodes, with inputs for missing ones; and that of trained words."""
+        """Return the handles of inputs, outputs and nodes, with inputs for missing ones, and that of trained words."""
         return self.handles_for_steps(), self.tables.handles(TRAINED)[0]
 
     def load_table(self, name: str, values: Float32Array) -> None:
@@ -54,12 +54,12 @@ class WorkerSubModel(WorkerTables):
         self.ask(lambda tables: tables.load(name, values))
 
     def read_table(self, name: str, values: Float32Array) -> None:
-        """Write the current values of one table into an array; raise TablesLost if they cannot be had."""
+        """Write the current values of one table into an array; raise TablesLost if they cannot be read."""
         self.ask(lambda tables: tables.read_into(name, values))
         self._on_read(self.member, values.nbytes)
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
-        """Return rows `first` to `end` of one table; raise TablesLost if they cannot be had."""
+        """Return rows `first` to `end` of one table; raise TablesLost if they cannot be read."""
         found = self.ask(lambda tables: tables.rows(name, first, end))
         self._on_read(self.member, found.nbytes)
         return found

@@ -14,17 +14,17 @@ from gensim_tfw2v.runtime.processes import machine_name
 
 logger = logging.getLogger(__name__)
 
-_LEASE_SECONDS = 900.0  # after its last renewal, when others may free the tables of a lease
+_LEASE_SECONDS = 900.0  # after the last renewal of a lease, others may free its tables
 _to_be_freed: set[str] = set()  # leases of this process that have ended, and whose tables tasks may still have
 
 
 def free_when_next_are_made(lease: str) -> None:
-    """Free the tables of a lease, this process's or one of a process that has ended, when the next tables are made."""
+    """Free the tables of a lease, of this process or of one that has ended, when the next tables are made."""
     _to_be_freed.add(lease)
 
 
 def take_over(state: Mapping[str, Any]) -> None:
-    """Have the tables freed that a placement's state names, when the next ones are made.
+    """Free the tables that a placement's state names when the next tables are made.
 
     Tables of this machine are left out. Whether a process of this machine has died is known, and one that has not may
     use the name for other tables by now.
@@ -50,5 +50,5 @@ def free_stale_tables(connection: Connection, tasks: Sequence[TaskName]) -> None
         for lease, found in connection.describe(*task)["runs"].items():
             has_expired = found["idle"] > _LEASE_SECONDS and not is_ours(lease)
             if lease in _to_be_freed or owner_has_died(lease) or has_expired:
-                logger.info("freeing the tables of %s, which is no longer there, on %s %i", lease, *task)
+                logger.info("freeing the tables of %s, which no longer exists, on %s %i", lease, *task)
                 free_lease([task], lease, found["tables"])

@@ -20,7 +20,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 logger = logging.getLogger(__name__)
 
-_ANSWER_SECONDS = 20.0  # that a server may take to answer
+_ANSWER_SECONDS = 20.0  # time that a server may take to answer
 
 
 @dataclass
@@ -161,7 +161,7 @@ class ServerMatrix(RemoteMatrix):
     def refuse(self) -> NoReturn:
         raise RuntimeError(
             "the model's vectors are on the parameter servers (vectors_on_servers=True) and are not copied here as a "
-            "whole, as saving, copying and searching would have it; write them to a file with "
+            "whole, which saving, copying and searching would need; write them to a file with "
             "model.export_vectors('vectors.kv') and open that with KeyedVectors.load('vectors.kv', mmap='r'); "
             "single words can be read: model.wv['word']"
         )

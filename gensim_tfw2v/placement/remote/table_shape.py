@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gensim_tfw2v.arrays import Float32Array
 
 _SHARD_BYTES = 2**30  # TensorFlow cannot send more than 2 GB in one piece
-_PIECE_BYTES = 2**24  # that travel at a time
+_PIECE_BYTES = 2**24  # sent at a time
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,6 @@ class TableShape:
 
 
 def shards_for(rows: int, columns: int, servers: int) -> int:
-    """Return the number of shards, equally many on each server, with which each shard is small enough to send."""
+    """Return the number of shards, equally many on each server, so that each shard is small enough to send."""
     on_server = -(-rows // servers) * columns * 4
     return servers * max(1, -(-on_server // _SHARD_BYTES))

@@ -100,7 +100,7 @@ class RemoteTables:
         return self._keep_each(name, range(len(self._tasks)), value)
 
     def keep_for_shards(self, name: str, count: int, value: Any) -> list[list[Any]]:
-        """Return `count` times the handles of a variable for each shard, which later has values of other shapes."""
+        """Return `count` lists of handles, each of a variable for every shard; later values may have other shapes."""
         places = [shard for _ in range(count) for shard in range(self.shards)]
         handles = self._keep_each(name, places, value, self._tf.TensorShape(None))
         return [handles[first : first + self.shards] for first in range(0, len(handles), self.shards)]
@@ -132,7 +132,7 @@ class RemoteTables:
                     self._write(handle, numbers, rows)
 
     def make_copy(self, name: str, of: str) -> None:
-        """Make a table that has the values of another one; no row travels."""
+        """Make a table that has the values of another one; no row is sent."""
         self._shapes[name] = self._shapes[of]
         names = [f"{name}/{shard}" for shard in range(self.shards)]
         self._record(names)
@@ -142,7 +142,7 @@ class RemoteTables:
         ]
 
     def copy_from(self, other: RemoteTables, name: str) -> None:
-        """Fill a table, which is made if it is not there, with that of the same name and shards on other tasks."""
+        """Fill a table, which is made if it is not there, with the table of the same name and shards on other tasks."""
         shape = other.shape(name)
         if name not in self._handles:
             self.make(name, shape.rows, shape.columns)

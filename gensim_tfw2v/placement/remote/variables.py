@@ -1,4 +1,4 @@
-"""What tables need of tasks: calls about their leases, and variables that are made and freed by their names."""
+"""Calls of tasks that tables need: about their leases, and to make and free variables by their names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A worker's work on a chunk as graphs: stage (make its block, pull rows) and finish (train, push changes).
 
 They are traced once for an objective and a cluster: handles of the servers' tables are arguments. Each call costs every
-task milliseconds, so that a worker does both in one call; one that is a block ahead finishes one block and stages the
-next side by side.
+task milliseconds, so a worker does both in one call. A worker that is a block ahead stages the next block while it
+finishes one.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ class Slot(NamedTuple):
     """Handles of what a server keeps of a block until it adds the block's changes: two variables for each shard."""
 
     rows: tuple[Any, ...]  # int32 [3 + n]: how many rows of each of `TABLES`, and which
-    changes: tuple[Any, ...]  # [n, D] of the type that rows travel as
+    changes: tuple[Any, ...]  # [n, D] in the number format in which rows are sent
 
 
 NO_SLOT = Slot((), ())

@@ -1,4 +1,4 @@
-"""Messages from a worker to the shards: with which ticket, and about which rows."""
+"""Messages from a worker to the shards: its ticket, and which rows a message is about."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBERS = COUNTS + len(TABLES)
 def shard_messages(
     shape: GraphShape, lease_key: tf.Tensor, ticket: tf.Tensor, rows: BlockRows
 ) -> tuple[tf.Tensor, ...]:
-    """Return a message to each shard, in one array: the lease's key, the ticket, how many rows of each table, which."""
+    """Return a message to each shard, one array each: the lease's key, the ticket, row counts by table, the rows."""
     numbers = tf.split(rows.numbers, tf.reduce_sum(rows.counts, 1), num=shape.shards)
     head = tf.concat([[lease_key], ticket], 0)
     return tuple(tf.concat([head, rows.counts[shard], numbers[shard]], 0) for shard in range(shape.shards))

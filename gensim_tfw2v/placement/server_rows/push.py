@@ -1,10 +1,10 @@
 """Graph operations by which a worker pushes the changes of its block, and servers add them to their rows.
 
 A server adds changes only with a valid ticket (`calls.tickets`), which is part of a message that the server gets
-anyway. Ticket and rows are looked at one after the other: changes that arrive in the microseconds in which a ticket
-ends may still be added. Servers end a ticket one by one: of a worker that stops between two of its pushes, one server
-may have the changes and another not. Then another worker trains the block, and these rows get the block's changes
-twice. The same is true of the parts that a worker had pushed before it stopped.
+anyway. A server checks the ticket before it adds the changes: changes that arrive in the microseconds in which a ticket
+ends may still be added. Servers end a ticket one by one. If a worker stops between two of its pushes, one server may
+have the changes and another may not. Then another worker trains the block, and the rows of the former server get the
+block's changes twice. The same is true of parts that a worker had pushed before it stopped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pushed(NamedTuple):
 
 
 def servers_report(pushed: Pushed, version: tf.Tensor, rows: BlockRows) -> ServersReport:
-    """Return what a block's report has of the servers, whose rows the block pulled at this version."""
+    """Return the servers' part of a block's report; the block pulled their rows at this version."""
     counts = tf.unstack(tf.reduce_sum(rows.counts, 0), num=len(TABLES))
     return ServersReport(pushed.version - version, pushed.is_accepted, TableRows(*counts), pushed.metrics)
 
@@ -69,7 +69,7 @@ def send_changes(
     change: tf.Tensor,
     take: Take,
 ) -> Pushed:
-    """Bring the changes [U, D] to the servers."""
+    """Send the changes [U, D] to the servers."""
     pushes: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     valid: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     changes = tf.split(tf.cast(change, shape.row_type), tf.reduce_sum(rows.counts, 1), num=shape.shards)
@@ -109,8 +109,8 @@ def _end_push(
 ) -> tf.Tensor:
     """Return a server's answer after its pushes.
 
-    It has the blocks pushed before, which the first server counts, whether the server took this one, and metrics. The
-    server counts blocks in slots when it adds them.
+    It has the number of blocks pushed before, which the first server counts, whether the server accepted this one, and
+    metrics. Blocks in slots are counted when the server adds them.
     """
     with tf.device(device("ps", server)), tf.control_dependencies(pushes):
         is_accepted = tf.reduce_all(tf.stack(valid))

@@ -1,4 +1,4 @@
-"""What workers run that train, or read, copies of servers' rows."""
+"""What workers run to train, or to read, copies of servers' rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RowProgram(Program):
     Parameters
     ----------
     row_type : str
-        TensorFlow's name for the numbers that rows and their changes travel as.
+        TensorFlow's name of the number format in which rows and their changes are sent.
     sharing : RowSharing
         How blocks in flight share the rows that all of them train.
     overlap : bool
@@ -53,7 +53,7 @@ class RowProgram(Program):
     shape : GraphShape
         What the graphs depend on, once the program has begun.
     handles : Handles
-        Of the tables and what belongs to them.
+        Handles of the tables and what belongs to them.
     """
 
     model: Handle

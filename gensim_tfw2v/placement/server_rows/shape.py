@@ -1,4 +1,4 @@
-"""What the graphs of a training with rows on servers depend on."""
+"""The values that the graphs of a training with rows on servers depend on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gensim_tfw2v.steps.signature import Objective
 
 @dataclass(frozen=True)
 class GraphShape:
-    """What needs traces of its own."""
+    """The values that a trace depends on: each combination has a trace of its own."""
 
     objective: Objective
     shards: int
     servers: int
     connection: int  # its number: tasks of a new connection do not have the functions of an older one
     overlap: bool  # workers stage their next block while they finish one
-    row_type: str  # TensorFlow's name for the numbers that rows travel as
+    row_type: str  # TensorFlow's name of the number format in which rows are sent
     sharing: RowSharing
     has_slots: bool = False  # servers keep changes in slots, and add them later
 

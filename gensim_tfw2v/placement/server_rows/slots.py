@@ -1,4 +1,4 @@
-"""Slots: variables on the servers that keep the changes of blocks until all blocks of a round have come."""
+"""Slots: variables on the servers that keep the changes of blocks until all blocks of a round have arrived."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Slots:
     vector_size : int
         Numbers in a row.
     row_type : str
-        TensorFlow's name for the numbers of the changes.
+        TensorFlow's name of the number format of the changes.
     """
 
     def __init__(self, tables: RemoteTables, count: int, vector_size: int, row_type: str) -> None:
@@ -53,7 +53,7 @@ class Slots:
 
         graph = slot_graph(shape, self._count)
         self._devices = [shape.device_of(server) for server in range(shape.servers)]
-        own = handles._replace(slot=self.handles[0])  # which the graph has no use for
+        own = handles._replace(slot=self.handles[0])  # which the graph does not use
         self._add = lambda wanted: graph(own, self.handles, wanted)
 
     def add(self, wanted: BoolArray) -> None:

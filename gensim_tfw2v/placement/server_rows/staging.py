@@ -41,7 +41,7 @@ class StagedRows(NamedTuple):
 
 
 def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block with rows numbered anew; one without batches if subsampling leaves no token."""
+    """Return the assignment's block with rows numbered anew; it has no batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:

@@ -51,7 +51,7 @@ def _put_in_slot(
 def add_slots(shape: GraphShape, handles: Handles, slots: Sequence[Slot], wanted: Sequence[tf.Tensor]) -> tf.Tensor:
     """Add the changes in the wanted [N] of N slots to the servers' rows, and return how many slots these are.
 
-    `wanted` has the same for each server, on its device.
+    `wanted` has an equal tensor for each server, on the server's device.
 
     Each row gets its changes in the order of the slots, so timing cannot change their sum. Workers may write to the
     other slots meanwhile.
@@ -89,7 +89,7 @@ def _add_slot(
 
 @functools.lru_cache(maxsize=32)
 def slot_graph(shape: GraphShape, slots: int) -> Any:
-    """Return the function that adds what is in the wanted of so many slots: (handles, slots, wanted) → their number.
+    """Return the function (handles, slots, wanted) → number of slots added; it adds the changes in the wanted slots.
 
     Each server has the wanted slots on its device.
     """

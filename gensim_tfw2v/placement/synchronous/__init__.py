@@ -1,1 +1,1 @@
-"""Rounds: all workers train the same version of the servers' tables, and meet."""
+"""Rounds: all workers train the same version of the servers' tables, and synchronise at the end."""

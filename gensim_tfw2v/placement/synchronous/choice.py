@@ -1,4 +1,4 @@
-"""A training that is to be placed on a cluster → rounds, of which each worker trains a part."""
+"""A training for a cluster → rounds, each of which is cut into a part for every worker."""
 
 from __future__ import annotations
 

@@ -39,18 +39,18 @@ class RoundPlacement(ServerPlacement):
 
     All parts of a round start from the same version of the tables. Their changes wait in slots on the servers. With
     backup workers, a round ends without the last parts. These are late: their changes are added at the end of the round
-    in which they come.
+    in which they arrive.
 
     Parameters
     ----------
     workers : int
-        Parts of a round, in the end: the first rounds of a training have fewer.
+        Parts of a round after the ramp-up. The first rounds of a training have fewer.
     backup_workers : int
         Parts that may be late at a time, fewer than `workers`.
     total_rounds : float
-        Rounds of the whole training, about; 0 if not known.
+        Approximate number of rounds of the whole training; 0 if not known.
     row_type : str
-        TensorFlow's name for the numbers that rows and their changes travel as.
+        TensorFlow's name of the number format in which rows and their changes are sent.
     """
 
     _ramp_up: RampUp
@@ -113,12 +113,12 @@ class RoundPlacement(ServerPlacement):
         self.training.dispatcher.wait([part.job for part in self._running], late)
         self._clock.end_waiting([part.job.result for part in self._running])
         self._add_finished()
-        self._ramp_up.count(self._workers)  # a round has as many words as so many blocks, in whichever parts
+        self._ramp_up.count(self._workers)  # a round counts as this many blocks, however it is cut
         self._clock.end()
         return parts
 
     def _add_finished(self) -> None:
-        """Add the changes of all parts that have come to the tables."""
+        """Add to the tables the changes of all parts that have arrived."""
         finished = [part for part in self._running if part.job.result.done()]
         # A part that has failed raises its error where its chunk waits.
         slots = [part.slot for part in finished if part.job.result.exception() is None]

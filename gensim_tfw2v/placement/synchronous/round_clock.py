@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class RoundClock:
     """Measures rounds, one after the other; what it has measured may be read from other threads.
 
-    The time that others wait for a worker is that of the rounds in which its part came last: the mean, over the other
-    workers with a part, of the seconds from their report to its report.
+    The time that others wait for a worker is counted in the rounds in which its part came last: it is the mean, over
+    the other workers with a part, of the seconds from their report to its report.
     """
 
     def __init__(self, workers: int) -> None:
@@ -43,7 +43,7 @@ class RoundClock:
             self._words_of_round = content.end_word - content.first_word
 
     def end_waiting(self, results: Sequence[Future[Finished]]) -> None:
-        """Take the parts of a round that have come, when it does not wait for others any more."""
+        """Record the parts of a round that have arrived when it stops waiting for others."""
         done = [result.result() for result in results if result.done() and result.exception() is None]
         if len(done) < 2:
             return
@@ -64,7 +64,7 @@ class RoundClock:
             self._seconds += time.monotonic() - self._began
 
     def tasks(self) -> dict[str, dict[str, float]]:
-        """Return what adds to each worker's metrics, by "worker number"."""
+        """Return further metrics of each worker, by "worker number"."""
         with self._lock:
             return {
                 f"worker {worker}": {
@@ -75,7 +75,7 @@ class RoundClock:
             }
 
     def report(self) -> dict[str, Any]:
-        """Return the number of rounds, their mean size and time, and the share of it that others waited for each."""
+        """Return the number of rounds, their mean size and time, and the share of time that others waited for each."""
         shares = {task: found["waited_for_share"] for task, found in self.tasks().items()}
         with self._lock:
             rounds = max(self._rounds, 1)

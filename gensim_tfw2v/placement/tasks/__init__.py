@@ -1,1 +1,1 @@
-"""What a worker's process has, whatever the design: models, assignments, what blocks are made of, and its reports."""
+"""The parts of a worker's process that all designs use: models, assignments, blocks and reports."""

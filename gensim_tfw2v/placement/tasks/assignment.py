@@ -16,7 +16,7 @@ from gensim_tfw2v.steps.row_sharing import RowSharing
 
 @dataclass(frozen=True)
 class Assignment:
-    """A chunk for a worker, with what the worker has to know besides its model."""
+    """A chunk for a worker, with what the worker must know besides its model."""
 
     lease_key: int  # of the tables that the block is trained on
     shards: int

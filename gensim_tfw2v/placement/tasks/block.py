@@ -1,4 +1,4 @@
-"""What every design's blocks on workers have in common: rates, look-up tables, and blocks without batches."""
+"""The common parts of every design's blocks on workers: rates, look-up tables, and blocks without batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Specs = TypeVar("_Specs")
 
 
 class BlockBasics(NamedTuple):
-    """What a block has in every design."""
+    """The fields that a block has in every design."""
 
     rates: Rates
     pairs: Any  # [S]
@@ -37,7 +37,7 @@ class BlockBasics(NamedTuple):
 
 
 class WorkerBlock(NamedTuple):
-    """A block as a graph takes it that trains it on rows of its worker."""
+    """A block as arguments of a graph that trains it on rows of its worker."""
 
     block: BlockTensors
     lookups: Lookups
@@ -55,7 +55,7 @@ BASICS = BlockBasics(
 
 
 def worker_block_specs(extra: Any) -> WorkerBlock:
-    """Return the specs of a block with these specs of what the design needs besides."""
+    """Return the specs of a block, given the specs of what the design adds to it."""
     return WorkerBlock(SIGNATURE[1], SIGNATURE[3], BASICS, extra)
 
 
@@ -71,7 +71,7 @@ def rates_on(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Arr
         words = np.unique(prepared.block.input_ids)
         locks = np.ones(rows, np.float32)
         locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
-    # Nobody else changes the worker's matrix, so that hot nodes need no copy.
+    # Only this worker changes its matrix, so hot nodes need no copy.
     return rates(model.settings, prepared, locks, hot_nodes=0)
 
 
@@ -84,7 +84,7 @@ def own_lookups(settings: StepSettings) -> Lookups:
 
 
 def zeros_for(specs: _Specs) -> _Specs:
-    """Return arrays of zeros with these specs; sizes that may be anything are 0."""
+    """Return arrays of zeros with these specs; sizes that are not fixed are 0."""
 
     def zeros(spec: Any) -> Any:
         return np.zeros([0 if size is None else size for size in spec.shape], spec.dtype.as_numpy_dtype)
@@ -94,7 +94,7 @@ def zeros_for(specs: _Specs) -> _Specs:
 
 
 def basics_without_batches(assignment: Assignment, metrics: Float64Array) -> BlockBasics:
-    """Return the basics of a block of which no word is left."""
+    """Return the basics of a block in which no word is left."""
     empty = zeros_for(BASICS)
     return empty._replace(
         rates=empty.rates._replace(lock_factors=np.ones(1, np.float32), shared_negatives=np.int32(1)),
@@ -104,7 +104,7 @@ def basics_without_batches(assignment: Assignment, metrics: Float64Array) -> Blo
 
 
 def without_batches(assignment: Assignment, metrics: Float64Array, extra: Any) -> WorkerBlock:
-    """Return the arrays of a block of which no word is left."""
+    """Return the arrays of a block in which no word is left."""
     empty = zeros_for(worker_block_specs(extra=()))
     return WorkerBlock(
         block=empty.block._replace(window=np.int32(1)),

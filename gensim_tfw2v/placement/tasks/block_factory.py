@@ -1,4 +1,4 @@
-"""What a worker does for graphs that call it by name: it keeps models, and makes blocks for them."""
+"""A worker's functions that graphs call by name: they keep models, and make blocks for them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class BlockFactory:
         make: Callable[[WorkerModel, Any], Any],
         read: Callable[[UInt8Array], Any] = read_assignment,
     ) -> Any:
-        """Return what `make` makes of the model of this name and of the assignment that `read` finds in its bytes."""
+        """Return what `make` returns for the model of this name and the assignment that `read` reads from the bytes."""
         with self._lock:
             known = self._models.get(text_of(name))
         if known is None:
@@ -75,5 +75,5 @@ class BlockFactory:
         except (OSError, EncodedCorpusError) as error:
             raise TaskError(str(error)) from None
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError) as error:
-            # The task goes on: what it was sent fits neither the model nor its memory.
+            # The task continues: the request does not fit the model, or the block does not fit the memory.
             raise TaskError(f"cannot make a block: {type(error).__name__}: {brief(error)}") from error

@@ -1,4 +1,4 @@
-"""Blocks that graphs on workers ask their task for: under which name, how the task makes them, and what comes back."""
+"""Blocks that graphs on workers request from their task: by which name, how the task makes them, what it returns."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class BlockKind(Generic[_Block]):
     Attributes
     ----------
     function : str
-        By which graphs call the function that makes one.
+        Name by which graphs call the function that makes a block.
     specs : NamedTuple
-        Of a block's tensors.
+        Specs of a block's tensors.
     make : callable
         Returns a model's block for what `read` has returned, with the metrics of this task's process.
     read : callable

@@ -1,4 +1,4 @@
-"""What a worker reports of a block, as one tensor: written by the worker's graph, read by the coordinator."""
+"""A worker's report about a block, as one tensor: written by the worker's graph, read by the coordinator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics, TrainedChunk
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
-_MOST_COUNTED = 2**53  # which float64 counts to
+_MOST_COUNTED = 2**53  # float64 counts exactly up to this number
 
 
 class StageSeconds(NamedTuple):
@@ -34,7 +34,7 @@ class TableRows(NamedTuple):
 
 
 class ServersReport(NamedTuple):
-    """What is known of a block where tables are on servers."""
+    """The servers' part of a report, in designs with tables on servers."""
 
     staleness: Any  # blocks that others pushed between this one's pull and its push
     is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes
@@ -58,7 +58,7 @@ class BlockReport(NamedTuple):
     servers: ServersReport | None = None  # None: the worker has all tables
 
     def to_tensor(self) -> Any:
-        """Return all fields in one tensor, so that one answer brings it."""
+        """Return all fields in one tensor, so that one answer carries them."""
         tf = load_tensorflow()
         return tf.concat([tf.reshape(tf.cast(part, tf.float64), [-1]) for part in _parts(self)], 0)
 
@@ -69,7 +69,7 @@ class BlockReport(NamedTuple):
         Parameters
         ----------
         servers : int
-            With tables; 0 if the worker has all tables.
+            Number of servers with tables; 0 if the worker has all tables.
         exchanged : type
             The NamedTuple of counts that a report of servers has.
         """

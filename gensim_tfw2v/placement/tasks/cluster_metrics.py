@@ -1,4 +1,4 @@
-"""What training with tables on servers costs: the report of every block, added up by task and in all."""
+"""Costs of training with tables on servers: the reports of all blocks, added up by task and in all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
 from gensim_tfw2v.placement.tasks.worker_metrics import TaskMetrics, WorkerMetrics
 
 _INDEX_BYTES = 4
-_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about shared rows come on top
+_MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about shared rows are added
 
 
 class Traffic(NamedTuple):
-    """What a worker exchanges with all servers together for a block."""
+    """A worker's traffic with all servers together for a block."""
 
     pulled: int  # bytes from the servers
     pushed: int  # bytes to the servers
@@ -30,7 +30,7 @@ class ClusterMetrics(WorkerMetrics):
     workers, servers : int
         Tasks of the cluster.
     vector_bytes : int
-        Bytes of a row that travels.
+        Bytes of a row that is sent.
     exchanges, shared_rows : int
         How often a block exchanges shared rows, and how many of all tables together.
     """
@@ -79,7 +79,7 @@ class ClusterMetrics(WorkerMetrics):
             return workers | {f"ps {number}": task.report() for number, task in enumerate(self._servers)}
 
     def report(self, raw_words: int) -> dict[str, Any]:
-        """Return the metrics of the whole training, in which `raw_words` words of the corpus were trained."""
+        """Return the metrics of the whole training of `raw_words` raw words."""
         tasks = self.tasks()
         with self._lock:
             worker_seconds = {**self._seconds._asdict(), "idle": self._waited()}

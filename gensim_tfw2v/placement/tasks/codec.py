@@ -1,8 +1,8 @@
-"""Dataclasses and NamedTuples as bytes, field by field: what settings and chunks travel as.
+"""Dataclasses and NamedTuples as bytes, field by field: the form in which settings and chunks are sent.
 
 Layout: the length of the head and the CRC-32 of all that follows, in 8 bytes each; the head, in JSON; the bytes of each
-array, at multiples of 64. The head has the fields of each object by name, and type and shape of each array. A class
-gains or loses a field without any change here.
+array, at multiples of 64. The head has the fields of each object by name, and type and shape of each array. A class may
+gain or lose a field without any change here.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def decode(of_type: type[_Value], data: UInt8Array) -> _Value:
 
 
 def _to_json(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Return what stands for a value in the head; its arrays are appended to `arrays`."""
+    """Return the JSON form of a value for the head; its arrays are appended to `arrays`."""
     if isinstance(value, np.ndarray):
         arrays.append(value)
         return {_ARRAY: [value.dtype.str, *value.shape]}
@@ -93,7 +93,7 @@ class _Reader:
         self._next = head_end + _padding(head_end)  # where the next array begins
 
     def read(self, node: Any, annotation: Any) -> Any:
-        """Return the value of a field that is annotated so."""
+        """Return the value of a field with this annotation."""
         if isinstance(node, dict):
             ((name, content),) = node.items()
             if name == _ARRAY:

@@ -1,4 +1,4 @@
-"""What the graphs that run on workers have in common."""
+"""The common parts of the graphs that run on workers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def report_of(
     most_moved : tensor, optional
         As `BlockReport` has it. Default: no word.
     servers : ServersReport, optional
-        Of a design with tables on servers.
+        The servers' part, in a design with tables on servers.
     measured : tensor, optional
         Which batches [S] were measured. Default: all that the block's rates name.
     """

@@ -1,4 +1,4 @@
-"""What a worker knows of a model, and under which name it is sent."""
+"""The part of a model that a worker needs, and the name under which it is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block that a worker trains on tables of its own, in graphs: it is made, trained, and reported."""
+"""The parts of graphs in which a worker makes a block, trains it on tables of its own, and reports."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def train_batches(
 def report_when_done(
     timed: TimedBlock, batches: BatchMetrics, done: Sequence[tf.Tensor], most_moved: tf.Tensor | None = None
 ) -> tf.Tensor:
-    """Return the report of a block whose batches are trained, once all of `done` is; the lease is renewed as well.
+    """Return the report of a block whose batches are trained, once all of `done` is done; the lease is renewed as well.
 
     Parameters
     ----------

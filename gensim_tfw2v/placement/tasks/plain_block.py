@@ -28,7 +28,7 @@ from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
 
 
 def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block; one without batches if subsampling leaves no token."""
+    """Return the assignment's block, which has no batches if subsampling leaves no token."""
     check(model, assignment)
     prepared = prepare(model.maker, assignment.task)
     if prepared is None:

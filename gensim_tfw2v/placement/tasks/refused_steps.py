@@ -15,7 +15,7 @@ def is_finite(batches: BatchMetrics) -> tf.Tensor:
 
 
 def nothing_moved() -> tf.Tensor:
-    """Return what `BlockReport.most_moved` is where it is not asked for."""
+    """Return the value of `BlockReport.most_moved` where it is not requested."""
     return tf.constant([-1.0, 0.0], tf.float64)
 
 

@@ -1,4 +1,4 @@
-"""What training costs each worker: the reports of its blocks added up, whatever the design."""
+"""Costs of training for each worker: the reports of its blocks added up, whatever the design."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class TaskMetrics:
     messages: int = 0
     waited_seconds: float = 0.0
     first: Float64Array | None = None  # metrics of its process in its first report
-    last: Float64Array = field(default_factory=lambda: np.zeros(len(NAMES)))  # and in its latest one
+    last: Float64Array = field(default_factory=lambda: np.zeros(len(NAMES)))  # and in its latest report
 
     def update(self, metrics: Float64Array) -> None:
-        """Take a process's metrics; those of a restarted process are added to those of the process before it."""
+        """Record a process's metrics; those of a restarted process are added to those of the process before it."""
         if self.first is None:
             self.first = metrics
         elif metrics[_CPU] < self.last[_CPU]:
@@ -38,7 +38,7 @@ class TaskMetrics:
         self.last = metrics
 
     def update_unless_older(self, metrics: Float64Array) -> None:
-        """Take a server's metrics, which several workers report: an earlier report may come after a later one."""
+        """Record a server's metrics, which several workers report: an earlier report may come after a later one."""
         if metrics[_CPU] >= self.last[_CPU]:
             self.update(metrics)
 
@@ -92,7 +92,7 @@ class WorkerMetrics:
             }
 
     def _common_report(self, raw_words: int, travelled: int, worker_seconds: dict[str, float]) -> dict[str, Any]:
-        """Return what every design reports of a training of `raw_words` words, in which so many bytes travelled."""
+        """Return what every design reports of a training of `raw_words` words, in which `travelled` bytes were sent."""
         return {
             "seconds": time.monotonic() - self._began,
             "raw_words": raw_words,
