@@ -67,7 +67,8 @@ def test_a_resumed_training_gives_the_vectors_of_one_that_was_not_interrupted(
 
 
 @pytest.mark.parametrize(
-    ("mode", "stage"), [("skipgram-negative", ""), pytest.param("cbow-hierarchical", "write", marks=pytest.mark.slow)]
+    ("mode", "stage"),
+    [("skipgram-negative", "checkpoint"), pytest.param("cbow-hierarchical", "write", marks=pytest.mark.slow)],
 )
 def test_a_killed_training_is_resumed(
     mode: str, stage: str, uninterrupted: Callable[[str], TFWord2Vec], tmp_path: Path

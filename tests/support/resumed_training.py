@@ -1,9 +1,9 @@
 """A training that a process runs until a signal kills it, and what tests of resuming share.
 
 `python resumed_training.py MODE FOLDER SENTENCE STAGE` trains with checkpoints in FOLDER, from the newest one on. It
-kills itself with SIGKILL when it reads that many sentences, counted over all epochs. With STAGE "write", it does so
-while it writes the next checkpoint after that. Further arguments are the addresses of a cluster as JSON, and numbers of
-processes that it kills as well.
+kills itself with SIGKILL when it reads that many sentences, counted over all epochs. With STAGE "checkpoint", it waits
+until it has written a checkpoint, and with STAGE "write", it kills itself while it writes the next one after that.
+Further arguments are the addresses of a cluster as JSON, and numbers of processes that it kills as well.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.cluster.local import LocalCluster
-from support.child_process import environment
+from support.child_process import environment, wait_until
 from support.contract import PURE_MODES, two_topics
 
 SENTENCES = two_topics(6000)
@@ -78,8 +79,15 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def kill_while_writing() -> None:
-    """Have this process end while the next checkpoint is written."""
+def kill_after_a_checkpoint(folder: str) -> None:
+    """End this process once it has written a checkpoint."""
+    wait_until(lambda: bool(CheckpointFolder(folder).checkpoints()))
+    kill_this_process()
+
+
+def kill_while_writing(folder: str) -> None:
+    """Have this process end while the next checkpoint after the first one is written."""
+    wait_until(lambda: bool(CheckpointFolder(folder).checkpoints()))
     os.fsync = lambda _: kill_this_process()
 
 
@@ -92,7 +100,11 @@ def _kill(others: list[str]) -> None:
 
 if __name__ == "__main__":
     mode, folder, sentence, stage, *rest = sys.argv[1:]
-    stop = kill_while_writing if stage else partial(_kill, rest[1:])
+    stops = {
+        "": partial(_kill, rest[1:]),
+        "checkpoint": partial(kill_after_a_checkpoint, folder),
+        "write": partial(kill_while_writing, folder),
+    }
     cluster = json.loads(rest[0]) if rest else None
     model = untrained(mode, checkpoint_dir=folder, cache_memory=0, cluster=cluster)
-    train(model, Interrupted(int(sentence), stop), resume=True)
+    train(model, Interrupted(int(sentence), stops[stage]), resume=True)
