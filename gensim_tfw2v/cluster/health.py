@@ -65,7 +65,7 @@ class Silence:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._looks = 0  # in a row
+        self._looks = 0  # checks in a row without an answer
 
     def look(self) -> bool:
         """Check the task once more, and return whether it has not answered several checks in a row."""

@@ -198,7 +198,7 @@ class IterableSource(_TextSource):
 
     def _encode(self, words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> Pieces:
         """Return pieces of sentences with the ids of their words. The last sentence is the one at ``position``."""
-        if len(self._key_to_index) != self._known_words:  # by the iterator, or a thread of the caller's
+        if len(self._key_to_index) != self._known_words:  # changed by the iterator, or by a thread of the caller
             raise RuntimeError(
                 f"wv.key_to_index had {self._known_words} words when train() began and has {len(self._key_to_index)} "
                 "now; change the vocabulary before train(), with build_vocab(), and not while the corpus is read"

@@ -6,7 +6,7 @@ rotations are those whose consensus is closest to the rotated vectors of all sub
 
 In the paper, a word that a sub-model lacks has the vector ``consensus @ W.T`` there, and a sub-model is rotated onto a
 consensus that includes its own vectors. Both only keep a sub-model where it is, because the former W already puts
-reconstructed vectors and own vectors in place. The rounds here leave both out, so fewer rounds give the same result.
+reconstructed vectors and own vectors in place. The rounds here leave both out, so fewer rounds get as far.
 """
 
 from __future__ import annotations

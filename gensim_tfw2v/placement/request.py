@@ -26,7 +26,7 @@ class TrainingOptions:
     tree: bool  # hierarchical softmax is trained
     seed: int | None = None
     timeout: float  # seconds after which a worker counts as hung
-    dtype: str | None = None  # of numbers on the network; None: the design chooses
+    dtype: str | None = None  # number format on the network; None: the design chooses
     allow_network: bool = False
     of_design: Mapping[str, Any] = field(default_factory=dict)
     """Values of the arguments that this design has and others do not, by name."""

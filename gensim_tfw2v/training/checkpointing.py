@@ -23,7 +23,7 @@ from gensim_tfw2v.training.trained_model import TrainedModel
 
 logger = logging.getLogger(__name__)
 
-_FLOAT32 = np.dtype(np.float32)  # of tables
+_FLOAT32 = np.dtype(np.float32)  # number type of tables
 
 
 class Checkpointer:

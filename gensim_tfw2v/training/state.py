@@ -22,7 +22,7 @@ class TrainingState:
 
     run: str  # the training's name, which it keeps when it is resumed
     choices: TrainingChoices
-    epochs: list[EpochPosition]  # all that have begun, in their order
+    epochs: list[EpochPosition]  # all epochs that have begun, in their order
     placement: Mapping[str, Any]  # what `Placement.state` returns
     epochs_ended: int  # epochs at whose end callbacks have been called
     seconds_before: float  # how long the model had been trained when the training began

@@ -84,8 +84,8 @@ class ServerTraining:
         self._metrics: ClusterMetrics | None = None
         self._tables: RemoteTables | None = None
         self._trained: TrainedTables | None = None
-        self._store: RemoteStore | None = None  # of tables that are on the servers before and after training
-        self._keepalive: Keepalive | None = None  # of other tables
+        self._store: RemoteStore | None = None  # has tables that are on the servers before and after training
+        self._keepalive: Keepalive | None = None  # renews the lease on other tables
         self._is_loading = self._is_closed = False
         connection.trainings.add(self)
 

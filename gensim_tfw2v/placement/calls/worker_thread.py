@@ -82,7 +82,7 @@ class WorkerThread:
         with self._lock:
             calls = self._calls
         if calls is not None and (self._work.servers.failure is not None or not answers(self._address)):
-            with contextlib.suppress(ClusterError):  # of a lost server
+            with contextlib.suppress(ClusterError):  # a server was lost
                 self._hand_over(calls, "does not answer at the end of training")
             self._cancel(calls)
 

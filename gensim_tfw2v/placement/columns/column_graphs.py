@@ -102,7 +102,7 @@ class _BlockTraining:
         self._id_bytes = tf.size(words)
         self._sender = tf.bitcast(tf.reshape(sealed[-SENDER_BYTES:], [len(Sender._fields), -1]), tf.int32)
         self._block = make_block(COLUMN_BLOCK, request.model, words)
-        self._kept: list[tf.Tensor] = []  # of each server, ready when it has the block
+        self._kept: list[tf.Tensor] = []  # one for each server, ready when it has the block
         for server in range(shape.servers):
             with tf.device(device("ps", server)):
                 job = tf.identity(self._sender)[0]

@@ -10,4 +10,4 @@ class Settings:
     """The settings of a descent besides the model's steps."""
 
     history: int  # pairs of steps and changes that the two-loop recursion uses
-    seed: int  # of outputs that begin at random
+    seed: int  # seed of outputs that begin at random

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 _ENOUGH_LOWER = 1e-4  # share of the fall that the slope at the start promises
 _FLATTER = 0.9  # share of the slope at the start that may be left
-_MOST_LONGER, _LEAST_LONGER = 10.0, 2.0  # by which a step that is too short grows
+_MOST_LONGER, _LEAST_LONGER = 10.0, 2.0  # factors by which a step that is too short grows
 _MARGIN = 0.1  # share of the bracket by which a step keeps away from its ends
-_PATIENT_TRIALS = 8  # after which any step is taken that lowers the loss enough
+_PATIENT_TRIALS = 8  # after this many trials, any step that lowers the loss enough is taken
 _MOST_TRIALS = 25
 
 
@@ -29,7 +29,7 @@ class LineSearch:
     Parameters
     ----------
     loss, slope : float
-        At the start; the slope is negative.
+        Loss and slope at the start; the slope is negative.
     length : float
         Length of the first step to try.
     """

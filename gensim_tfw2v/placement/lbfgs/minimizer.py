@@ -33,7 +33,7 @@ class _Pair:
     """A step and the gradient's change along it, by the number of their vectors."""
 
     number: int
-    product: float  # of the two
+    product: float  # product of step and change
     scale: float  # of the inverse Hessian besides the rows' scales, according to this pair alone
 
 

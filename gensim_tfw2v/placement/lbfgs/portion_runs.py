@@ -23,7 +23,7 @@ class Found(NamedTuple):
     """The first result of a portion."""
 
     finished: Finished
-    place: int  # that has its gradient
+    place: int  # the place that has its gradient
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ class ServerVectors(VectorSpace):
     of_model : sequence of str
         The names of the tables that make up a vector.
     graphs : VectorGraphs
-        For vectors with the shards of these tables.
+        Graphs for vectors with the shards of these tables.
     call : callable
         Calls a function that calls servers, and raises an error if one is lost.
     """

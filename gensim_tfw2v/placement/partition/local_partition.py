@@ -22,7 +22,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 class LocalSubModel(LocalPlacement):
     """The tables of one sub-model, and which words it has trained."""
 
-    is_lost = False  # with a worker of the cluster on which training began
+    is_lost = False  # whether it was lost with a worker of the cluster on which training began
 
     def __init__(self, number: int, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         super().__init__(settings, maker, workers)

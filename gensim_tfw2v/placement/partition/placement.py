@@ -33,8 +33,8 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 logger = logging.getLogger(__name__)
 
-_CHUNKS_IN_FLIGHT = 4  # a worker may be so many chunks ahead of the slowest one
-_TURN_SECONDS = 60.0  # after which the thread of an earlier chunk must have ended with an error
+_CHUNKS_IN_FLIGHT = 4  # a worker may be this many chunks ahead of the slowest one
+_TURN_SECONDS = 60.0  # after this time, the thread of an earlier chunk must have ended with an error
 _ANY_CHUNK = sys.maxsize  # no chunk waits for an earlier one
 
 

@@ -25,7 +25,7 @@ class SubModelCounts:
     """Counts of what one sub-model has trained."""
 
     worker: str | None = None  # the task that has it; None: this process
-    words: int = 0  # that subsampling kept
+    words: int = 0  # words that subsampling kept
     seconds: float = 0.0
     lost: int = 0  # about how many words of its share the merged vectors lack
 

@@ -12,7 +12,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 # The steps of splitmix64, which turns 0, 1, 2, ... into 64-bit numbers that pass the usual tests of randomness.
 _STRIDE = 0x9E3779B97F4A7C15
 _MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
-_BITS = 24  # that a float32 holds
+_BITS = 24  # bits that a float32 holds
 
 
 def initial_rows(seed: int, rows: Any, columns: int) -> Any:

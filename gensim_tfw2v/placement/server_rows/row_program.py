@@ -48,7 +48,7 @@ class RowProgram(Program):
     Attributes
     ----------
     sharing : RowSharing
-        With equally many rows in each shard, once the program has begun.
+        How rows are shared, with equally many rows in each shard, once the program has begun.
     slots : Slots or None
     shape : GraphShape
         What the graphs depend on, once the program has begun.
