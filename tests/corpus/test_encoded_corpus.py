@@ -25,7 +25,7 @@ from gensim_tfw2v.corpus.shard_file import HEADER_BYTES
 from gensim_tfw2v.corpus.shard_source import EncodedSource
 from gensim_tfw2v.corpus.shards import EncodedCorpus, EncodedCorpusError, Span, shard_path
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
-from gensim_tfw2v.placement.tasks import codec
+from gensim_tfw2v.placement.calls import server_training
 
 SMALL: dict[str, Any] = {"vector_size": 8, "epochs": 2, "workers": 1, "batch_words": 3000}
 
@@ -122,7 +122,7 @@ def test_a_model_with_another_vocabulary_trains_the_words_that_it_knows(encoded:
 def assigned(monkeypatch: pytest.MonkeyPatch) -> dict[type, list[tuple[Any, int]]]:
     """Gather the chunks that coordinators send meanwhile, and the bytes of each assignment, by the chunks' type."""
     found: dict[type, list[tuple[Any, int]]] = {Sentences: [], Span: []}
-    encode = codec.encode
+    encode = server_training.encode
 
     def counted(value: Any) -> Any:
         data = encode(value)
@@ -130,7 +130,7 @@ def assigned(monkeypatch: pytest.MonkeyPatch) -> dict[type, list[tuple[Any, int]
             found[type(value.task.content)].append((value.task.content, data.nbytes))
         return data
 
-    monkeypatch.setattr(codec, "encode", counted)
+    monkeypatch.setattr(server_training, "encode", counted)
     return found
 
 
