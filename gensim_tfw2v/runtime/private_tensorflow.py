@@ -36,6 +36,19 @@ def anonymous_name() -> str:
     return name
 
 
+def create_in_turn(strategy: Any, creator: Callable[..., Any]) -> None:
+    """Have a `ParameterServerStrategy` call a variable's creator, under the device of the server whose turn it is.
+
+    The strategy's public scope does the same, but also starts TensorFlow's ClusterCoordinator: threads for all workers,
+    and messages in the log when the process ends.
+    """
+    import tensorflow
+
+    # A variable of rank 0 is not cut by the user's partitioner.
+    arguments = {"initial_value": lambda: 0.0, "shape": (), "dtype": tensorflow.float32, "trainable": False}
+    strategy.extended._create_variable(creator, **arguments)
+
+
 # -- threads -------------------------------------------------------------------------------------------------------
 
 

@@ -168,3 +168,27 @@ def test_tasks_are_connected_in_two_steps_and_left_out_and_taken_in_again() -> N
         "fewer chief",
         "on job:ps",
     ], done.stderr
+
+
+def test_a_strategy_calls_a_creator_on_one_server_after_the_other_and_starts_no_coordinator() -> None:
+    done = run_script(
+        "import logging, threading\n"
+        "from gensim_tfw2v import local_cluster\n"
+        "from gensim_tfw2v.cluster.connection import connect\n"
+        "from gensim_tfw2v.runtime.private_tensorflow import create_in_turn\n"
+        "logging.basicConfig(level=logging.INFO)\n"
+        "devices = []\n"
+        "class Made: name, shape = 'made', ()\n"
+        "def make(**_):\n"
+        "    import tensorflow as tf\n"
+        "    devices.append(tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name='a').device[-25:])\n"
+        "    return Made\n"
+        "with local_cluster(ps=2, workers=1) as cluster:\n"
+        "    strategy, threads = connect(cluster).strategy, threading.active_count()\n"
+        "    for _ in range(3): create_in_turn(strategy, make)\n"
+        "    print(*devices, threading.active_count() - threads)\n"
+    )
+    first, second, third, threads = done.stdout.split()
+    assert first == third != second
+    assert threads == "0"
+    assert "ClusterCoordinator" not in done.stderr

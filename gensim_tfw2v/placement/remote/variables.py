@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection, device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.task import END_LEASE
+from gensim_tfw2v.runtime.private_tensorflow import create_in_turn
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 TaskName = tuple[str, int]
@@ -52,13 +51,13 @@ class _Variable:
 def make_in_turn(strategy: Any, task: TaskName, name: str, value: Callable[[], Any], shape: tuple[int, ...]) -> Any:
     """Return the handle of a float32 variable of this name on a server, at the server's turn.
 
-    TensorFlow's strategy places the variables that are made in its scope on the servers in turn. It has no name for
-    them that another process could free them by, so that they are made here, on the device that it has chosen.
+    TensorFlow's strategy places variables on the servers in turn. It has no name for its own variables by which another
+    process could free them. So the variable is made here, on the device that the strategy has chosen.
     """
     tf = load_tensorflow()
     made: list[Any] = []
 
-    def make(_: Any, **__: Any) -> _Variable:
+    def make(**_: Any) -> _Variable:
         handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=shape, shared_name=name)  # takes no memory there
         if handle.device == device(*task):
             tf.raw_ops.AssignVariableOp(resource=handle, value=value())
@@ -66,9 +65,7 @@ def make_in_turn(strategy: Any, task: TaskName, name: str, value: Callable[[], A
         return _Variable(name, shape)
 
     for _ in range(_MOST_TURNS):  # more than one if the user's own variables have had some
-        # The strategy asks the creator outside of its scope. Variables of rank 0 are not cut by the user's partitioner.
-        with tf.variable_creator_scope(make), strategy.scope():
-            tf.Variable(lambda: np.float32(0), shape=(), dtype=tf.float32, trainable=False)
+        create_in_turn(strategy, make)
         if made:
             return made[0]
     raise ClusterError(f"TensorFlow's strategy places no variable on {task[0]} {task[1]}")
