@@ -34,15 +34,16 @@ _MARKED = {
     "blocks.batches": ("BlockMaker.make", "BlockMaker._draw", "BlockMaker._pairs", "subsample", "draw_windows",
                        "_pad_to", "_widen", "huffman_paths"),
     "blocks.sampling": ("NegativeSampler._look_up",),
-    "placement.local.placement": ("prepare", "LocalPlacement.train_chunk", "LocalPlacement.train_prepared"),
-    "steps.arguments": ("block_tensors", "rates"),
+    "placement.local.placement": ("prepare", "LocalPlacement.train_chunk", "LocalPlacement.train_prepared",
+                                  "call_with_tensors"),
+    "steps.arguments": ("block_tensors", "rates", "as_tensors"),
     "training.epoch": ("Epoch._await_task", "Epoch._count", "check_finite"),
 }  # fmt: skip
-_CONVERTING, _CALLING = "tf.nest.map_structure", "the graph's function"
 _NOTES = (
     "One worker, pinned to one core, trains one epoch of an encoded corpus, after another model that made the graph.",
     "in all: while the function runs and none of the others within it. lock held: a thread holds Python's lock "
-    "meanwhile, which is nearly always this one. the graph's function: the call and what runs in it, without the lock.",
+    "meanwhile, which is nearly always this one. call_with_tensors: the call of the graph, and what runs in it, which "
+    "holds no lock.",
 )
 
 
@@ -132,19 +133,12 @@ def _train(model: Any, corpus: str) -> None:
 
 def _marks_in_package() -> Marks:
     """Mark the functions that a worker's thread calls."""
-    import tensorflow as tf
-
-    from gensim_tfw2v.steps import graph
-
     marks = Marks()
     for module, names in _MARKED.items():
         for name in names:
             owner: Any = importlib.import_module(f"gensim_tfw2v.{module}")
             *outer, last = name.split(".")
             marks.mark(getattr(owner, outer[0]) if outer else owner, last, f"{module}.{name}")
-    marks.mark(tf.nest, "map_structure", _CONVERTING)
-    block_function = graph.block_function
-    graph.block_function = lambda objective: marks.marked(block_function(objective), _CALLING)
     return marks
 
 

@@ -98,6 +98,15 @@ def name_python_function(name: str, function: Callable[..., Any]) -> None:
     script_ops._py_funcs._funcs[name] = function  # holds weak references
 
 
+def call_with_tensors(function: Any, tensors: Sequence[Any]) -> Any:
+    """Return the result of a concrete function whose arguments are tensors, flat.
+
+    A public call compares each argument with the function's signature, which takes several times as long as the rest of
+    the call, with Python's lock held.
+    """
+    return function._inference_function.call_preflattened([*tensors, *function.captured_inputs])
+
+
 def new_cancellation() -> Any:
     """Return an object that cancels the calls of graphs that are made with it: its `start_cancel()` ends them.
 

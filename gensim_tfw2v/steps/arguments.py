@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Float32Array, Int32Array
+from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
@@ -49,6 +50,19 @@ def block_tensors(block: Block) -> BlockTensors:
         tree=_huffman_path_tensors(block.tree),
         window=np.int32(block.window),
     )
+
+
+def as_tensors(arguments: Any) -> list[tf.Tensor]:
+    """Return the arrays, numbers and tensors in nested arguments as tensors, flat.
+
+    The tensors have the memory of aligned arrays, which must not change while they are used. TensorFlow's own
+    conversion would copy each array with Python's lock held.
+    """
+    return [value if tf.is_tensor(value) else _tensor_of(np.asarray(value)) for value in tf.nest.flatten(arguments)]
+
+
+def _tensor_of(array: Any) -> tf.Tensor:
+    return tf.experimental.dlpack.from_dlpack(aligned(array).__dlpack__())
 
 
 def _or_empty(ids: Int32Array | None) -> Int32Array:

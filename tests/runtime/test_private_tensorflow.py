@@ -192,3 +192,15 @@ def test_a_strategy_calls_a_creator_on_one_server_after_the_other_and_starts_no_
     assert first == third != second
     assert threads == "0"
     assert "ClusterCoordinator" not in done.stderr
+
+
+def test_a_concrete_function_called_with_flat_tensors_returns_its_structured_result() -> None:
+    variable = tf.Variable(10.0)  # a captured input of the function
+
+    @tf.function(input_signature=[(tf.TensorSpec([None]), tf.TensorSpec([])), tf.TensorSpec([])])
+    def function(pair: Any, factor: Any) -> Any:
+        return {"sum": pair[0] + pair[1] + variable, "scaled": pair[0] * factor}
+
+    arguments = [tf.constant([1.0, 2.0]), tf.constant(3.0), tf.constant(4.0)]
+    found = private.call_with_tensors(function.get_concrete_function(), arguments)
+    assert {name: value.numpy().tolist() for name, value in found.items()} == {"sum": [14, 15], "scaled": [4, 8]}

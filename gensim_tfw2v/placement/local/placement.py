@@ -21,6 +21,7 @@ from gensim_tfw2v.blocks.chunk_task import (
     prepare,
 )
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
+from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -35,7 +36,7 @@ class LocalPlacement(Placement):
 
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps import arguments, graph, rows, signature
+        from gensim_tfw2v.steps import arguments, graph, rows
 
         cores = max(1, min(workers, usable_cores()))
         # One thread more than cores: while one prepares its block or waits, the others keep every core busy. Not for
@@ -46,7 +47,7 @@ class LocalPlacement(Placement):
         self._maker = maker
         self._train_block = graph.block_function(arguments.objective_of(settings))
         self._lookups = arguments.lookups_for(settings)
-        self._arguments, self._rows, self._signature = arguments, rows, signature
+        self._arguments, self._rows = arguments, rows
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
 
@@ -85,17 +86,16 @@ class LocalPlacement(Placement):
         inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in TABLES)
         with self._tf.device(_DEVICE):
-            arguments = self._tf.nest.map_structure(
-                self._tf.convert_to_tensor,
+            arguments = self._arguments.as_tensors(
                 (
-                    self._signature.Tables(*handles),
+                    *handles,
                     self._arguments.block_tensors(prepared.block),
                     self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
                     self._lookups,
                     np.array([0, len(prepared.measured)], np.int32),
                 ),
             )
-            metrics = self._train_block(*arguments)
+            metrics = call_with_tensors(self._train_block, arguments)
         return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
 
     def read_into(self, tables: ModelTables) -> None:
