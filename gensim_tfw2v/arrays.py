@@ -1,6 +1,9 @@
-"""Types of NumPy arrays."""
+"""Types of NumPy arrays, and arrays that TensorFlow takes without copying them."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,3 +15,14 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 UInt8Array = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64 | np.float64]
+
+_ALIGNMENT = 64  # bytes; TensorFlow uses the memory of an array that begins at such an address without copying it
+
+
+def aligned_empty(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return a new array, without initial values, whose memory begins at a multiple of 64 bytes."""
+    kind = np.dtype(dtype)
+    size = kind.itemsize * (shape if isinstance(shape, int) else math.prod(shape))
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    begin = -memory.ctypes.data % _ALIGNMENT
+    return memory[begin : begin + size].view(kind).reshape(shape)

@@ -1,0 +1,21 @@
+"""A seed → random numbers for C functions: those of NumPy's ``Generator(SFC64(seed))``."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class RandomNumbers(ctypes.Structure):
+    """The state of a generator of random numbers. C functions that draw numbers change it."""
+
+    _fields_ = (("words", ctypes.c_uint64 * 4), ("kept", ctypes.c_uint32), ("has_kept", ctypes.c_uint32))
+
+    @classmethod
+    def seeded(cls, entropy: Sequence[int]) -> RandomNumbers:
+        """Return the generator for these whole numbers of at least 0."""
+        state = np.random.SFC64(list(entropy)).state
+        words = (ctypes.c_uint64 * 4)(*state["state"]["state"].tolist())
+        return cls(words, state["uinteger"], state["has_uint32"])
