@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
@@ -24,5 +25,11 @@ def aligned_empty(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDA
     kind = np.dtype(dtype)
     size = kind.itemsize * (shape if isinstance(shape, int) else math.prod(shape))
     memory = np.empty(size + _ALIGNMENT, np.uint8)
-    begin = -memory.ctypes.data % _ALIGNMENT
-    return memory[begin : begin + size].view(kind).reshape(shape)
+    return np.ndarray(shape, kind, memory, offset=-address_of(memory) % _ALIGNMENT)
+
+
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return where an array's memory begins."""
+    if array.flags.carray and array.size:  # a fifth of the time of the way below
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return array.ctypes.data

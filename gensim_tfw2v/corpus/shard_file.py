@@ -85,7 +85,7 @@ def header_of_shard(size: ShardSize, shard: int, fingerprint: str) -> bytes:
 def page_checksums(data: bytes) -> bytes:
     """Return the checksums of all pages of `data`, which begins with a page."""
     checksums = np.empty(_checksum_bytes(len(data)) // _WORD.itemsize, np.uint64)
-    call("page_checksums", np.frombuffer(data, np.uint8), checksums)
+    call("page_checksums", np.frombuffer(data, np.uint8), PAGE_BYTES, checksums)
     return checksums.tobytes()
 
 

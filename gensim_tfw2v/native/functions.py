@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arrays import address_of
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 from gensim_tfw2v.runtime.compiled import HOW_TO_COMPILE, library_in
 
@@ -17,7 +18,7 @@ _FLOAT32, _FLOAT64 = map(np.dtype, (np.float32, np.float64))
 
 # The arguments of each function: arrays of these types, numbers, or random numbers.
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "page_checksums": (_UINT8, _UINT64),
+    "page_checksums": (_UINT8, int, _UINT64),
     "extremes": (_INT32, _INT64),
     "known_words": (_INT32, _INT32, _INT32, _INT32, _INT32, _INT64),
     "subsample": (_INT32, _INT32, _FLOAT32, RandomNumbers, _INT32, _INT32, _INT64),
@@ -61,7 +62,7 @@ def call(name: str, *arguments: Any) -> int:
             if not (argument.flags.c_contiguous and argument.flags.aligned):
                 argument = argument.copy()
                 copies.append(argument)  # which live until the function returns
-            given += (argument.ctypes.data, argument.size)
+            given += (address_of(argument), argument.size)
     found: int = function(*given)
     if found < 0:
         error, message = _ERRORS[found]

@@ -16,6 +16,5 @@ class RandomNumbers(ctypes.Structure):
     @classmethod
     def seeded(cls, entropy: Sequence[int]) -> RandomNumbers:
         """Return the generator for these whole numbers of at least 0."""
-        state = np.random.SFC64(list(entropy)).state
-        words = (ctypes.c_uint64 * 4)(*state["state"]["state"].tolist())
-        return cls(words, state["uinteger"], state["has_uint32"])
+        words = np.random.SFC64(list(entropy)).state["state"]["state"]
+        return cls.from_buffer_copy(words.tobytes() + bytes(8))  # a new generator has kept no half of a number
