@@ -25,11 +25,13 @@ def aligned_empty(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDA
     kind = np.dtype(dtype)
     size = kind.itemsize * (shape if isinstance(shape, int) else math.prod(shape))
     memory = np.empty(size + _ALIGNMENT, np.uint8)
-    return np.ndarray(shape, kind, memory, offset=-address_of(memory) % _ALIGNMENT)
+    array: npt.NDArray[Any] = np.ndarray(shape, kind, memory, offset=-address_of(memory) % _ALIGNMENT)
+    return array
 
 
 def address_of(array: npt.NDArray[Any]) -> int:
     """Return where an array's memory begins."""
     if array.flags.carray and array.size:  # a fifth of the time of the way below
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
-    return array.ctypes.data
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    address: int = array.ctypes.data
+    return address

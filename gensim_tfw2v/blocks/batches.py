@@ -88,16 +88,15 @@ class BlockMaker:
         left, right, farthest = draw_windows(kept, grid, self.window, self.windows is Windows.DRAWN, random)
         # Up to this window, the graph looks up weights in a table made for exactly that window.
         window = self.window if self.window <= tuning.LOOKUP_WINDOW else max(1, farthest)
-        run_ids = _pad_to(kept.ids, grid) if self.skip_gram or self.negatives is not None else None
         candidates = self._draw_negatives(grid, random)
         if self.skip_gram and candidates is not None:
             candidates = _widen(kept.ids, grid, window, candidates)
         return Block(
             left=left,
             right=right,
-            input_ids=run_ids if self.skip_gram else _widen(kept.ids, grid, window),
+            input_ids=_pad_to(kept.ids, grid) if self.skip_gram else _widen(kept.ids, grid, window),
             candidate_ids=candidates,
-            target_ids=None if self.skip_gram else run_ids,
+            target_ids=None if self.skip_gram or self.negatives is None else _pad_to(kept.ids, grid),
             tree=None if self.tree is None else _widened(huffman_paths(kept.ids, self.tree), grid, window),
             window=window,
             tokens=kept.ids.size,

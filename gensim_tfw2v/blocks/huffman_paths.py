@@ -15,8 +15,8 @@ from gensim_tfw2v.native.functions import call
 class HuffmanPaths:
     """The Huffman paths of a block's words.
 
-    The block's distinct words are numbered in the order of their ids. The path of number `n` has the nodes ``nodes[offsets[n]:offsets[n + 1]]``
-    and takes the branches `codes` there.
+    The block's distinct words are numbered in the order of their ids. The path of number `n` has the nodes
+    ``nodes[offsets[n]:offsets[n + 1]]`` and takes the branches `codes` there.
     """
 
     words: Int32Array  # numbers, in the shape of the words that were given

@@ -6,7 +6,9 @@ import os
 import sysconfig
 from pathlib import Path
 
-HOW_TO_COMPILE = "`pip install .` in the package's checkout compiles them, as does `python setup.py build_ext --inplace`"
+HOW_TO_COMPILE = (
+    "`pip install .` in the package's checkout compiles them, as does `python setup.py build_ext --inplace`"
+)
 _FOLDER_VARIABLE = "TFW2V_LIBRARIES"  # a folder with other builds of the libraries, as `scripts/sanitize` makes them
 
 

@@ -28,6 +28,11 @@ def tree_of(counts: np.ndarray) -> HuffmanTree:
     return build_huffman_tree(counts, np.arange(len(counts)))
 
 
+def sampler_of(counts: np.ndarray) -> NegativeSampler:
+    """Return a sampler of words with these counts."""
+    return NegativeSampler(cumulative_table(counts, 0.75, 2**31 - 1))
+
+
 @st.composite
 def makers(draw: st.DrawFn) -> BlockMaker:
     """Draw a maker of blocks."""
@@ -43,7 +48,7 @@ def makers(draw: st.DrawFn) -> BlockMaker:
         windows=draw(st.sampled_from(Windows)),
         shape=BatchShape(run * draw(st.integers(1, 9)), run, draw(st.sampled_from([1, 2, 7, 30, 500]))),
         keep=draw(kept | st.just(rising)),
-        negatives=NegativeSampler(cumulative_table(counts, 0.75, 2**31 - 1)) if model in ("negatives", "both") else None,
+        negatives=sampler_of(counts) if model in ("negatives", "both") else None,
         tree=tree_of(counts) if model in ("tree", "both") else None,
         negative_pool=draw(st.sampled_from([None, 1, 7, 1000])),
     )
@@ -92,7 +97,7 @@ def test_a_block_is_that_of_plain_numpy_to_the_last_bit(
 def test_a_large_block_is_that_of_plain_numpy_to_the_last_bit(skip_gram: bool, tree: bool, windows: Windows) -> None:
     counts = zipf_counts(20_000)
     keep = np.linspace(0.2, 1, len(counts), dtype=np.float32)
-    negatives = None if tree else NegativeSampler(cumulative_table(counts, 0.75, 2**31 - 1))
+    negatives = None if tree else sampler_of(counts)
     shape = BatchShape(1024, 16, 22)
     maker = BlockMaker(skip_gram, 10, windows, shape, keep, negatives, tree_of(counts) if tree else None, 30_000)
     sentences = some_sentences(len(counts), [23] * 3000, seed=3)
@@ -109,7 +114,7 @@ def test_all_arrays_of_a_block_begin_where_tensorflow_takes_them_without_copying
 
     counts = zipf_counts(50)
     for skip_gram in (True, False):
-        negatives = NegativeSampler(cumulative_table(counts, 0.75, 2**31 - 1))
+        negatives = sampler_of(counts)
         maker = BlockMaker(skip_gram, 5, Windows.MEAN, BatchShape(16, 8, 7), None, negatives, tree_of(counts))
         block = maker.make(some_sentences(50, [9, 30], seed=1), RandomNumbers.seeded([1]))
         assert isinstance(block, Block)
