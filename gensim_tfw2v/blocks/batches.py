@@ -130,7 +130,7 @@ def draw_windows(
 ) -> tuple[Int32Array, Int32Array, int]:
     """Return the number of contexts to the left and right of each token, within its sentence, and the largest number.
 
-    Padding has no contexts.
+    Padding after the last token has no contexts.
     """
     left, right = aligned_empty(grid, np.int32), aligned_empty(grid, np.int32)
     largest = call("draw_windows", sentences.lengths, sentences.ids.size, window, shrink, random, left, right)

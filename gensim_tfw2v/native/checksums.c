@@ -11,8 +11,8 @@ enum { WORD_BYTES = 8, LANES = 8, ROUND_BYTES = LANES * WORD_BYTES };
 #endif
 
 /* Writes the sum of the words of a page, and that of these words multiplied by 1, 2, 3 and so on, modulo 2^64 and
-   inverted. Bytes after the last one count as zeros. Words are summed in lanes side by side: lane l has the words l,
-   l + LANES and so on, and round r the words from r * LANES on. */
+   inverted: a page of zeros does not fit a checksum of zeros. Bytes after the last one count as zeros. Words are summed
+   in lanes side by side: lane l has the words l, l + LANES and so on, and round r the words from r * LANES on. */
 static void checksum(const uint8_t *page, int64_t bytes, uint64_t *found) {
     uint64_t sums[LANES] = {0}, sums_of_sums[LANES] = {0}, rounds = 0;
     for (int64_t begin = 0; begin < bytes; begin += ROUND_BYTES, rounds++) {
