@@ -31,9 +31,9 @@ _BEFORE, _BETWEEN = "before the first block", "between and after blocks"
 # Modules with what to mark in them; what runs within a marked function counts for the inner one.
 _MARKED = {
     "corpus.shards": ("ShardReader.read",),
-    "blocks.batches": ("BlockMaker.make", "BlockMaker._draw", "BlockMaker._pairs", "subsample", "draw_windows",
-                       "_pad_to", "_widen", "huffman_paths"),
-    "blocks.sampling": ("NegativeSampler._look_up",),
+    "blocks.batches": ("BlockMaker.make", "BlockMaker._count_pairs", "subsample", "draw_windows", "_pad_to", "_widen",
+                       "huffman_paths"),
+    "blocks.sampling": ("NegativeSampler.draw",),
     "placement.local.placement": ("prepare", "LocalPlacement.train_chunk", "LocalPlacement.train_prepared",
                                   "call_with_tensors"),
     "steps.arguments": ("block_tensors", "rates", "as_tensors"),

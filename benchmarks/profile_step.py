@@ -146,9 +146,9 @@ def read_operations(folder: Path) -> tuple[Seconds, Seconds]:
 
 def make_block(maker: Any, chunk: Any) -> Any:
     """Return the block of a chunk, with random numbers of its own."""
-    import numpy as np
+    from gensim_tfw2v.native.random_numbers import RandomNumbers
 
-    return maker.make(chunk.content, np.random.Generator(np.random.SFC64(chunk.number)))
+    return maker.make(chunk.content, RandomNumbers.seeded([chunk.number]))
 
 
 def with_rate(block: Any, learning_rate: float, measure_every: int) -> Any:

@@ -1,14 +1,13 @@
-"""Types of NumPy arrays, and arrays that TensorFlow can use without a copy."""
+"""Types of NumPy arrays, and arrays that TensorFlow takes without copying them."""
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-ALIGNMENT = 64  # bytes; TensorFlow's operations take no tensor at another address
 
 BoolArray = npt.NDArray[np.bool_]
 Float32Array = npt.NDArray[np.float32]
@@ -18,24 +17,30 @@ Int64Array = npt.NDArray[np.int64]
 UInt8Array = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64 | np.float64]
 
+ALIGNMENT = 64  # bytes; TensorFlow uses the memory of an array that begins at such an address without copying it
 
-def aligned_empty(shape: tuple[int, ...], number_type: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return an array without values, at an address that TensorFlow can use."""
-    size = math.prod(shape) * np.dtype(number_type).itemsize
+
+def aligned_empty(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return a new array, without initial values, whose memory begins at a multiple of 64 bytes."""
+    kind = np.dtype(dtype)
+    size = kind.itemsize * (shape if isinstance(shape, int) else math.prod(shape))
     memory = np.empty(size + ALIGNMENT, np.uint8)
-    begin = -_address(memory) % ALIGNMENT
-    return memory[begin : begin + size].view(number_type).reshape(shape)
+    array: npt.NDArray[Any] = np.ndarray(shape, kind, memory, offset=-address_of(memory) % ALIGNMENT)
+    return array
 
 
 def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the array if TensorFlow can use its memory, otherwise a copy."""
-    if array.flags.c_contiguous and array.flags.writeable and _address(array) % ALIGNMENT == 0:
+    """Return the array if TensorFlow can take its memory, otherwise a copy."""
+    if array.flags.carray and address_of(array) % ALIGNMENT == 0:
         return array
     copy = aligned_empty(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
-def _address(array: npt.NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return where an array's memory begins."""
+    if array.flags.carray and array.size:  # a fifth of the time of the way below
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    address: int = array.ctypes.data
     return address

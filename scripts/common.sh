@@ -57,7 +57,7 @@ make_environment() {
 install_package() {
     local extras=$1 stamp wanted
     stamp=$VENV/.tfw2v-installed${extras:+-$extras}
-    wanted="$ROOT $(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/operations/*.[ch]} | cksum)"
+    wanted="$ROOT $(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/{native,operations}/*.[ch]} | cksum)"
     [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
     # A folder that holds something else is never cleared.
     if [[ -e $VENV && ! -f $VENV/pyvenv.cfg && -n $(ls -A "$VENV") ]]; then

@@ -8,18 +8,22 @@ number of axes but no fixed size, so that one graph trains all blocks.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
+from gensim_tfw2v.native.functions import call
+from gensim_tfw2v.native.random_numbers import RandomNumbers
+
+Grid = tuple[int, int, int]  # batches of a block, runs of a batch, tokens of a run
 
 
 class Windows(str, enum.Enum):
@@ -75,90 +79,97 @@ class BlockMaker:
     reader: ShardReader | None = None
     """Reads the sentences of chunks that are spans of an encoded corpus."""
 
-    def make(self, sentences: Sentences, rng: np.random.Generator) -> Block | None:
+    def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
         """Return the block of these sentences, or None if subsampling keeps no token."""
-        kept = subsample(sentences, self.keep, rng)
-        tokens = len(kept.ids)
-        if not tokens:
+        kept = subsample(sentences, self.keep, random)
+        if not kept.ids.size:
             return None
-        left, right = draw_windows(kept.lengths, self.window, self.windows is Windows.DRAWN, rng)
-        window = self._reach(left, right)
-        batches, runs = self.shape.cut(tokens)
-        grid = (batches, runs, self.shape.run_tokens)
-        run_ids, left, right = (_pad_to(array, grid) for array in (kept.ids, left, right))
-        wide_ids = _widen(kept.ids, grid, window)
-        candidates = None
-        if self.negatives is not None:
-            drawn = self._draw(self.negatives, rng, batches * runs * self.shape.shared_negatives)
-            candidates = drawn.reshape(batches, runs, -1)
-            if self.skip_gram:
-                candidates = np.concatenate([wide_ids, candidates], axis=2)
+        grid = (*self.shape.cut(kept.ids.size), self.shape.run_tokens)
+        left, right, farthest = draw_windows(kept, grid, self.window, self.windows is Windows.DRAWN, random)
+        # Up to this window, the graph looks up weights in a table made for exactly that window.
+        window = self.window if self.window <= tuning.LOOKUP_WINDOW else max(1, farthest)
+        candidates = self._draw_negatives(grid, random)
+        if self.skip_gram and candidates is not None:
+            candidates = _widen(kept.ids, grid, window, candidates)
         return Block(
             left=left,
             right=right,
-            input_ids=run_ids if self.skip_gram else wide_ids,
+            input_ids=_pad_to(kept.ids, grid) if self.skip_gram else _widen(kept.ids, grid, window),
             candidate_ids=candidates,
-            target_ids=None if self.skip_gram or self.negatives is None else run_ids,
-            tree=None if self.tree is None else huffman_paths(wide_ids, self.tree),
+            target_ids=None if self.skip_gram or self.negatives is None else _pad_to(kept.ids, grid),
+            tree=None if self.tree is None else _widened(huffman_paths(kept.ids, self.tree), grid, window),
             window=window,
-            tokens=tokens,
-            pairs=self._pairs(left, right, window).reshape(batches, -1).sum(axis=1, dtype=np.float64),
+            tokens=kept.ids.size,
+            pairs=self._count_pairs(left, right, window),
         )
 
-    def _draw(self, negatives: NegativeSampler, rng: np.random.Generator, size: int) -> Int32Array:
-        if self.negative_pool is None or size <= self.negative_pool:
-            return negatives.draw(rng, size)
-        pool = negatives.draw(rng, self.negative_pool)
-        return pool[rng.integers(0, len(pool), size, dtype=np.int32)]
+    def _draw_negatives(self, grid: Grid, random: RandomNumbers) -> Int32Array | None:
+        """Return the negatives of each run."""
+        if self.negatives is None:
+            return None
+        batches, runs, _ = grid
+        drawn = self.negatives.draw(random, batches * runs * self.shape.shared_negatives, self.negative_pool)
+        return drawn.reshape(batches, runs, -1)
 
-    def _pairs(self, left: Int32Array, right: Int32Array, reach: int) -> Int32Array | Float32Array:
-        """Return the number of pairs of each token, whose contexts are at most `reach` away."""
-        if not self.skip_gram:
-            return (left + right > 0).astype(np.int32)
-        if self.windows is not Windows.MEAN:
-            return left + right
-        # W + 1 - d of the radii 1 to W reach the distance d.
-        shares = 1 - np.arange(reach) / self.window
-        expected = np.pad(np.cumsum(shares), (1, 0)).astype(np.float32)
-        return expected[left] + expected[right]
-
-    def _reach(self, left: Int32Array, right: Int32Array) -> int:
-        """Return how many tokens runs are widened by: the window, or less if no context is that far away."""
-        if self.window <= tuning.LOOKUP_WINDOW:
-            return self.window
-        return max(1, int(np.max(left)), int(np.max(right)))
+    def _count_pairs(self, left: Int32Array, right: Int32Array, farthest: int) -> Float64Array:
+        """Return the number of pairs of each batch, whose contexts are at most `farthest` away."""
+        pairs = aligned_empty(len(left), np.float64)
+        is_mean = self.windows is Windows.MEAN
+        expected = _expected_pairs(farthest, self.window if is_mean else None) if self.skip_gram else None
+        call("count_pairs", left, right, expected, pairs)
+        return pairs
 
 
-def subsample(sentences: Sentences, keep: Float32Array | None, rng: np.random.Generator) -> Sentences:
+def subsample(sentences: Sentences, keep: Float32Array | None, random: RandomNumbers) -> Sentences:
     """Return the sentences with each word kept at its probability, or whole if `keep` is None."""
-    if keep is None:
-        return sentences
-    return sentences.select(rng.random(len(sentences.ids), dtype=np.float32) < keep[sentences.ids])
+    return sentences if keep is None else sentences.chosen_by("subsample", keep, random)
 
 
 def draw_windows(
-    sentence_lengths: Int32Array, window: int, shrink: bool, rng: np.random.Generator
-) -> tuple[Int32Array, Int32Array]:
-    """Return the number of contexts to the left and right of each token, within its sentence."""
-    lengths = sentence_lengths[sentence_lengths > 0]
-    total = int(lengths.sum())
-    starts = np.repeat((np.cumsum(lengths) - lengths).astype(np.int32), lengths)
-    before = np.arange(total, dtype=np.int32) - starts
-    after = np.repeat(lengths.astype(np.int32), lengths) - before - 1
-    radius = rng.integers(1, window + 1, total, dtype=np.int32) if shrink else np.int32(window)
-    return np.minimum(radius, before), np.minimum(radius, after)
+    sentences: Sentences, grid: Grid, window: int, shrink: bool, random: RandomNumbers
+) -> tuple[Int32Array, Int32Array, int]:
+    """Return the number of contexts to the left and right of each token, within its sentence, and the largest number.
+
+    Padding after the last token has no contexts.
+    """
+    left, right = aligned_empty(grid, np.int32), aligned_empty(grid, np.int32)
+    largest = call("draw_windows", sentences.lengths, sentences.ids.size, window, shrink, random, left, right)
+    return left, right, largest
 
 
-def _pad_to(values: Int32Array, grid: tuple[int, int, int]) -> Int32Array:
+@functools.lru_cache(maxsize=64)
+def _expected_pairs(farthest: int, mean_window: int | None) -> Float32Array:
+    """Return how many pairs a token is expected to have with its contexts on one side, by their number.
+
+    Parameters
+    ----------
+    mean_window : int or None
+        If pairs are weighted by the share of radii that reach them: the largest of these radii.
+    """
+    # W + 1 - d of the radii 1 to W reach the distance d.
+    shares = np.ones(farthest) if mean_window is None else 1 - np.arange(farthest) / mean_window
+    return np.pad(np.cumsum(shares), (1, 0)).astype(np.float32)
+
+
+def _pad_to(values: Int32Array, grid: Grid) -> Int32Array:
     """Return `values` in the shape of `grid`, padded with zeros: word 0 without contexts trains nothing."""
-    padded = np.zeros(grid, dtype=np.int32)
-    padded.reshape(-1)[: len(values)] = values
+    padded = aligned_empty(grid, np.int32)
+    call("pad", values, padded)
     return padded
 
 
-def _widen(kept: Int32Array, grid: tuple[int, int, int], window: int) -> Int32Array:
-    """Return the widened runs. Places beyond the ends of the block are no contexts of any token."""
+def _widen(values: Int32Array, grid: Grid, window: int, negatives: Int32Array | None = None) -> Int32Array:
+    """Return the values of widened runs, each with the run's negatives behind them if there are any.
+
+    Places beyond the ends of the block are no contexts of any token.
+    """
     batches, runs, run_tokens = grid
-    # Copying overlapping slices of one line of ids is many times faster than looking up every place.
-    line = np.pad(kept, (window, batches * runs * run_tokens - len(kept) + window), mode="edge")
-    return sliding_window_view(line, run_tokens + 2 * window)[::run_tokens].reshape(batches, runs, -1)
+    shared = 0 if negatives is None else negatives.shape[2]
+    wide = aligned_empty((batches, runs, run_tokens + 2 * window + shared), np.int32)
+    call("widen", values, batches * runs, run_tokens, window, negatives, wide)
+    return wide
+
+
+def _widened(paths: HuffmanPaths, grid: Grid, window: int) -> HuffmanPaths:
+    """Return the paths of a block's tokens with the tokens cut into widened runs."""
+    return replace(paths, words=_widen(paths.words, grid, window))

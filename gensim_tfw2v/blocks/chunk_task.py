@@ -12,6 +12,7 @@ from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array
 from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
+from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ NOTHING_TRAINED = TrainedChunk(0, BatchMetrics(_NONE, _NONE, _NONE), np.zeros(0,
 
 def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
     """Return the chunk's block, or None if subsampling keeps no token."""
-    rng = np.random.Generator(np.random.SFC64(list(task.entropy)))
-    block = maker.make(sentences_of(maker, task), rng)
+    random = RandomNumbers.seeded(task.entropy)
+    block = maker.make(sentences_of(maker, task), random)
     if block is None:
         return None
     batches = len(block.pairs)

@@ -1,6 +1,6 @@
 """Word counts → how likely subsampling keeps each word, and how likely each is drawn as a negative.
 
-Everything here is NumPy, and reads gensim's ``KeyedVectors`` once, when training starts.
+Everything but the draws is computed once, when training starts, from gensim's ``KeyedVectors``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Counts, Float32Array, Float64Array, Int32Array, Int64Array
+from gensim_tfw2v.arrays import Counts, Float32Array, Float64Array, Int32Array, Int64Array, aligned_empty
+from gensim_tfw2v.native.functions import call
+from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 _SAMPLE_INT_RANGE = 2.0**32  # gensim keeps a word if its `sample_int` is at least a random 32-bit integer
 
@@ -59,23 +61,18 @@ class NegativeSampler:
         """Return the probability of each word."""
         return np.diff(self.cumulative.astype(np.float64), prepend=0.0) / float(self.cumulative[-1])
 
-    def draw(self, rng: np.random.Generator, size: int) -> Int32Array:
+    def draw(self, random: RandomNumbers, size: int, pool: int | None = None) -> Int32Array:
         """Return `size` ids in random order.
 
         The draws are stratified: one uniform number from each of `size` equal slices of the distribution. Each draw
         still has the wanted distribution, the counts of words are closer to their expected values, and the look-up of
         sorted numbers stays in the cache.
-        """
-        uniform = (np.arange(size) + rng.random(size)) * (float(self.cumulative[-1]) / size)
-        drawn = self._look_up(uniform.astype(np.uint32))
-        rng.shuffle(drawn)
-        return drawn
 
-    def _look_up(self, ascending: npt.NDArray[np.uint32]) -> Int32Array:
-        """Return the word at each of these places in the table."""
-        words = len(self.cumulative)
-        if len(ascending) < words:
-            return np.searchsorted(self.cumulative, ascending, side="left").astype(np.int32)
-        # With fewer words than draws it is faster to look up where each word ends.
-        ends = np.searchsorted(ascending, self.cumulative, side="right")
-        return np.repeat(np.arange(words, dtype=np.int32), np.diff(ends, prepend=0))
+        Parameters
+        ----------
+        pool : int, optional
+            If set, and below `size`: the ids come from a pool of so many draws.
+        """
+        drawn = aligned_empty(size, np.int32)
+        call("draw_negatives", self.cumulative, size if pool is None else pool, random, drawn)
+        return drawn

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import BoolArray, Int32Array
+from gensim_tfw2v.arrays import Int32Array, aligned_empty
+from gensim_tfw2v.native.functions import call
 
 MAX_SENTENCE_WORDS = 10_000
 """gensim's limit: a longer sentence is cut into pieces of this many words."""
@@ -26,16 +27,22 @@ class Sentences:
         """Bytes that the two arrays take."""
         return self.ids.nbytes + self.lengths.nbytes
 
-    def select(self, kept: BoolArray) -> Sentences:
-        """Return the sentences with only the words to keep, without sentences that have none."""
-        lengths = self.lengths[self.lengths > 0]
-        begins = np.cumsum(lengths, dtype=np.int64) - lengths
-        kept_lengths = np.add.reduceat(kept, begins, dtype=np.int32)
-        return Sentences(np.compress(kept, self.ids), kept_lengths[kept_lengths > 0])
+    def chosen_by(self, function: str, *arguments: Any) -> Sentences:
+        """Return the sentences with only the words that a C function keeps, without sentences that have none."""
+        ids, lengths = aligned_empty(self.ids.size, np.int32), aligned_empty(self.lengths.size, np.int32)
+        sentences = np.empty(1, np.int64)
+        words = call(function, self.ids, self.lengths, *arguments, ids, lengths, sentences)
+        return Sentences(ids[:words], lengths[: int(sentences[0])])
 
-    def known_words(self) -> Sentences:
-        """Return the sentences without unknown words, whose id is -1."""
-        return self.select(self.ids >= 0)
+    def known_words(self, table: Int32Array | None = None) -> Sentences:
+        """Return the sentences without unknown words, whose id is -1.
+
+        Parameters
+        ----------
+        table : ndarray, optional
+            The id that each id is replaced by before, -1 for unknown words.
+        """
+        return self.chosen_by("known_words", table)
 
 
 def piece_lengths(lengths: npt.NDArray[Any]) -> Int32Array:

@@ -14,18 +14,16 @@ second. The header has a CRC-32.
 
 from __future__ import annotations
 
-import functools
 import os
 import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.native.functions import call
 
 NUMBER = np.dtype("<i4")
 PAGE_BYTES = 4096
@@ -86,25 +84,9 @@ def header_of_shard(size: ShardSize, shard: int, fingerprint: str) -> bytes:
 
 def page_checksums(data: bytes) -> bytes:
     """Return the checksums of all pages of `data`, which begins with a page."""
-    whole = len(data) // PAGE_BYTES * PAGE_BYTES
-    checksums = _checksums_of_whole(memoryview(data)[:whole]) if whole else b""
-    if whole < len(data):
-        checksums += _checksums_of_whole(memoryview(data[whole:].ljust(PAGE_BYTES, b"\0")))
-    return checksums
-
-
-def _checksums_of_whole(pages: memoryview) -> bytes:
-    words = np.frombuffer(pages, _WORD).reshape(-1, PAGE_BYTES // _WORD.itemsize)  # [pages, words of a page]
-    sums = np.empty((len(words), 2), _WORD)
-    np.add.reduce(words, axis=1, out=sums[:, 0])
-    np.einsum("pw,w->p", words, _weights(words.shape[1]), out=sums[:, 1])
-    checksums: bytes = np.invert(sums, out=sums).tobytes()  # a page of zeros does not fit a checksum of zeros
-    return checksums
-
-
-@functools.cache
-def _weights(words: int) -> npt.NDArray[np.uint64]:
-    return np.arange(1, words + 1, dtype=_WORD)
+    checksums = np.empty(_checksum_bytes(len(data)) // _WORD.itemsize, np.uint64)
+    call("page_checksums", np.frombuffer(data, np.uint8), PAGE_BYTES, checksums)
+    return checksums.tobytes()
 
 
 class OpenShard:
@@ -113,7 +95,7 @@ class OpenShard:
     def __init__(self, name: ShardName) -> None:
         self._name = name
         try:
-            self._file: IO[bytes] = name.path.open("rb")
+            self._file = name.path.open("rb", buffering=0)
         except OSError as error:
             place = "an encoded corpus has to be where all workers that read it see it under this path"
             raise with_path(error, f"{place}; {WHAT_TO_DO}", name.path) from None
@@ -151,14 +133,16 @@ class OpenShard:
 
     def check_ids(self, ids: Int32Array, words: int) -> None:
         """Raise an error unless all ids are those of a vocabulary of `words` words."""
-        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < words:
+        least, largest, _ = _extremes(ids)
+        if ids.size and not 0 <= least <= largest < words:
             raise self.damaged("it holds ids of no word")
 
     def check_lengths(self, lengths: Int32Array, words: int) -> None:
         """Raise an error unless the lengths are those of sentences with `words` words in all."""
-        if lengths.size and int(lengths.min()) < 1:
+        least, _, total = _extremes(lengths)
+        if lengths.size and least < 1:
             raise self.damaged("it holds sentences of less than one word")
-        if int(lengths.sum(dtype=np.int64)) != words:
+        if total != words:
             raise self.damaged("its sentences do not end where its words do")
 
     @property
@@ -233,8 +217,7 @@ class OpenShard:
 
     def _read(self, place: int, size: int) -> bytes:
         try:
-            self._file.seek(place)
-            return self._file.read(size)
+            return _read_at(self._file.fileno(), place, size)
         except OSError as error:
             raise with_path(error, WHAT_TO_DO, self._name.path) from None
 
@@ -261,6 +244,22 @@ class PageChecksums:
 def with_path(error: OSError, advice: str, path: Path) -> OSError:
     """Return an error of the operating system that names the file and what to do."""
     return OSError(error.errno, f"{error.strerror}; {advice}", str(path))
+
+
+def _read_at(file: int, place: int, size: int) -> bytes:
+    """Return `size` bytes of a file, or less if it ends before."""
+    data = os.pread(file, size, place)
+    while len(data) < size and (more := os.pread(file, size - len(data), place + len(data))):
+        data += more
+    return data
+
+
+def _extremes(numbers: Int32Array) -> tuple[int, int, int]:
+    """Return the least and the largest of some numbers and their sum, zeros if there are none."""
+    found = np.empty(3, np.int64)
+    call("extremes", numbers, found)
+    least, largest, total = found.tolist()
+    return least, largest, total
 
 
 def _checksum_bytes(data_bytes: int) -> int:

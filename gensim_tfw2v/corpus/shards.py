@@ -131,8 +131,7 @@ class ShardReader:
             lengths = file.lengths(span.first_sentence, span.end_sentence)
             file.check_ids(ids, self.word_ids.size)
             file.check_lengths(lengths, ids.size)
-        # All ids are in the table, and "clip" skips the check for others.
-        return Sentences(self.word_ids.take(ids, mode="clip"), lengths).known_words()
+        return Sentences(ids, lengths).known_words(self.word_ids)
 
     def lengths(self, span: Span) -> Int32Array:
         """Return the number of words, known or not, of each of a span's sentences."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
-import sysconfig
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.runtime.compiled import HOW_TO_COMPILE, library_in
 from gensim_tfw2v.runtime.processor import instruction_level
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
@@ -28,10 +27,6 @@ NAMES = (
     "tfw2v_train_skip_gram",
     "tfw2v_train_cbow",
     "tfw2v_train_huffman_paths",
-)
-_FOLDER_VARIABLE = "TFW2V_OPERATIONS"  # a folder with other builds of the operations, as `scripts/sanitize` makes them
-_HOW_TO_COMPILE = (
-    "`pip install .` in the package's checkout compiles them, as does `python setup.py build_ext --inplace`"
 )
 
 
@@ -53,7 +48,7 @@ def load_operations() -> Any:
     path = library_path()
     if not path.is_file():
         raise ImportError(
-            f"the package's operations for TensorFlow are not compiled: there is no {path}. {_HOW_TO_COMPILE}"
+            f"the package's operations for TensorFlow are not compiled: there is no {path}. {HOW_TO_COMPILE}"
         )
     found = load_tensorflow().load_op_library(str(path))
     _check_registration(found, path)
@@ -62,8 +57,7 @@ def load_operations() -> Any:
 
 def library_path() -> Path:
     """Return the path of the library for this processor, whether or not it has been compiled."""
-    folder = Path(os.environ.get(_FOLDER_VARIABLE) or Path(__file__).parent)
-    return folder / f"{instruction_level()}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return library_in(Path(__file__).parent, instruction_level())
 
 
 def _check_registration(found: Any, path: Path) -> None:
@@ -71,7 +65,7 @@ def _check_registration(found: Any, path: Path) -> None:
     version = load_tensorflow().__version__
     library = ctypes.CDLL(str(path))
     if not hasattr(library, "tfw2v_registration_error"):
-        raise ImportError(f"{path} was compiled from another version of the package. {_HOW_TO_COMPILE}")
+        raise ImportError(f"{path} was compiled from another version of the package. {HOW_TO_COMPILE}")
     library.tfw2v_registration_error.restype = ctypes.c_char_p
     error = library.tfw2v_registration_error()
     missing = error.decode() if error else next((name for name in NAMES if not hasattr(found, name)), None)

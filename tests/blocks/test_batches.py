@@ -12,6 +12,7 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 LENGTHS = st.lists(st.integers(1, 12), min_size=1, max_size=12).map(lambda lengths: np.array(lengths, np.int32))
 
@@ -36,7 +37,12 @@ def ids_for(lengths: np.ndarray, seed: int = 0) -> np.ndarray:
 def test_windows_stay_within_their_sentence_and_reach(
     lengths: np.ndarray, window: int, shrink: bool, seed: int
 ) -> None:
-    left, right = draw_windows(lengths, window, shrink, np.random.default_rng(seed))
+    sentences, grid = Sentences(ids_for(lengths), lengths), (1, 1, int(lengths.sum()) + 2)
+    found_left, found_right, largest = draw_windows(sentences, grid, window, shrink, RandomNumbers.seeded([seed]))
+    assert found_left.shape == found_right.shape == grid
+    left, right = found_left.reshape(-1), found_right.reshape(-1)
+    assert largest == max(left.max(), right.max())
+    assert not left[-2:].any() and not right[-2:].any(), "padding has contexts"
     place = 0
     for length in lengths:
         for position in range(length):
@@ -49,8 +55,9 @@ def test_windows_stay_within_their_sentence_and_reach(
 
 
 def test_shrunk_windows_are_drawn_evenly() -> None:
-    left, _ = draw_windows(np.array([60_000], np.int32), 5, True, np.random.default_rng(0))
-    drawn = np.bincount(left[10:], minlength=6)
+    sentence = Sentences(np.zeros(60_000, np.int32), np.array([60_000], np.int32))
+    left, _, _ = draw_windows(sentence, (1, 1, 60_000), 5, True, RandomNumbers.seeded([0]))
+    drawn = np.bincount(left.reshape(-1)[10:], minlength=6)
     assert drawn[0] == 0
     np.testing.assert_allclose(drawn[1:] / drawn.sum(), 0.2, atol=0.01)
 
@@ -59,7 +66,7 @@ def test_subsampling_keeps_words_at_their_probability() -> None:
     ids = np.repeat(np.arange(3, dtype=np.int32), 20_000)
     lengths = np.full(6_000, 10, np.int32)
     keep = np.array([0.1, 0.5, 1.0], np.float32)
-    kept = subsample(Sentences(ids, lengths), keep, np.random.default_rng(0))
+    kept = subsample(Sentences(ids, lengths), keep, RandomNumbers.seeded([0]))
     np.testing.assert_allclose(np.bincount(kept.ids) / 20_000, [0.1, 0.5, 1.0], atol=0.02)
     assert kept.lengths.sum() == len(kept.ids)
 
@@ -68,7 +75,7 @@ def test_subsampling_keeps_words_at_their_probability() -> None:
 def test_subsampling_keeps_each_sentence_its_own_words(lengths: np.ndarray, seed: int) -> None:
     sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     keep = np.full(len(lengths), 0.5, np.float32)
-    kept = subsample(Sentences(sentence_of, lengths), keep, np.random.default_rng(seed))
+    kept = subsample(Sentences(sentence_of, lengths), keep, RandomNumbers.seeded([seed]))
     kept_of_each = np.bincount(kept.ids, minlength=len(lengths))
     np.testing.assert_array_equal(kept_of_each[kept_of_each > 0], kept.lengths)
 
@@ -77,7 +84,7 @@ def test_subsampling_keeps_each_sentence_its_own_words(lengths: np.ndarray, seed
 def test_a_block_holds_every_token_once_in_order(lengths: np.ndarray, window: int, run: int) -> None:
     ids = ids_for(lengths)
     made = maker(window=window, shape=BatchShape(run * 2, run, 3))
-    block = made.make(Sentences(ids, lengths), np.random.default_rng(1))
+    block = made.make(Sentences(ids, lengths), RandomNumbers.seeded([1]))
     assert block.tokens == len(ids)
     np.testing.assert_array_equal(block.input_ids.reshape(-1)[: len(ids)], ids)
     assert not (block.left + block.right).reshape(-1)[len(ids) :].any(), "padding has contexts"
@@ -86,7 +93,7 @@ def test_a_block_holds_every_token_once_in_order(lengths: np.ndarray, window: in
 @given(lengths=LENGTHS, window=st.sampled_from([1, 5, 30]), skip_gram=st.booleans())
 def test_a_widened_run_has_each_context_at_its_distance(lengths: np.ndarray, window: int, skip_gram: bool) -> None:
     ids = ids_for(lengths)
-    block = maker(skip_gram, window).make(Sentences(ids, lengths), np.random.default_rng(1))
+    block = maker(skip_gram, window).make(Sentences(ids, lengths), RandomNumbers.seeded([1]))
     batches, runs, run_tokens = block.left.shape
     wide = block.candidate_ids[..., : run_tokens + 2 * block.window] if skip_gram else block.input_ids
     flat = wide.reshape(batches * runs, -1)
@@ -103,12 +110,12 @@ def test_pairs_count_contexts_for_skip_gram_and_targets_for_cbow() -> None:
     full = [0, 1, 1, 2, 2, 2]
     for skip_gram, expected in ((True, sum(full)), (False, np.count_nonzero(full))):
         fixed = BlockMaker(skip_gram, 5, Windows.FIXED, SHAPE, None, maker().negatives, None)
-        assert fixed.make(Sentences(ids, lengths), np.random.default_rng(0)).pairs.sum() == expected
+        assert fixed.make(Sentences(ids, lengths), RandomNumbers.seeded([0])).pairs.sum() == expected
 
 
 @given(lengths=LENGTHS, window=st.integers(1, 9), skip_gram=st.booleans())
 def test_every_batch_counts_its_own_pairs(lengths: np.ndarray, window: int, skip_gram: bool) -> None:
-    block = maker(skip_gram, window).make(Sentences(ids_for(lengths), lengths), np.random.default_rng(1))
+    block = maker(skip_gram, window).make(Sentences(ids_for(lengths), lengths), RandomNumbers.seeded([1]))
     expected = np.zeros(len(block.left))
     for batch, run, place in np.ndindex(block.left.shape):
         contexts = block.left[batch, run, place] + block.right[batch, run, place]
@@ -124,7 +131,7 @@ def test_every_place_of_a_widened_run_has_its_huffman_path_and_in_cbow_a_run_has
     negatives = maker().negatives if sampling else None
     made = BlockMaker(skip_gram, window, Windows.DRAWN, SHAPE, None, negatives, HuffmanTree.of(model.wv))
     ids = ids_for(lengths)
-    block = made.make(Sentences(ids, lengths), np.random.default_rng(1))
+    block = made.make(Sentences(ids, lengths), RandomNumbers.seeded([1]))
     batches, runs, run_tokens = block.left.shape
     shape = (batches, runs, run_tokens + 2 * block.window)
     wide = np.empty(shape, np.int32)
@@ -156,13 +163,13 @@ def path_of(paths: HuffmanPaths, place: tuple[int, ...]) -> tuple[list[int], lis
 def test_subsampling_everything_away_gives_no_block() -> None:
     nothing_kept = BlockMaker(True, 5, Windows.DRAWN, SHAPE, np.zeros(10, np.float32), maker().negatives, None)
     lengths = np.array([4], np.int32)
-    assert nothing_kept.make(Sentences(ids_for(lengths), lengths), np.random.default_rng(0)) is None
+    assert nothing_kept.make(Sentences(ids_for(lengths), lengths), RandomNumbers.seeded([0])) is None
 
 
 def test_the_same_seed_gives_the_same_block() -> None:
     lengths = np.array([30, 3], np.int32)
     sentences = Sentences(ids_for(lengths), lengths)
-    first, second, other = (maker().make(sentences, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    first, second, other = (maker().make(sentences, RandomNumbers.seeded([seed])) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first.candidate_ids, second.candidate_ids)
     np.testing.assert_array_equal(first.left, second.left)
     assert not np.array_equal(first.candidate_ids, other.candidate_ids)

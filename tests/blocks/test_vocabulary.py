@@ -15,6 +15,7 @@ from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
+from gensim_tfw2v.native.random_numbers import RandomNumbers
 from gensim_tfw2v.placement.block_size import InFlightLimits, choose_block_words, choose_sharing, in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
@@ -62,7 +63,7 @@ def test_negatives_are_drawn_as_often_as_gensim_wants(exponent: float) -> None:
     sampler = NegativeSampler(vocabulary_of(COUNTS, ns_exponent=exponent).cum_table)
     powers = np.array(list(COUNTS.values()), float) ** exponent
     np.testing.assert_allclose(sampler.shares(), powers / powers.sum(), atol=1e-8)
-    drawn = sampler.draw(np.random.default_rng(0), 100_000)
+    drawn = sampler.draw(RandomNumbers.seeded([0]), 100_000)
     assert drawn.dtype == np.int32
     np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 100_000, sampler.shares(), atol=5e-3)
 
@@ -70,22 +71,22 @@ def test_negatives_are_drawn_as_often_as_gensim_wants(exponent: float) -> None:
 @pytest.mark.parametrize("draws", [3, 5, 400])
 def test_a_draw_is_the_word_that_gensims_bisection_finds(draws: int) -> None:
     table = vocabulary_of(COUNTS).cum_table
-    uniform = (np.arange(draws) + np.random.default_rng(7).random(draws)) * (float(table[-1]) / draws)
+    uniform = (np.arange(draws) + np.random.Generator(np.random.SFC64([7])).random(draws)) * (float(table[-1]) / draws)
     expected = [bisect_left(table.tolist(), int(place)) for place in uniform]
-    drawn = NegativeSampler(table).draw(np.random.default_rng(7), draws)
+    drawn = NegativeSampler(table).draw(RandomNumbers.seeded([7]), draws)
     assert sorted(drawn.tolist()) == expected
 
 
 def test_negatives_come_in_random_order() -> None:
     sampler = NegativeSampler(vocabulary_of(COUNTS, ns_exponent=0).cum_table)
-    halves = np.split(sampler.draw(np.random.default_rng(0), 10_000), 2)
+    halves = np.split(sampler.draw(RandomNumbers.seeded([0]), 10_000), 2)
     for half in halves:
         np.testing.assert_allclose(np.bincount(half, minlength=5) / 5_000, 0.2, atol=0.03)
 
 
 def test_the_only_word_is_its_own_negative() -> None:
     model = vocabulary_of({"alone": 3})
-    assert NegativeSampler(model.cum_table).draw(np.random.default_rng(0), 4).tolist() == [0, 0, 0, 0]
+    assert NegativeSampler(model.cum_table).draw(RandomNumbers.seeded([0]), 4).tolist() == [0, 0, 0, 0]
 
 
 def test_frequent_words_are_kept_less_often_than_they_occur() -> None:

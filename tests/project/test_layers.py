@@ -15,6 +15,7 @@ PACKAGE = Path(gensim_tfw2v.__file__).parent
 LAYERS = [
     ["version", "arrays", "tuning", "arguments"],
     ["runtime"],
+    ["native"],
     ["corpus", "files", "merging"],
     ["checkpoints"],
     ["blocks"],

@@ -1,0 +1,99 @@
+"""Calls of C functions. They check what they get, because arrays may come from another machine."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import address_of
+from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.runtime.compiled import HOW_TO_COMPILE, library_in
+
+_UINT8, _INT32, _UINT32, _INT64, _UINT64 = map(np.dtype, (np.uint8, np.int32, np.uint32, np.int64, np.uint64))
+_FLOAT32, _FLOAT64 = map(np.dtype, (np.float32, np.float64))
+
+# The arguments of each function: arrays of these types, numbers, or random numbers.
+_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "page_checksums": (_UINT8, int, _UINT64),
+    "extremes": (_INT32, _INT64),
+    "known_words": (_INT32, _INT32, _INT32, _INT32, _INT32, _INT64),
+    "subsample": (_INT32, _INT32, _FLOAT32, RandomNumbers, _INT32, _INT32, _INT64),
+    "draw_windows": (_INT32, int, int, int, RandomNumbers, _INT32, _INT32),
+    "count_pairs": (_INT32, _INT32, _FLOAT32, _FLOAT64),
+    "draw_negatives": (_UINT32, int, RandomNumbers, _INT32),
+    "pad": (_INT32, _INT32),
+    "widen": (_INT32, int, int, int, _INT32, _INT32),
+    "number_words": (_INT32, int, _INT32, _INT32),
+    "path_offsets": (_INT32, _INT32, int, _INT32),
+    "copy_paths": (_INT32, _INT32, _INT32, _UINT8, _INT32, _INT32),
+}
+# By the number that a function returns (`arrays.h`).
+_ERRORS: dict[int, tuple[type[Exception], str]] = {
+    -1: (MemoryError, "no memory for the words of a block"),
+    -2: (ValueError, "the sizes of arrays do not fit each other"),
+    -3: (ValueError, "the sentences do not end where their words do"),
+    -4: (IndexError, "there are ids of no word"),
+    -5: (IndexError, "there are Huffman paths outside of the tree"),
+}
+
+
+def call(name: str, *arguments: Any) -> int:
+    """Return what a C function returns for these arguments: arrays, whole numbers, random numbers, or None.
+
+    Python's lock is free meanwhile. Raise an error if the function refuses the arguments.
+    """
+    function = _library()[name]
+    given: list[Any] = []
+    copies = []
+    for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True):
+        if kind is int:
+            given.append(argument)
+        elif kind is RandomNumbers:
+            given.append(ctypes.byref(argument))
+        elif argument is None:
+            given += (None, 0)
+        else:
+            if argument.dtype != kind:
+                raise TypeError(f"{name} takes an array of {kind} instead of {argument.dtype}")
+            if not (argument.flags.c_contiguous and argument.flags.aligned):
+                argument = argument.copy()
+                copies.append(argument)  # which live until the function returns
+            given += (address_of(argument), argument.size)
+    found: int = function(*given)
+    if found < 0:
+        error, message = _ERRORS[found]
+        raise error(message)
+    return found
+
+
+def library_path() -> Path:
+    """Return the path of the library, whether or not it has been compiled."""
+    return library_in(Path(__file__).parent, "compiled")
+
+
+@functools.cache
+def _library() -> dict[str, Any]:
+    """Return the functions by name."""
+    path = library_path()
+    try:
+        library = ctypes.CDLL(str(path))  # unlike PyDLL, it gives up Python's lock while a function runs
+        found = {name: getattr(library, f"tfw2v_{name}") for name in _ARGUMENTS}
+    except OSError as error:
+        raise ImportError(f"the package's C functions are not compiled: {error}. {HOW_TO_COMPILE}") from None
+    except AttributeError:
+        raise ImportError(f"{path} was compiled from another version of the package. {HOW_TO_COMPILE}") from None
+    for name, function in found.items():
+        function.argtypes = [kind for argument in _ARGUMENTS[name] for kind in _types_in_c(argument)]
+        function.restype = ctypes.c_int64
+    return found
+
+
+def _types_in_c(argument: Any) -> tuple[Any, ...]:
+    """Return the types of the C arguments that an argument becomes: an array comes with its number of entries."""
+    if argument is int:
+        return (ctypes.c_int64,)
+    return (ctypes.c_void_p,) if argument is RandomNumbers else (ctypes.c_void_p, ctypes.c_int64)

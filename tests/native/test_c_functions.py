@@ -1,0 +1,239 @@
+"""C functions do what plain NumPy does, and refuse arrays that do not fit before they use them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.child_process import run_script
+from support.plain_blocks import plain_selection
+
+from gensim_tfw2v.arrays import address_of, aligned_empty
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.native import functions
+from gensim_tfw2v.native.functions import call
+from gensim_tfw2v.native.random_numbers import RandomNumbers
+
+SOURCES = Path(functions.__file__).parent
+COMPILER = shutil.which("cc")
+needs_a_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+
+def int32s(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def room(entries: int, dtype: type = np.int32) -> np.ndarray:
+    return np.full(entries, 77, dtype)
+
+
+def random() -> RandomNumbers:
+    return RandomNumbers.seeded([1])
+
+
+def valid_call(name: str) -> list[Any]:
+    """Return the arguments of a call that succeeds."""
+    ids, lengths = int32s(1, 0, 2, 1), int32s(3, 1)
+    offsets, nodes, codes = int32s(0, 1, 3, 5), int32s(1, 1, 0, 1, 0), np.array([0, 1, 0, 1, 1], np.uint8)
+    return {
+        "page_checksums": [np.ones(100, np.uint8), 64, room(4, np.uint64)],
+        "extremes": [ids, room(3, np.int64)],
+        "known_words": [ids, lengths, int32s(4, -1, 5), room(4), room(2), room(1, np.int64)],
+        "subsample": [ids, lengths, np.ones(3, np.float32), random(), room(4), room(2), room(1, np.int64)],
+        "draw_windows": [lengths, 4, 2, 1, random(), room(6), room(6)],
+        "count_pairs": [int32s(0, 1, 2, 2), int32s(2, 1, 0, 0), np.arange(3, dtype=np.float32), room(2, np.float64)],
+        "draw_negatives": [np.array([5, 9], np.uint32), 3, random(), room(8)],
+        "pad": [ids, room(6)],
+        "widen": [ids, 2, 3, 2, room(4), room(18)],
+        "number_words": [ids, 3, room(4), room(3)],
+        "path_offsets": [int32s(0, 2), offsets, 5, room(3)],
+        "copy_paths": [int32s(0, 2), offsets, nodes, codes, room(3), room(3)],
+    }[name]
+
+
+SIZES, LENGTHS, WORDS, PATHS = "sizes of arrays", "do not end where", "ids of no word", "outside of the tree"
+# The number of an argument, what it is replaced by, and the error.
+REFUSED: list[tuple[str, int, Any, str]] = [
+    ("page_checksums", 1, 0, SIZES),
+    ("page_checksums", 1, -64, SIZES),
+    ("page_checksums", 1, 12, SIZES),
+    ("page_checksums", 2, room(2, np.uint64), SIZES),
+    ("extremes", 1, room(2, np.int64), SIZES),
+    *((name, 0, int32s(1, 0, 3, 1), WORDS) for name in ("known_words", "subsample")),
+    *((name, 0, int32s(1, 0, -1, 1), WORDS) for name in ("known_words", "subsample")),
+    *((name, 1, int32s(3, 2), LENGTHS) for name in ("known_words", "subsample")),
+    *((name, 1, int32s(5, -1), LENGTHS) for name in ("known_words", "subsample")),
+    ("known_words", 3, room(3), SIZES),
+    ("known_words", 4, room(1), SIZES),
+    ("known_words", 5, room(0, np.int64), SIZES),
+    ("subsample", 2, np.ones(2, np.float32), WORDS),
+    ("subsample", 4, room(3), SIZES),
+    ("subsample", 5, room(1), SIZES),
+    ("subsample", 6, room(2, np.int64), SIZES),
+    ("draw_windows", 0, int32s(5, -1), LENGTHS),
+    ("draw_windows", 1, 5, LENGTHS),
+    ("draw_windows", 1, 2**31, SIZES),
+    ("draw_windows", 2, 0, SIZES),
+    ("draw_windows", 2, 2**31, SIZES),
+    ("draw_windows", 5, room(5), SIZES),
+    ("draw_windows", 6, room(3), SIZES),
+    ("count_pairs", 0, int32s(0, 1, 2), SIZES),
+    ("count_pairs", 0, int32s(0, 1, 2, 3), SIZES),
+    ("count_pairs", 1, int32s(0, 1, 2, -1), SIZES),
+    ("count_pairs", 2, np.ones(2, np.float32), SIZES),
+    ("count_pairs", 3, room(0, np.float64), SIZES),
+    ("count_pairs", 3, room(3, np.float64), SIZES),
+    ("draw_negatives", 0, np.zeros(0, np.uint32), SIZES),
+    ("draw_negatives", 1, 0, SIZES),
+    ("draw_negatives", 3, room(0), SIZES),
+    ("pad", 1, room(3), SIZES),
+    ("widen", 0, int32s(), SIZES),
+    ("widen", 1, 0, SIZES),
+    ("widen", 1, 4, SIZES),
+    ("widen", 2, -1, SIZES),
+    ("widen", 2, 2**62, SIZES),
+    ("widen", 3, -1, SIZES),
+    ("widen", 3, 2**62, SIZES),
+    ("widen", 4, room(3), SIZES),
+    ("widen", 5, room(16), SIZES),
+    ("number_words", 0, int32s(1, 0, 3, 1), WORDS),
+    ("number_words", 0, int32s(1, 0, -1, 1), WORDS),
+    ("number_words", 1, -1, SIZES),
+    ("number_words", 1, 2**31, SIZES),
+    ("number_words", 2, room(3), SIZES),
+    ("number_words", 3, room(2), SIZES),
+    ("path_offsets", 0, int32s(0, 3), WORDS),
+    ("path_offsets", 1, int32s(0, 1, 6, 5), PATHS),
+    ("path_offsets", 1, int32s(-1, 1, 3, 5), PATHS),
+    ("path_offsets", 1, int32s(), WORDS),
+    ("path_offsets", 2, 4, PATHS),
+    ("path_offsets", 3, room(2), SIZES),
+    ("copy_paths", 0, int32s(0, -1), WORDS),
+    ("copy_paths", 1, int32s(0, 1, 4, 3), PATHS),
+    ("copy_paths", 1, int32s(-9, 1, 3, 5), PATHS),
+    ("copy_paths", 1, int32s(0, 1, 3, 6), PATHS),
+    ("copy_paths", 3, np.zeros(4, np.uint8), SIZES),
+    ("copy_paths", 4, room(2), SIZES),
+    ("copy_paths", 5, room(4), SIZES),
+]
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in REFUSED}))
+def test_valid_calls_succeed(name: str) -> None:
+    assert call(name, *valid_call(name)) >= 0
+
+
+@pytest.mark.parametrize(("name", "number", "wrong", "why"), REFUSED)
+def test_arguments_that_do_not_fit_are_refused_and_nothing_is_drawn(
+    name: str, number: int, wrong: Any, why: str
+) -> None:
+    arguments = valid_call(name)
+    arguments[number] = wrong
+    with pytest.raises((ValueError, IndexError), match=why):
+        call(name, *arguments)
+    drawn = [bytes(argument) for argument in arguments if isinstance(argument, RandomNumbers)]
+    assert drawn in ([], [bytes(random())])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", ">i4", "u4", "i8"])
+def test_arrays_of_another_type_are_refused(dtype: str) -> None:
+    with pytest.raises(TypeError, match="pad takes an array of int32"):
+        call("pad", np.zeros(4, dtype), room(6))
+
+
+def test_arrays_that_are_read_only_unaligned_or_not_contiguous_are_read() -> None:
+    values = np.arange(1, 7, dtype=np.int32)
+    unaligned = np.frombuffer(b"-" + values.tobytes(), np.int32, 6, 1)
+    every_second = np.repeat(values, 2)[::2]
+    for array in (np.frombuffer(values.tobytes(), np.int32), unaligned, every_second):
+        padded = room(8)
+        call("pad", array, padded)
+        assert padded.tolist() == [1, 2, 3, 4, 5, 6, 0, 0]
+
+
+@pytest.mark.parametrize("pool", [1, 5, 1000])
+def test_tables_of_negatives_that_do_not_rise_still_give_words(pool: int) -> None:
+    drawn = room(500)
+    call("draw_negatives", np.array([9, 2**32 - 1, 0, 7, 3], np.uint32), pool, random(), drawn)
+    assert 0 <= drawn.min() <= drawn.max() < 5
+
+
+@given(
+    lengths=st.lists(st.integers(0, 9), max_size=9),
+    unknown=st.sampled_from([0.0, 0.3, 1.0]),
+    by_table=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_known_words_are_those_of_plain_numpy(lengths: list[int], unknown: float, by_table: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = np.where(rng.random(20) < unknown, -1, rng.permutation(20)).astype(np.int32)
+    ids = rng.integers(0, 20, sum(lengths)).astype(np.int32)
+    sentences = Sentences(ids if by_table else table[ids], np.array(lengths, np.int32))
+    known = sentences.known_words(table if by_table else None)
+    expected = plain_selection(Sentences(table[ids], sentences.lengths), table[ids] >= 0)
+    for ours, theirs in ((known.ids, expected.ids), (known.lengths, expected.lengths)):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=99))
+def test_extremes_are_least_largest_and_sum(values: list[int]) -> None:
+    found = room(3, np.int64)
+    call("extremes", int32s(*values), found)
+    assert found.tolist() == [min(values, default=0), max(values, default=0), sum(values)]
+
+
+@pytest.mark.parametrize("shape", [0, 5, (3, 4, 5), (2, 0)])
+def test_aligned_arrays_begin_at_multiples_of_64_bytes(shape: Any) -> None:
+    for dtype in (np.int32, np.float64):
+        array = aligned_empty(shape, dtype)
+        assert (array.shape, array.dtype) == (np.empty(shape).shape, dtype)
+        assert array.flags.c_contiguous
+        assert address_of(array) == array.ctypes.data
+        assert not array.size or array.ctypes.data % 64 == 0
+
+
+def test_functions_run_without_python_s_lock_and_without_tensorflow() -> None:
+    done = run_script(
+        "import ctypes, sys\n"
+        "from gensim_tfw2v.native import functions\n"
+        "functions._library()\n"
+        "assert 'tensorflow' not in sys.modules\n"
+        "assert all(not function._flags_ & ctypes._FUNCFLAG_PYTHONAPI for function in functions._library().values())"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_functions_that_are_not_compiled_tell_how_to_compile_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(functions, "library_path", lambda: tmp_path / "none.so")
+    with pytest.raises(ImportError, match=r"none\.so.*python setup\.py build_ext --inplace"):
+        functions._library.__wrapped__()
+
+
+@needs_a_compiler
+def test_functions_of_another_version_of_the_package_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, library = tmp_path / "other.c", tmp_path / "other.so"
+    source.write_text("int nothing;\n")
+    subprocess.run([str(COMPILER), "-shared", "-fPIC", source, "-o", library], check=True)
+    monkeypatch.setattr(functions, "library_path", lambda: library)
+    with pytest.raises(ImportError, match=r"other\.so was compiled from another version of the package"):
+        functions._library.__wrapped__()
+
+
+@pytest.mark.slow
+@needs_a_compiler
+@pytest.mark.parametrize("source", sorted(SOURCES.glob("*.c")), ids=lambda path: path.name)
+def test_the_c_functions_give_no_warnings(source: Path, tmp_path: Path) -> None:
+    flags = ["-std=gnu11", "-O3", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    done = subprocess.run([str(COMPILER), *flags, "-c", source, "-o", tmp_path / "compiled.o"], capture_output=True)
+    assert done.returncode == 0, done.stderr
