@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
+from gensim_tfw2v.runtime.private_tensorflow import end_after
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates, Tables
 
 CORES = tf.TensorSpec([], tf.int32)
@@ -33,7 +34,9 @@ def side_by_side(train_block: Any) -> TrainSideBySide:
 
     def train(*tensors: tf.Tensor) -> list[tf.Tensor]:
         *of_block, span, cores = tf.nest.pack_sequence_as(signature, tensors)
-        return list(_train_spans(train_block, of_block, span, cores))
+        metrics = _train_spans(train_block, of_block, span, cores)
+        end_after(metrics)
+        return list(metrics)
 
     # `tf.function` would let a span begin when all operations of the span before it have ended. This does not.
     graph = tf.compat.v1.wrap_function(train, tf.nest.flatten(signature))

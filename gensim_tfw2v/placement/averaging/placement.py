@@ -79,7 +79,7 @@ class AveragingPlacement(Placement):
         self._model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
         if self._metrics is None:
             bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(self._round_settings.row_type).size
-            self._metrics = RoundMetrics(self._connection.workers, bytes_of_row)
+            self._metrics = RoundMetrics(self._connection.cores(self._round_settings.cores), bytes_of_row)
             self._rounds = Rounds(
                 self._team,
                 self._round_settings,

@@ -51,6 +51,8 @@ class RoundSettings:
         Most raw words of one worker's part, which must fit its memory.
     first_words : int
         Raw words of the first rounds.
+    cores : int
+        The most cores of a worker that train a part.
     """
 
     step_words: int
@@ -58,6 +60,7 @@ class RoundSettings:
     first_words: int
     sharing: RowSharing
     row_type: str
+    cores: int = 1
 
 
 class Rounds:
@@ -164,7 +167,11 @@ class Rounds:
 
         def train(member: Member, calls: Any) -> Any:
             own = self._team.own_tables(member)
-            data = encode(Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member]))
+            data = encode(
+                Assignment(
+                    own.lease_key, 1, len(tasks), shape.sharing, tasks[member], cores=self._settings.cores
+                )
+            )
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
 
