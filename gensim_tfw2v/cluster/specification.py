@@ -130,9 +130,9 @@ def workers_beside(worker: int, addresses: Sequence[str]) -> int:
 
 
 def _host_of(address: str) -> str:
-    """Return the host of an address of the form host:port; all names of this machine's loopback are one host."""
+    """Return the host of an address of the form host:port; the usual names of a machine's loopback are one host."""
     host = address.rpartition(":")[0].lower()
-    return "localhost" if host.startswith("127.") or host in ("[::1]", "::1") else host
+    return "localhost" if host in ("127.0.0.1", "[::1]", "::1") else host
 
 
 def port_of(address: str) -> int:
