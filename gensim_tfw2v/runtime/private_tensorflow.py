@@ -39,8 +39,8 @@ def anonymous_name() -> str:
 def end_after(tensors: Sequence[Any]) -> None:
     """Have the function whose graph is being made end after these tensors for operations that wait for its end.
 
-    `tf.function` does so for all operations with side effects. The function of `tf.compat.v1.wrap_function` ends at once
-    for whatever depends on it without taking its values, and no public function changes that.
+    `tf.function` does so for all operations with side effects. A function of `tf.compat.v1.wrap_function` ends at once
+    for whatever waits for it without taking its values, and no public function changes that.
     """
     import tensorflow
 

@@ -32,7 +32,7 @@ from support.placements import shared_cluster
 from gensim_tfw2v import TFWord2Vec, local_cluster, register_task_functions
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster import remote_functions
-from gensim_tfw2v.cluster.connection import connect, device, sending_graphs
+from gensim_tfw2v.cluster.connection import connect, device, disconnect, sending_graphs
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import free_addresses
 from gensim_tfw2v.cluster.specification import workers_beside
@@ -140,6 +140,7 @@ def test_cores_of_a_worker_train_at_the_same_time() -> None:
         assert connect(addresses).cores() == [2]
         assert spans_that_meet(batches=6) == list(range(6))
     finally:
+        disconnect(addresses)
         for task in tasks:
             task.kill()
             task.wait()

@@ -14,7 +14,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
-from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk, words_of
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
@@ -278,12 +278,6 @@ def _partners_of(tables: AveragedTables, tf: Any) -> Partners:
             tables.partners = no_partners()
     partners: Partners = tables.partners
     return partners
-
-
-def words_of(task: ChunkTask) -> int:
-    """Return the words of a chunk."""
-    content = task.content
-    return len(content.ids) if isinstance(content, Sentences) else content.end_word - content.first_word
 
 
 def is_finite(trained: BlockReport | TrainedChunk) -> bool:

@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
-from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
+from gensim_tfw2v.blocks.chunk_task import PreparedBlock
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
     BlockBasics,
@@ -42,7 +43,7 @@ class RoundRows(NamedTuple):
 def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block, which has no batches if subsampling leaves no token."""
     check(model, assignment)
-    prepared = prepare(model.maker, assignment.task)
+    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     shared = _shared_rows(model, assignment)
     if prepared is None:
         return without_batches(assignment, metrics, _no_rows(assignment, shared))

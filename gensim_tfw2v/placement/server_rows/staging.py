@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array, Int32Array
-from gensim_tfw2v.blocks.chunk_task import prepare
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.placement.server_rows.hot_nodes import SWAPS, hot_nodes_last
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
@@ -48,7 +48,7 @@ class StagedRows(NamedTuple):
 def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block with rows numbered anew; it has no batches if subsampling leaves no token."""
     check(model, assignment)
-    prepared = prepare(model.maker, assignment.task)
+    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
         nothing = zeros_for(STAGED_ROWS)._replace(needed=no_rows(assignment.shards))
         return without_batches(assignment, metrics, nothing)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.chunk_task import prepare
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
@@ -31,7 +31,7 @@ from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
 def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block, which has no batches if subsampling leaves no token."""
     check(model, assignment)
-    prepared = prepare(model.maker, assignment.task)
+    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
         return without_batches(assignment, metrics, extra=())
     scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES)  # as in one process
