@@ -22,7 +22,11 @@ fi
 
 TFW2V=("${TFW2V_PYTHON:-python3}" -m gensim_tfw2v)
 
-# read_hosts HOSTFILE: set `hosts` to the addresses of all tasks, servers first, and `servers` to the number of servers.
+# is_count TEXT: whether a text is a whole number of 1 or more.
+is_count() { [[ $1 =~ ^[1-9][0-9]*$ ]]; }
+
+# read_hosts HOSTFILE: set `hosts` to the addresses of all tasks, servers first, `servers` to the number of servers, and
+# `options` to further arguments of each task.
 read_hosts() {
     local workers
     mapfile -t hosts < <(addresses_of ps "$1")
@@ -30,10 +34,26 @@ read_hosts() {
     mapfile -t workers < <(addresses_of worker "$1")
     ((servers && ${#workers[@]})) || fail "$1 needs lines 'ps HOST:PORT' and 'worker HOST:PORT'"
     hosts+=("${workers[@]}")
+    options=()
+    local rest
+    while read -r rest; do
+        if [[ -z $rest ]]; then
+            options+=("")
+        elif ((${#options[@]} >= servers)) && [[ $rest == cores=* ]] && is_count "${rest#cores=}"; then
+            options+=("--cores ${rest#cores=}")
+        else
+            fail "$1: '$rest' after an address; a worker may have cores=N there, with N of 1 or more"
+        fi
+    done < <(rest_of ps "$1" && rest_of worker "$1")
 }
 
 # addresses_of JOB HOSTFILE: print the addresses of a job in the list, which may have the line ends of Windows.
 addresses_of() { tr -d '\r' <"$2" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }
+
+# rest_of JOB HOSTFILE: print what follows the address of each task of a job in the list.
+rest_of() {
+    tr -d '\r' <"$2" | sed 's/#.*//' | awk -v job="$1" '$1 == job { $1 = $2 = ""; sub(/^ +/, ""); sub(/ +$/, ""); print }'
+}
 
 # write_cluster FILE NUMBER_OF_PS ADDRESS...: write the addresses as JSON; parameter servers come first.
 write_cluster() {

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Starts N parameter servers and M workers on this machine, waits until they answer, and runs until Ctrl-C.
 #
-#   cluster/local.sh [PS [WORKERS [FOLDER]]]      defaults: 1 2 ./tfw2v-cluster
+#   cluster/local.sh [--cores N] [PS [WORKERS [FOLDER]]]      defaults: 1 2 ./tfw2v-cluster
+#
+# Each worker trains with N cores side by side (default 1).
 #
 # FOLDER gets cluster.json, for --cluster, and a log for every task. If a task ends, the script shows the end of its log
 # and stops the others. Environment variables:
@@ -12,11 +14,17 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+cores=1
+if [[ ${1:-} == --cores ]]; then
+    cores=${2:-}
+    is_count "$cores" || fail "--cores: '$cores' is not a whole number of 1 or more"
+    shift 2
+fi
 ps=${1:-1}
 workers=${2:-2}
 folder=${3:-tfw2v-cluster}
 port=${TFW2V_PORT:-23450}
-[[ $ps =~ ^[1-9][0-9]*$ && $workers =~ ^[1-9][0-9]*$ && $port =~ ^[1-9][0-9]*$ ]] || misused
+is_count "$ps" && is_count "$workers" && is_count "$port" || misused
 last=$((port + ps + workers - 1))
 
 # This check comes before anything is written: the folder may be that of a running cluster.
@@ -44,7 +52,9 @@ trap 'exit 130' INT TERM
 
 for ((i = 0; i < ps + workers; i++)); do
     read -r job task < <(job_and_task "$i" "$ps")
-    "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ \
+    options=()
+    if [[ $job == worker ]]; then options=(--cores "$cores"); fi
+    "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ "${options[@]}" \
         >"$folder/$job-$task.log" 2>&1 &
     tasks+=($!)
     names+=("$job $task")

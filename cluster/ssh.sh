@@ -3,10 +3,11 @@
 #
 #   cluster/ssh.sh HOSTFILE [FOLDER]      default folder: ./tfw2v-cluster
 #
-# HOSTFILE has a line "ps HOST:PORT" or "worker HOST:PORT" for every task; # begins a comment. The hosts need the
-# package, logins without a password, and a network whose users you trust, because nothing is encrypted there (tunnel.sh
-# encrypts). FOLDER gets cluster.json, for --cluster, and a log for every task. If a task ends, the script shows the end
-# of its log and stops the others. Environment variables:
+# HOSTFILE has a line "ps HOST:PORT" or "worker HOST:PORT" for every task; # begins a comment. A worker trains with all
+# cores that it may use, or with an equal share beside other workers on its host; cores=N at the end of its line sets
+# another number. The hosts need the package, logins without a password, and a network whose users you trust, because
+# nothing is encrypted there (tunnel.sh encrypts). FOLDER gets cluster.json, for --cluster, and a log for every task. If
+# a task ends, the script shows the end of its log and stops the others. Environment variables:
 #
 # TFW2V_REMOTE   the command on the hosts, with arguments if needed (default tfw2v), for example
 #                  TFW2V_REMOTE=/opt/tfw2v/bin/tfw2v or TFW2V_REMOTE="python3 -m gensim_tfw2v"
@@ -48,7 +49,7 @@ meaning_of() {
 for i in "${!hosts[@]}"; do
     read -r job task < <(job_and_task "$i" "$servers")
     ssh -tt -o BatchMode=yes "${hosts[i]%:*}" \
-        "TF_CONFIG='$config' exec $remote server --job $job --task $task --cluster env --allow-network" \
+        "TF_CONFIG='$config' exec $remote server --job $job --task $task --cluster env --allow-network${options[i]:+ ${options[i]}}" \
         >"$folder/$job-$task.log" 2>&1 </dev/null &
     tasks+=($!)
     names+=("$job $task")

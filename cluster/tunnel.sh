@@ -4,7 +4,8 @@
 #   cluster/tunnel.sh make HOSTFILE [FOLDER]      default folder: ./tfw2v-tunnel
 #   cluster/tunnel.sh run FOLDER/MACHINE
 #
-# HOSTFILE is that of ssh.sh; HOST:PORT is the address at which stunnel answers for the task. `make` needs openssl. It
+# HOSTFILE is that of ssh.sh; HOST:PORT is the address at which stunnel answers for the task. Workers that share a host
+# need cores=N, because their own addresses do not show that they do. `make` needs openssl. It
 # writes a folder for every host, and one named coordinator, with a certificate that no other machine may have. Copy
 # each folder to its machine in a secure way (scp), and delete it here. FOLDER must be new. Certificates are valid for
 # TFW2V_DAYS (365).
@@ -95,7 +96,7 @@ make_folders() {
         write_cluster "$folder/$machine/cluster.json" "$servers" "${addresses[@]}"
         settings_of "$machine" >"$folder/$machine/stunnel.conf"
         for i in "${!hosts[@]}"; do
-            if [[ ${hosts[i]%:*} == "$machine" ]]; then job_and_task "$i" "$servers"; fi
+            if [[ ${hosts[i]%:*} == "$machine" ]]; then echo "$(job_and_task "$i" "$servers")${options[i]:+ ${options[i]}}"; fi
         done >"$folder/$machine/tasks"
     done
     say "made $folder for ${machines[*]}: copy each folder to its machine and delete it here," \
@@ -103,7 +104,7 @@ make_folders() {
 }
 
 run_machine() {
-    local folder=$1 program job task
+    local folder=$1 program job task own
     [[ -f $folder/stunnel.conf ]] || fail "$folder is no folder of a machine, as \`cluster/tunnel.sh make\` writes them"
     program=$(command -v stunnel4 || command -v stunnel) || fail "there is no program stunnel here; install it"
     tasks=()
@@ -113,15 +114,16 @@ run_machine() {
     trap 'exit 130' INT TERM
     (cd "$folder" && exec "$program" stunnel.conf) >"$folder/stunnel.log" 2>&1 &
     tasks+=($!)
-    while read -r job task; do
-        "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ \
+    while read -r job task own; do
+        read -ra own <<<"$own"
+        "${TFW2V[@]}" server --job "$job" --task "$task" --cluster "$folder/cluster.json" --with-parent $$ "${own[@]}" \
             >"$folder/$job-$task.log" 2>&1 </dev/null &
         tasks+=($!)
         names+=("$job $task")
         logs+=("$folder/$job-$task.log")
     done <"$folder/tasks"
     if [[ -s $folder/tasks ]]; then # the other machines may be started later
-        say "started $(paste -sd, "$folder/tasks"): --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops them)"
+        say "started $(cut -d' ' -f1,2 "$folder/tasks" | paste -sd,): --cluster $folder/cluster.json (logs in $folder; Ctrl-C stops them)"
     else
         await_cluster "$folder/cluster.json"
         say "ready: --cluster $folder/cluster.json (log in $folder; Ctrl-C stops this end of the tunnel)"

@@ -57,6 +57,8 @@ LONG_FILES = [
     "test_round_slots.py",
     "test_resume_settings.py",
     "test_cluster_connection.py",
+    "test_worker_cores.py",
+    "test_side_by_side.py",
     "test_one_worker.py",
     "test_progress.py",
     "test_file_scan.py",

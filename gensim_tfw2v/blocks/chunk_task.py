@@ -76,6 +76,12 @@ def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
     return PreparedBlock(block, learning_rates(task, batches), measured)
 
 
+def words_of(task: ChunkTask) -> int:
+    """Return the words of a chunk."""
+    content = task.content
+    return len(content.ids) if isinstance(content, Sentences) else content.end_word - content.first_word
+
+
 def learning_rates(task: ChunkTask, batches: int) -> Float32Array:
     """Return the learning rate of each of a block's batches, as it is when the batch begins."""
     return np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)

@@ -12,7 +12,8 @@ from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_fr
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = "Show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1."
-_COLUMNS = ("task", "address", "state", "process", "tensorflow", "package", "memory MB", "cpu s", "blocks", "runs")
+_STATE, _DETAILS = ("task", "address", "state"), ("process", "tensorflow", "package")
+_COLUMNS = (*_STATE, *_DETAILS, "memory MB", "cpu s", "cores", "blocks", "runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,8 +72,9 @@ def _show(tasks: Mapping[str, str], silent: set[str], described: Mapping[str, An
 def _row(name: str, address: str, does_answer: bool, found: Mapping[str, Any] | None) -> Sequence[str]:
     state = "answers" if does_answer else "silent"
     if found is None:
-        return (name, address, state, *["-"] * (len(_COLUMNS) - 3))
+        return (name, address, state, *["-"] * (len(_COLUMNS) - len(_STATE)))
     cpu, memory = found["figures"][:2]
     process = f"{found['host']}/{found['process']}"
-    numbers = (f"{memory / 1e6:,.0f}", f"{cpu:.1f}", str(found["blocks"]), str(len(found["runs"])))
+    cores = str(found.get("cores", 1)) if name.startswith("worker") else "-"  # servers train no blocks
+    numbers = (f"{memory / 1e6:,.0f}", f"{cpu:.1f}", cores, str(found["blocks"]), str(len(found["runs"])))
     return (name, address, state, process, found["tensorflow"], found["package"], *numbers)

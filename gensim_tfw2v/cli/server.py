@@ -26,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number(1),
         help="end when the process PID, which started this one, ends (default: do not)",
     )
+    parser.add_argument(
+        "--cores",
+        metavar="N",
+        type=whole_number(1),
+        help="cores of a worker that train a block side by side (default: those that this process may use, shared "
+        "equally by the cluster's workers on this host)",
+    )
     add_allow_network(parser)
     parser.add_argument(
         "--insecure",
@@ -46,6 +53,14 @@ def run(arguments: argparse.Namespace) -> None:
             job, task = own_task()
         job = arguments.job or job
         task = arguments.task if arguments.task is not None else task
-        serve(job, task, cluster, arguments.with_parent, arguments.allow_network, arguments.insecure)
+        serve(
+            job,
+            task,
+            cluster,
+            arguments.with_parent,
+            arguments.allow_network,
+            arguments.insecure,
+            arguments.cores,
+        )
     except (ValueError, OSError, ClusterError) as error:
         raise CommandError(str(error)) from error

@@ -10,13 +10,13 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
-from gensim_tfw2v.cluster.descriptions import check_versions, description_in
+from gensim_tfw2v.cluster.descriptions import check_versions, cores_in, description_in
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
 from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
@@ -51,6 +51,7 @@ class Connection:
     definition: Any = None  # TensorFlow's, of all tasks
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
+    described_cores: dict[str, int] = field(default_factory=dict)  # of workers by "job number", as `check` found them
 
     @property
     def servers(self) -> int:
@@ -61,6 +62,17 @@ class Connection:
     def workers(self) -> int:
         """Return the number of workers."""
         return len(self.addresses["worker"])
+
+    def cores(self, most: int | None = None) -> list[int]:
+        """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known."""
+        known = [self.described_cores.get(f"worker {worker}", 1) for worker in range(self.workers)]
+        return known if most is None else [min(most, cores) for cores in known]
+
+    def check(self, described: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep what workers say of their cores; raise ClusterError if a task has other versions than this process."""
+        check_versions(described)
+        workers = self.tasks("worker")
+        self.described_cores.update({name: cores_in(found) for name, found in described.items() if name in workers})
 
     def describe(self, job: str, task: int) -> dict[str, Any]:
         """Return the description that a task gives of itself."""
@@ -199,7 +211,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
-                    check_versions(found.describe_all())
+                    found.check(found.describe_all())
             except ClusterError:
                 found.leave()
                 raise
@@ -207,7 +219,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
         else:
             servers = _current.revive_servers()
             if not any_version:  # tasks may have been restarted
-                check_versions(servers | _current.describe_answering_workers())
+                _current.check(servers | _current.describe_answering_workers())
         return _current
 
 

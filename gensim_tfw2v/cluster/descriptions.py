@@ -22,6 +22,12 @@ def description_in(answer: bytes, task: str) -> dict[str, Any]:
     return found
 
 
+def cores_in(description: Mapping[str, Any]) -> int:
+    """Return how many cores of a worker train a block, as it describes itself."""
+    cores = description.get("cores")
+    return cores if isinstance(cores, int) and cores > 0 else 1
+
+
 def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise ClusterError naming the tasks whose TensorFlow or package has another version than this process."""
     own = {"package": __version__, "tensorflow": load_tensorflow().__version__}

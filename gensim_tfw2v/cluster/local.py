@@ -31,12 +31,18 @@ _FOLDER_PREFIX = "tfw2v-cluster-"  # followed by the machine and the number of t
 
 
 class LocalCluster:
-    """Running tasks: `addresses` by job, and the process of each task."""
+    """Running tasks: `addresses` by job, and the process of each task.
 
-    def __init__(self, addresses: Addresses, folder: Path) -> None:
+    Parameters
+    ----------
+    cores : int
+        Of each worker, that train a block side by side.
+    """
+
+    def __init__(self, addresses: Addresses, folder: Path, cores: int = 1) -> None:
         self.addresses = addresses
         self.processes: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
-        self._folder = folder
+        self._folder, self._cores = folder, cores
         (folder / "cluster.json").write_text(json.dumps(addresses), encoding="utf-8")
         for job, tasks in addresses.items():
             for task in range(len(tasks)):
@@ -54,6 +60,8 @@ class LocalCluster:
         """Start a task's process, for the first time or after its end."""
         command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
         command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent", str(os.getpid())]
+        if job == "worker":
+            command += ["--cores", str(self._cores)]
         if warn_if_open():
             command.append("--insecure")
         package_root = str(Path(__file__).resolve().parents[2])
@@ -103,17 +111,21 @@ class LocalCluster:
 
 
 @contextlib.contextmanager
-def local_cluster(ps: int = 1, workers: int = 1) -> Iterator[LocalCluster]:
+def local_cluster(ps: int = 1, workers: int = 1, cores: int = 1) -> Iterator[LocalCluster]:
     """Run `ps` parameter servers and `workers` workers on loopback, and yield a value for ``cluster=``.
+
+    Each worker trains a block with `cores` cores side by side.
 
     The processes end with the block, and also when this process is killed. They answer this machine alone; where the
     system does not allow that, a warning says so.
     """
     if ps < 1 or workers < 1:
         raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
+    if cores < 1:
+        raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
     _remove_left_folders()
     with tempfile.TemporaryDirectory(prefix=f"{_own_prefix()}{os.getpid()}-") as folder:
-        cluster = _started(ps, workers, Path(folder))
+        cluster = _started(ps, workers, cores, Path(folder))
         try:
             yield cluster
         finally:
@@ -138,9 +150,9 @@ def _remove_left_folders() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(ps: int, workers: int, folder: Path) -> LocalCluster:
+def _started(ps: int, workers: int, cores: int, folder: Path) -> LocalCluster:
     for tries_left in reversed(range(_TRIES_FOR_FREE_PORTS)):
-        cluster = LocalCluster({"ps": free_addresses(ps), "worker": free_addresses(workers)}, folder)
+        cluster = LocalCluster({"ps": free_addresses(ps), "worker": free_addresses(workers)}, folder, cores)
         try:
             cluster.wait()
             return cluster

@@ -123,6 +123,18 @@ def _is_address(text: str) -> bool:
     return bool(host) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
 
 
+def workers_beside(worker: int, addresses: Sequence[str]) -> int:
+    """Return how many of the workers at these addresses have the host of this one, itself included."""
+    hosts = [_host_of(address) for address in addresses]
+    return hosts.count(hosts[worker])
+
+
+def _host_of(address: str) -> str:
+    """Return the host of an address of the form host:port; the usual names of a machine's loopback are one host."""
+    host = address.rpartition(":")[0].lower()
+    return "localhost" if host in ("127.0.0.1", "[::1]", "::1") else host
+
+
 def port_of(address: str) -> int:
     """Return the port of an address of the form host:port."""
     return int(address.rpartition(":")[2])

@@ -40,6 +40,7 @@ def choose_block_words(
     in_flight: int = 1,
     limits: InFlightLimits = InFlightLimits(),
     most_words: int = tuning.MOST_BLOCK_WORDS,
+    cores: int = 1,
 ) -> int:
     """Return how many raw words a worker takes at a time.
 
@@ -54,16 +55,21 @@ def choose_block_words(
     limits : InFlightLimits
         Limits of all blocks in flight together.
     most_words : int
-        Limit set by memory.
+        Limit set by memory, for each core.
+    cores : int
+        Cores that train a block side by side. A block for c cores is c times as large, but all blocks in flight have
+        no more words together than those of single cores would have.
     """
     if batch_words is not None:
         return batch_words
-    unshared = limits.words(total_words) // in_flight
+    most_words *= cores
+    unshared = limits.words(total_words) // in_flight if in_flight > 1 else most_words
     most = min(unshared, most_words)
     if limits.shares_rows and in_flight > 1:
         of_epoch = int(total_words * tuning.SHARED_IN_FLIGHT_SHARE) // in_flight
         most = max(most, min(tuning.MOST_PARTS * unshared, of_epoch, most_words))
-    words = max(1, min(max(total_words // (tuning.BLOCKS_PER_WORKER * workers), tuning.LEAST_BLOCK_WORDS), most))
+    wanted = max(total_words // (tuning.BLOCKS_PER_WORKER * workers), cores * tuning.LEAST_BLOCK_WORDS)
+    words = max(1, min(wanted, most))
     if 1 < in_flight <= total_words // words:
         # Equal blocks in full rounds: at the end of an epoch, no worker waits for a last block.
         rounds = math.ceil(total_words / (words * in_flight))

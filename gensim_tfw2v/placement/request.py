@@ -56,6 +56,16 @@ class ClusterRequest:
         """Whether blocks are trained one after the other."""
         return self.options.workers == 1
 
+    @property
+    def cores(self) -> int:
+        """The most cores of a worker that may train a block."""
+        return 1 if self.one_by_one else max(self.connection.cores())
+
+    @property
+    def least_cores(self) -> int:
+        """The cores that every worker has for a block. They decide its size, so that it suits the smallest worker."""
+        return min(self.connection.cores(self.cores))
+
 
 @dataclass(frozen=True)
 class LocalRequest:

@@ -13,21 +13,31 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
 from gensim_tfw2v.cluster.remote_functions import register
-from gensim_tfw2v.cluster.specification import port_of
+from gensim_tfw2v.cluster.specification import port_of, workers_beside
 from gensim_tfw2v.cluster.task import Task, register_task
 from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
+from gensim_tfw2v.runtime.cores import allowed_cores
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # because some of them wait for other tasks
 
 
-def register_functions() -> None:
-    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own."""
+def register_functions(cores: int = 1) -> None:
+    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own.
+
+    Parameters
+    ----------
+    cores : int
+        If it is a worker: how many cores may train a block side by side. The server needs as many inter-op threads, and
+        some more.
+    """
+    if cores < 1:
+        raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
     load_operations()  # the graphs that come here consist of them
-    factory = BlockFactory()
+    factory = BlockFactory(cores)
     register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
     for kind in _block_kinds():
@@ -61,6 +71,7 @@ def serve(
     parent: int | None = None,
     allow_network: bool = False,
     insecure: bool = False,
+    cores: int | None = None,
 ) -> None:
     """Run a task of the cluster until SIGTERM or SIGINT.
 
@@ -76,6 +87,9 @@ def serve(
         Whether the task's address may be on a network. The port then answers the interface of that address alone.
     insecure
         Whether the port may answer every interface if this system cannot keep it to one.
+    cores
+        How many cores of a worker train a block side by side. Default: an equal share, beside the other workers of the
+        cluster on this host, of those that this process may use.
     """
     if _is_orphan(parent):
         return
@@ -85,13 +99,15 @@ def serve(
     address = _address(job, task, cluster)
     exposure = exposure_of(f"{job} {task}", address, allow_network, insecure)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
-    # A task trains one step at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
-    # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
-    os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
+    used_cores = _cores_of(job, task, cluster, cores)
+    if used_cores == 1:
+        # Steps run one at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
+        # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
+        os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
-    register_functions()
+    register_functions(used_cores)
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
-    own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf)}
+    own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf, used_cores)}
     try:
         server = tf.distribute.Server(spec, **own, start=False)  # listens, and answers no call yet
     except tf.errors.OpError as error:
@@ -109,10 +125,18 @@ def serve(
     os._exit(0)  # only the end of its process stops a TensorFlow server
 
 
-def _configuration(tf: Any) -> Any:
-    """Return the threads of a task."""
+def _cores_of(job: str, task: int, cluster: Mapping[str, Sequence[str]], wanted: int | None) -> int:
+    """Return how many cores of a task train a block: 1 for a server, which trains none."""
+    if job != "worker":
+        return 1
+    return wanted or max(1, allowed_cores() // workers_beside(task, cluster[job]))
+
+
+def _configuration(tf: Any, cores: int) -> Any:
+    """Return the threads of a task in which so many cores train a block."""
+    threads = _LEAST_THREADS if cores == 1 else cores + _LEAST_THREADS  # other calls need some while cores train
     config = tf.compat.v1.ConfigProto(
-        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(_LEAST_THREADS, usable_cores())
+        intra_op_parallelism_threads=1, inter_op_parallelism_threads=max(threads, usable_cores())
     )
     config.experimental.disable_thread_spinning = True  # blocks are few and long: waiting threads should sleep
     return config

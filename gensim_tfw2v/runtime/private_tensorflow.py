@@ -36,6 +36,17 @@ def anonymous_name() -> str:
     return name
 
 
+def end_after(tensors: Sequence[Any]) -> None:
+    """Have the function whose graph is being made end after these tensors for operations that wait for its end.
+
+    `tf.function` does so for all operations with side effects. A function of `tf.compat.v1.wrap_function` ends at once
+    for whatever waits for it without taking its values, and no public function changes that.
+    """
+    import tensorflow
+
+    tensorflow.compat.v1.get_default_graph().control_outputs.extend(tensor.op for tensor in tensors)
+
+
 def create_in_turn(strategy: Any, creator: Callable[..., Any]) -> None:
     """Have a `ParameterServerStrategy` call a variable's creator, under the device of the server whose turn it is.
 

@@ -291,6 +291,27 @@ def test_blocks_that_share_rows_are_larger_and_their_parts_as_large_as_blocks_th
     assert block_words * in_flight <= words / 4
 
 
+@pytest.mark.parametrize("words", [0, 160_000, 4_000_000, 17_173_640, 10**9])
+@pytest.mark.parametrize("limits", [SHARING, InFlightLimits(), TREE_CBOW])
+def test_blocks_of_several_cores_are_as_many_times_larger_within_the_share_of_all_blocks_in_flight(
+    words: int, limits: InFlightLimits
+) -> None:
+    for cores, workers in ((2, 8), (4, 4), (8, 2)):
+        of_cores = choose_block_words(words, workers, None, workers, limits, cores=cores)
+        of_one = choose_block_words(words, 16, None, 16, limits)
+        together = limits.words(words)
+        assert of_cores * workers <= max(words / 4, together + workers)
+        if not limits.shares_rows:
+            assert of_cores * workers <= together + workers
+        if words >= 4_000_000:  # smaller corpora have fewer blocks for each worker than that
+            assert of_cores == pytest.approx(cores * of_one, rel=0.02)
+
+
+def test_a_block_alone_is_as_large_as_its_cores_allow_and_the_corpus_has_four() -> None:
+    found = [choose_block_words(words, 1, None, 1, SHARING, cores=8) for words in (0, 200_000, 4_000_000, 10**9)]
+    assert found == [80_000, 80_000, 1_000_000, 8 * 131_072]
+
+
 @pytest.mark.parametrize("limits", [SHARING, InFlightLimits(), TREE_CBOW])
 @pytest.mark.parametrize("in_flight", [2, 3, 16])
 @pytest.mark.parametrize("words", [160_000, 4_000_000, 17_173_640])

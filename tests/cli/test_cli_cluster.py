@@ -35,6 +35,13 @@ def test_a_server_whose_port_is_in_use_names_its_address(tmp_path: Path) -> None
     assert f"cannot serve at {addresses['ps'][0]}: port {port} is taken by another process\n" in done.stderr
 
 
+@pytest.mark.parametrize("cores", ["0", "-1", "1.5", "all"])
+def test_a_wrong_number_of_cores_is_named(cores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = cluster_file(tmp_path, SILENT)
+    assert run("server", "--job", "worker", "--task", 0, "--cluster", cluster, f"--cores={cores}") == 2
+    assert f"argument --cores: {cores!r} is not a whole number of 1 or more" in error_of(capsys)
+
+
 def test_a_server_without_any_cluster_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +114,13 @@ def test_status_shows_each_task(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert set(tasks) == {"ps 0", "ps 1", "worker 0", "worker 1"}
     processes = {process.pid for process in shared_cluster().processes.values()}
     assert {task["process"] for task in tasks.values()} == processes
+
+
+def test_status_shows_the_cores_of_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("cluster", "status", "--cluster", cluster_file(tmp_path, shared_cluster().addresses)) == 0
+    titles, *rows = capsys.readouterr().out.splitlines()
+    assert " cores  blocks" in titles
+    assert [row[titles.index("cores") :].split()[0] for row in rows] == ["-", "-", "1", "1"]
 
 
 def test_training_from_the_command_line_runs_on_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,7 @@ def test_a_report_of_no_number_of_tokens_is_refused(number: float) -> None:
 
 def measured(*blocks: tuple[int, BlockReport]) -> dict[str, dict[str, float]]:
     """Return the tasks' metrics after blocks of these workers."""
-    metrics = ClusterMetrics(workers=2, servers=1, vector_bytes=32)
+    metrics = ClusterMetrics(cores=[1, 1], servers=1, vector_bytes=32)
     for worker, report in blocks:
         metrics.add(worker, report, sent_bytes=0, waited=0.0)
     return metrics.tasks()

@@ -22,7 +22,7 @@ REFUSED = "tfw2v: error: ps 0 runs another version"
 REFUSING = f"""#!/bin/sh
 case "$*" in
     *"cluster status"*) echo "{REFUSED}" >&2; exit $STATUS ;;
-    *"--job worker"*) $WORKER ;;
+    *"--job worker"*) eval "$WORKER" ;;
     *) exec sleep 60 ;;
 esac
 """
@@ -170,6 +170,38 @@ def test_a_remote_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = run_script(tmp_path, "ssh.sh", "hosts", "logs", variables=variables)
     complaint = "(the host has no command no-such-command; TFW2V_REMOTE names another)"
     assert f" 0 has ended with exit status 127 {complaint}" in done.stderr
+
+
+def test_a_worker_on_a_list_of_hosts_may_have_a_number_of_cores(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("ps a:1\nworker b:2\nworker c:3 cores=8  # the large one\r\n")
+    remote = 'echo "$@"; case "$*" in *"--task 1"*) exit 1 ;; *) exec sleep 60 ;; esac'
+    done = run_script(tmp_path, "ssh.sh", "hosts", "logs", variables=stand_ins(tmp_path, remote=remote))
+    assert "    server --job worker --task 1 --cluster env --allow-network --cores 8\n" in done.stderr
+    without = (tmp_path / "logs" / "worker-0.log").read_text()
+    assert without.strip() == "server --job worker --task 0 --cluster env --allow-network"
+
+
+@pytest.mark.parametrize("line", ["worker b:2 cores=0", "worker b:2 cores=two", "worker b:2 8", "ps b:2 cores=2"])
+def test_what_a_list_of_hosts_cannot_say_of_a_task_is_named(line: str, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text(f"ps a:1\nworker c:3\n{line}\n")
+    done = run_script(tmp_path, "ssh.sh", "hosts", "logs")
+    assert done.returncode == 1
+    assert f"ssh.sh: error: hosts: '{line.split()[-1]}' after an address; a worker may have cores=N" in done.stderr
+    assert not (tmp_path / "logs").exists()
+
+
+def test_workers_on_this_machine_have_one_core_or_as_many_as_the_command_says(tmp_path: Path) -> None:
+    for arguments, cores in (([], 1), (["--cores", "3"], 3)):
+        variables = stand_ins(tmp_path, worker='echo "$@"; exit 1')
+        done = run_script(tmp_path, "local.sh", *arguments, "1", "1", "logs", variables=variables)
+        assert re.search(rf"    .*server --job worker --task 0 .* --cores {cores}\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("cores", ["0", "two", ""])
+def test_a_wrong_number_of_cores_of_local_workers_is_named(cores: str, tmp_path: Path) -> None:
+    done = run_script(tmp_path, "local.sh", "--cores", cores, "1", "1")
+    assert done.returncode == 1
+    assert done.stderr == f"local.sh: error: --cores: '{cores}' is not a whole number of 1 or more\n"
 
 
 def test_a_killed_task_of_a_real_cluster_is_shown_with_its_log(tmp_path: Path) -> None:

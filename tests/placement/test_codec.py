@@ -12,7 +12,7 @@ from support.contract import SENTENCES
 from support.example_blocks import SETTINGS, WORDS, maker_from, work_on
 from support.example_trees import model_of
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFWord2Vec, tuning
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
@@ -23,7 +23,9 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, stage
+from gensim_tfw2v.placement.server_rows.hot_nodes import hot_nodes_last
+from gensim_tfw2v.placement.server_rows.numbering import NeededRows, numbered
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedRows, stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.codec import decode, encode, message
@@ -215,10 +217,11 @@ def test_a_model_with_numbers_of_other_types_goes_to_workers(settings: dict[str,
     assert (arrived.settings, arrived.maker.shape) == (sent.settings, sent.maker.shape)
 
 
+@pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize(("skip_gram", "sampling", "tree"), MODES)
 def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
-    skip_gram: bool, sampling: bool, tree: bool, shards: int
+    skip_gram: bool, sampling: bool, tree: bool, shards: int, cores: int
 ) -> None:
     maker = replace(maker_from(0), skip_gram=skip_gram)
     if not sampling:
@@ -232,10 +235,10 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     assert prepared is not None
     locks = np.linspace(0, 1, 5, dtype=np.float32)  # of word w: locks[w % 5]
     worker = WorkerModel(settings, maker, WORDS, WORDS - 1 if tree else 0, locks)
-    staged = stage(worker, Assignment(5, shards, 1, NOT_SHARED, work_on(2)), np.zeros(0))
+    staged = stage(worker, Assignment(5, shards, 1, NOT_SHARED, work_on(2), cores=cores), np.zeros(0))
     assert staged.basics.lease_key == 5
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
-    matrix = sent_by_shards(staged.extra.needed, tables, shards)
+    matrix = matrix_of(staged.extra, tables, shards)
     block = prepared.block
     np.testing.assert_array_equal(matrix[staged.block.inputs], tables[0][block.input_ids])
     assert (block.candidate_ids is not None) == sampling
@@ -260,17 +263,19 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     np.testing.assert_array_equal(staged.basics.rates.lock_factors[staged.block.inputs], locks[block.input_ids % 5])
 
 
+@pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("shards", [1, 3])
-def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int) -> None:
+def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: int, cores: int) -> None:
     tree = HuffmanTree.of(model_of(list(range(1, WORDS + 1))).wv)
     maker = replace(maker_from(0), tree=tree)
     settings = replace(SETTINGS, hierarchical_softmax=True)
     sizes = {"inputs": WORDS, "outputs": WORDS, "nodes": WORDS - 1}
     sharing = RowSharing(parts=2, rows=6)
     worker = WorkerModel(settings, maker, WORDS, sizes["nodes"], np.ones(1, np.float32))
-    staged = stage(worker, Assignment(0, shards, 16, sharing, work_on(20)), np.zeros(0))  # of words that are not shared
+    assignment = Assignment(0, shards, 16, sharing, work_on(20), cores=cores)  # of words that are not shared
+    staged = stage(worker, assignment, np.zeros(0))
     tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
-    matrix = sent_by_shards(staged.extra.needed, tables, shards)
+    matrix = matrix_of(staged.extra, tables, shards)
     of_tables = np.split(staged.extra.hot.rows, np.cumsum(staged.extra.hot.counts)[:-1])
     shared = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
     first_nodes = tables[2][-sharing.rows :]
@@ -281,6 +286,42 @@ def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
             own = table[shard::shards]
             expected = own[-len(rows) :] if table is tables[2] else own[: len(rows)]
             np.testing.assert_array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("nodes", [1, 15, 16, 30])
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_hot_nodes_are_the_last_rows_where_several_cores_train(shards: int, nodes: int) -> None:
+    ids = np.arange(100 - 2 * nodes, 100, 2, dtype=np.int32)  # other nodes are between them
+    words = NeededRows([np.arange(7, dtype=np.int32)], 7, np.zeros(0, np.int32))
+    tables = [words, words, NeededRows([ids], 100, np.zeros(0, np.int32))]
+    in_shards, rows = numbered(tables, shards)
+    count = len(rows.numbers)
+    places, swaps, hot = hot_nodes_last(in_shards, tables[2].distinct(), count, tuning.HOT_NODES)
+    assert hot == min(nodes, tuning.HOT_NODES)
+    assert set(places[2][ids[-hot:]]) == set(range(count - hot, count))
+    order = np.arange(count)
+    order[swaps[:, 0]] = swaps[:, 1]
+    np.testing.assert_array_equal(order[order], np.arange(count))  # swapped twice, rows are where they were
+    for place, before, table in zip(places, in_shards, tables, strict=True):
+        np.testing.assert_array_equal(order[place[table.distinct()]], before[table.distinct()])
+    if shards == 1:
+        assert not swaps.size
+
+
+def test_a_single_core_leaves_rows_in_the_order_of_the_shards() -> None:
+    places = [np.arange(3, dtype=np.int32)] * 3
+    found = hot_nodes_last(places, np.arange(3, dtype=np.int32), 9, 0)
+    assert found.places is places
+    assert not found.swaps.size
+    assert found.number == 0
+
+
+def matrix_of(rows: StagedRows, tables: list[np.ndarray], shards: int) -> np.ndarray:
+    """Return the rows of a worker's matrix."""
+    sent = sent_by_shards(rows.needed, tables, shards)
+    matrix = sent.copy()
+    matrix[rows.swaps[:, 0]] = sent[rows.swaps[:, 1]]
+    return matrix
 
 
 def sent_by_shards(rows: Any, tables: list[np.ndarray], shards: int) -> np.ndarray:

@@ -94,6 +94,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "sentences have ids of no word": lambda: block_of([0, WORDS], [2]),
     "sentences have more words than have arrived": lambda: block_of([1, 2], [3]),
     "no server has a shard": lambda: make_block(assignment(shards=0)),
+    "no core is to train a block": lambda: make_block(replace(assignment(), cores=0)),
     "more rows are shared than a table has": lambda: make_block(assignment(sharing=RowSharing(2, WORDS))),
     "no block can be made of it": lambda: make_block(assignment(replace(TASK, entropy=(-1,)))),
     "a name is not UTF-8": lambda: Task().end_lease(b"\xff"),

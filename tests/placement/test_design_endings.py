@@ -29,7 +29,7 @@ from support.design_trainings import (
     untrained,
 )
 from support.designs import designs_on_a_cluster, every_design
-from support.placements import leases_on, shared_cluster
+from support.placements import leases_on
 
 from gensim_tfw2v import TFWord2Vec
 
@@ -37,13 +37,14 @@ from gensim_tfw2v import TFWord2Vec
 @designs_on_a_cluster()
 def test_tables_are_where_the_table_says_and_are_freed_at_the_end(design: DesignPromises) -> None:
     jobs = ("ps", "worker")
-    before = {job: leases_on(shared_cluster(), job) for job in jobs}
+    cluster = place_of(design)
+    before = {job: leases_on(cluster, job) for job in jobs}
     found: set[str] = set()
 
     def look() -> None:
-        found.update(job for job in jobs if leases_on(shared_cluster(), job) - before[job])
+        found.update(job for job in jobs if leases_on(cluster, job) - before[job])
 
-    with tables_freed(shared_cluster()):
+    with tables_freed(cluster):
         train(design, untrained(design), Disturbed(sentence_at(1.5), look))
     assert found == set(design.has_tables_on)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -23,10 +25,16 @@ ADVICE = r"Start the .* again and call train\(\) for the epochs left"
 
 
 @pytest.fixture(scope="module")
-def mortal_cluster() -> Iterator[LocalCluster]:
+def mortal_clusters() -> Iterator[Callable[[int], LocalCluster]]:
+    """Return a function that returns a cluster whose workers have so many cores."""
+    with ExitStack() as running:
+        yield functools.cache(lambda cores: running.enter_context(local_cluster(ps=2, workers=2, cores=cores)))
+
+
+@pytest.fixture
+def mortal_cluster(design: DesignPromises, mortal_clusters: Callable[[int], LocalCluster]) -> LocalCluster:
     """Return a cluster of two servers and two workers, of which tests kill tasks that they start again."""
-    with local_cluster(ps=2, workers=2) as cluster:
-        yield cluster
+    return mortal_clusters(design.cores)
 
 
 class Loss:

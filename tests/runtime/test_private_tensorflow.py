@@ -45,6 +45,29 @@ def test_variables_with_the_anonymous_name_are_apart() -> None:
     assert [float(tf.raw_ops.ReadVariableOp(resource=one, dtype=tf.float32)) for one in handles] == [1, 2]
 
 
+def test_what_waits_for_a_function_without_its_values_waits_for_the_tensors_that_it_ends_after() -> None:
+    done: list[int] = []
+
+    def take(value: Any) -> Any:
+        threading.Event().wait(0.05)
+        done.append(1)
+        return value
+
+    def function(value: Any) -> Any:
+        taken = tf.numpy_function(take, [value], tf.float32)
+        private.end_after([taken])
+        return taken
+
+    graph = tf.compat.v1.wrap_function(function, [tf.TensorSpec([], tf.float32)])
+
+    @tf.function(autograph=False)
+    def run() -> Any:
+        with tf.control_dependencies([graph(tf.constant(1.0))]):
+            return tf.numpy_function(lambda: np.int64(len(done)), [], tf.int64)
+
+    assert run().numpy() == 1
+
+
 def test_a_thread_with_an_executor_of_its_own_runs_operations() -> None:
     def work() -> float:
         with private.own_executor() as executor:

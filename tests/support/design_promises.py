@@ -39,7 +39,8 @@ class DesignPromises:
     """What a design promises in one place: in one process, or on a cluster of two servers and two workers.
 
     All designs read back what was loaded, call callbacks once an epoch with a current model, raise the corpus's own
-    errors, and free tables, threads and descriptors at the end. The fields say how they differ.
+    errors, and free tables, threads and descriptors at the end. With `workers=1` they train with one core of a worker.
+    The fields say how they differ.
 
     Parameters
     ----------
@@ -77,6 +78,8 @@ class DesignPromises:
         Arguments that it cannot be trained with, and words of the reason.
     registered : callable
         Returns a context in which the package knows the design.
+    cores : int
+        Cores of each worker. Designs on workers with several cores are tested with --all alone.
     slow : frozenset of str
         What is tested with --all alone: names of fields, or of `OTHER_TESTS`.
     """
@@ -101,6 +104,7 @@ class DesignPromises:
     takes: frozenset[str] = frozenset()
     refuses: tuple[tuple[Mapping[str, Any], str], ...] = ()
     registered: Callable[[], AbstractContextManager[Any]] = nullcontext
+    cores: int = 1
     slow: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:

@@ -28,7 +28,9 @@ _SENTENCES_READ_AT_ONCE = 50  # few, so that a corpus can disturb a training wit
 
 def place_of(design: DesignPromises) -> Any:
     """Return where the design trains: None for this process, or the cluster that tests share."""
-    return None if design.is_local else shared_cluster()
+    if design.is_local:
+        return None
+    return shared_cluster() if design.cores == 1 else shared_cluster(2, 2, design.cores)
 
 
 def untrained(design: DesignPromises, **settings: Any) -> TFWord2Vec:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,8 @@ from support.solo import choose_solo
 _SERVERS_AND_WORKERS = ("ps 0", "ps 1", "worker 0", "worker 1")
 _WORKERS = ("worker 0", "worker 1")
 _THREADS = No("threads change the same rows without locks")
+_CORES = No("cores change the same rows without locks")
+_WITH_ONE_CORE = ("synchronous", "columns", "lbfgs")  # designs whose workers train with one core
 _BLOCKS = No("blocks in flight change the tables in the order in which they end")
 _ONE_PROCESS = No("it is one process")
 _IN_FLIGHT = No("several chunks are in flight when tables are read, so their rows are of different moments")
@@ -228,7 +231,23 @@ _SOLO = DesignPromises(
     registered=_solo_registered,
     slow=frozenset(("killed_server",)),
 )
-REGISTRY: dict[str, DesignPromises] = {entry.name: entry for entry in (*_TABLE, _SOLO)}
+
+
+def _with_two_cores(entry: DesignPromises) -> DesignPromises:
+    """Return the entry of a design for a cluster whose workers have two cores each."""
+    found = replace(entry, name=f"{entry.name}-two-cores", cores=2)
+    if entry.distribution in _WITH_ONE_CORE:
+        return found
+    return replace(
+        found,
+        equal_runs_of_several=_CORES,
+        equal_after_killed_worker=entry.equal_after_killed_worker and _CORES,
+        equal_after_killed_server=entry.equal_after_killed_server and _CORES,
+    )
+
+
+_TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]
+REGISTRY: dict[str, DesignPromises] = {entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES)}
 """All entries by their names, the tests' own design among them.
 
 Tests may add an entry for a design of their own before test files are collected.
@@ -268,7 +287,7 @@ def designs_that_need_a_cluster() -> pytest.MarkDecorator:
 
 def _over(entries: Iterable[DesignPromises], slow_as: str) -> pytest.MarkDecorator:
     found = [
-        pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if slow_as in entry.slow else [])
+        pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if entry.cores > 1 or slow_as in entry.slow else [])
         for entry in entries
     ]
     return pytest.mark.parametrize("design", found)

@@ -25,9 +25,9 @@ atexit.register(_running.close)
 
 
 @functools.cache
-def shared_cluster(ps: int = 2, workers: int = 2) -> LocalCluster:
+def shared_cluster(ps: int = 2, workers: int = 2, cores: int = 1) -> LocalCluster:
     """Return a cluster of real processes that runs as long as the tests do."""
-    return _running.enter_context(local_cluster(ps, workers))
+    return _running.enter_context(local_cluster(ps, workers, cores))
 
 
 def mortal_cluster() -> LocalCluster:

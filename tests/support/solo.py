@@ -54,7 +54,7 @@ class Solo(Placement):
         self._settings, self._maker, self._connection, self._timeout = settings, maker, connection, timeout
         self._team: Team[WorkerTables] = Team(connection, timeout)
         self._calls: Any = None  # `OwnTablesCalls` of the model that is loaded
-        self._metrics = OwnTablesMetrics(connection.workers)
+        self._metrics = OwnTablesMetrics(connection.cores(1))
 
     @property
     def has_failed(self) -> bool:

@@ -174,7 +174,7 @@ def cluster_address(clustered: Clustered) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("name", "tasks"),
     [(name, TASKS) for name in ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes", "blocks")]
-    + [(name, WORKERS) for name in ("waited_seconds", "staleness")],
+    + [(name, WORKERS) for name in ("waited_seconds", "staleness", "cores")],
 )
 def test_every_task_of_a_cluster_has_its_curve_in_one_chart(
     page: browser.Page, cluster_address: str, clustered: Clustered, name: str, tasks: list[str], tmp_path: Path

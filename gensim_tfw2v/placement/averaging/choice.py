@@ -22,7 +22,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     if round_words is None and size.batch_words is not None:
         round_words = size.batch_words * connection.workers
     if round_words is None:
-        round_words = _default_round_words(size.total_words, connection.workers, options.skip_gram)
+        cores = connection.workers * request.least_cores
+        round_words = _default_round_words(size.total_words, cores, options.skip_gram)
     step_words = int(size.total_words * tuning.STEP_SHARE)
     step_words = min(max(step_words, tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
 
@@ -32,10 +33,11 @@ def choose(request: ClusterRequest) -> PlacementChoice:
 
         rounds = RoundSettings(
             step_words=step_words,
-            most_part_words=tuning.MOST_BLOCK_WORDS,
+            most_part_words=tuning.MOST_BLOCK_WORDS * request.least_cores,
             first_words=tuning.FIRST_ROUND_WORDS,
             sharing=RowSharing(parts=1, rows=tuning.AVERAGED_SHARED_ROWS),
             row_type=options.dtype or "bfloat16",
+            cores=request.cores,
         )
         return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
 
@@ -43,8 +45,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     return PlacementChoice(round_words, None, make, connection.addresses)
 
 
-def _default_round_words(total_words: int, workers: int, skip_gram: bool) -> int:
-    """Return the raw words of a round: a share of the corpus that gives workers neither tiny nor huge parts."""
+def _default_round_words(total_words: int, cores: int, skip_gram: bool) -> int:
+    """Return the raw words of a round: a share of the corpus that gives cores neither tiny nor huge parts."""
     wanted = int(total_words * (tuning.SKIP_GRAM_ROUND_SHARE if skip_gram else tuning.CBOW_ROUND_SHARE))
-    least, most = (words * workers for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
+    least, most = (words * cores for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
     return max(1, min(max(wanted, least), most))

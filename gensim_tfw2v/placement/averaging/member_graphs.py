@@ -31,6 +31,7 @@ from gensim_tfw2v.placement.tasks.refused_steps import most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
+from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 from gensim_tfw2v.steps.signature import Tables
 
 
@@ -54,7 +55,7 @@ def worker_graphs(shape: RoundShape) -> WorkerGraphs:
     """Return the functions that run on one worker."""
     with sending_graphs():
         # A trace of its own: tasks of a new connection do not have the functions of an older one.
-        train_block = block_function.__wrapped__(shape.objective)
+        train_block = side_by_side(block_function.__wrapped__(shape.objective))
         handles = handle_specs(shape)
         return WorkerGraphs(
             register_model=register_model_graph(),
@@ -70,7 +71,12 @@ call_on_disconnect(worker_graphs.cache_clear)
 
 
 def _train(
-    shape: RoundShape, train_block: Any, handles: WorkerHandles, name: tf.Tensor, assignment: tf.Tensor, given: Partners
+    shape: RoundShape,
+    train_block: TrainSideBySide,
+    handles: WorkerHandles,
+    name: tf.Tensor,
+    assignment: tf.Tensor,
+    given: Partners,
 ) -> tuple[tf.Tensor, Partners]:
     """Make a part's block, train it on the current tables, and return the report and the partners' directions."""
     timed = timed_block(OWN_BLOCK, name, assignment)

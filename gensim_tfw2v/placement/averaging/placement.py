@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
-from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk, words_of
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.placement.averaging.averaged_tables import AveragedTables
-from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite, words_of
+from gensim_tfw2v.placement.averaging.round import Rounds, RoundSettings, is_finite
 from gensim_tfw2v.placement.averaging.round_metrics import RoundMetrics
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.team import Team
@@ -79,7 +79,7 @@ class AveragingPlacement(Placement):
         self._model = EncodedModel.of(WorkerModel.of(self._settings, self._maker, tables))
         if self._metrics is None:
             bytes_of_row = tables.inputs.shape[1] * self._tf.as_dtype(self._round_settings.row_type).size
-            self._metrics = RoundMetrics(self._connection.workers, bytes_of_row)
+            self._metrics = RoundMetrics(self._connection.cores(self._round_settings.cores), bytes_of_row)
             self._rounds = Rounds(
                 self._team,
                 self._round_settings,

@@ -14,7 +14,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
-from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk, words_of
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError, brief
@@ -51,6 +51,8 @@ class RoundSettings:
         Most raw words of one worker's part, which must fit its memory.
     first_words : int
         Raw words of the first rounds.
+    cores : int
+        The most cores of a worker that train a part.
     """
 
     step_words: int
@@ -58,6 +60,7 @@ class RoundSettings:
     first_words: int
     sharing: RowSharing
     row_type: str
+    cores: int = 1
 
 
 class Rounds:
@@ -164,7 +167,11 @@ class Rounds:
 
         def train(member: Member, calls: Any) -> Any:
             own = self._team.own_tables(member)
-            data = encode(Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member]))
+            data = encode(
+                Assignment(
+                    own.lease_key, 1, len(tasks), shape.sharing, tasks[member], cores=self._settings.cores
+                )
+            )
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
 
@@ -271,12 +278,6 @@ def _partners_of(tables: AveragedTables, tf: Any) -> Partners:
             tables.partners = no_partners()
     partners: Partners = tables.partners
     return partners
-
-
-def words_of(task: ChunkTask) -> int:
-    """Return the words of a chunk."""
-    content = task.content
-    return len(content.ids) if isinstance(content, Sentences) else content.end_word - content.first_word
 
 
 def is_finite(trained: BlockReport | TrainedChunk) -> bool:

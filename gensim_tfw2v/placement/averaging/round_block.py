@@ -8,11 +8,13 @@ import numpy as np
 import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array
-from gensim_tfw2v.blocks.chunk_task import PreparedBlock, prepare
+from gensim_tfw2v.blocks.chunk_task import PreparedBlock
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
     BlockBasics,
     WorkerBlock,
+    most_hot_nodes,
     without_batches,
     worker_block,
     worker_block_specs,
@@ -41,12 +43,11 @@ class RoundRows(NamedTuple):
 def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block, which has no batches if subsampling leaves no token."""
     check(model, assignment)
-    prepared = prepare(model.maker, assignment.task)
+    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     shared = _shared_rows(model, assignment)
     if prepared is None:
         return without_batches(assignment, metrics, _no_rows(assignment, shared))
-    # Only this worker changes its tables, so hot nodes need no copy.
-    scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
+    scales = rates(model.settings, prepared, model.lock_factors, most_hot_nodes(assignment))
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
 

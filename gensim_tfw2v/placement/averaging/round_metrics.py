@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gensim_tfw2v.placement.calls.member import Member
@@ -17,18 +17,18 @@ class RoundMetrics(WorkerMetrics):
 
     Parameters
     ----------
-    workers : int
-        Number of workers of the cluster.
+    cores : sequence of int
+        Of each worker, that train a part.
     vector_bytes : int
         Bytes of a row that is sent.
     """
 
-    def __init__(self, workers: int, vector_bytes: int) -> None:
-        super().__init__(workers)
+    def __init__(self, cores: Sequence[int], vector_bytes: int) -> None:
+        super().__init__(cores)
         self._vector_bytes = vector_bytes
         self._average = self._in_rounds = 0.0
         self._rounds = self._words = 0
-        self._waited_for = [0.0] * workers
+        self._waited_for = [0.0] * len(cores)
 
     def add_part(self, member: Member, report: BlockReport, sent_bytes: int) -> None:
         """Count a part that a worker has trained, for which the coordinator sent `sent_bytes`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from gensim_tfw2v.placement.calls.member import Member
@@ -15,13 +16,13 @@ class OwnTablesMetrics(WorkerMetrics):
 
     Parameters
     ----------
-    workers : int
-        Number of workers of the cluster.
+    cores : sequence of int
+        Of each worker, that train a block.
     """
 
-    def __init__(self, workers: int) -> None:
-        super().__init__(workers)
-        self._ended = [0.0] * workers  # when each worker's last block ended; 0: not yet
+    def __init__(self, cores: Sequence[int]) -> None:
+        super().__init__(cores)
+        self._ended = [0.0] * len(cores)  # when each worker's last block ended; 0: not yet
 
     def add_block(self, member: Member, report: BlockReport, sent_bytes: int, began: float) -> None:
         """Count a block that a worker began at this time, and for which the coordinator sent `sent_bytes`."""

@@ -168,9 +168,14 @@ class ServerTraining:
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
-    def request(self, task: ChunkTask, in_flight: int, sharing: RowSharing = NOT_SHARED) -> Request:
-        """Return a worker's request for a chunk, which is trained while others are; `in_flight` counts all of them."""
-        assignment = Assignment(self.lease_key, self.tables.shards, in_flight, sharing, task)
+    def request(
+        self, task: ChunkTask, in_flight: int, sharing: RowSharing = NOT_SHARED, cores: int = 1
+    ) -> Request:
+        """Return a worker's request for a chunk, which is trained while others are; `in_flight` counts all of them.
+
+        At most `cores` of the worker's cores train it.
+        """
+        assignment = Assignment(self.lease_key, self.tables.shards, in_flight, sharing, task, cores=cores)
         return Request(self.model_name, encode(assignment))
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:

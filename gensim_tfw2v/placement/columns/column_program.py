@@ -62,7 +62,7 @@ class ColumnProgram(Program):
 
     def new_metrics(self) -> ColumnMetrics:
         number_bytes = load_tensorflow().as_dtype(self._number_type).size
-        return ColumnMetrics(self._connection.workers, self._connection.servers, number_bytes)
+        return ColumnMetrics(self._connection.cores(1), self._connection.servers, number_bytes)
 
     def handles_of(self, place: int | None) -> ColumnHandles:
         return self.handles if place is None else self.handles._replace(counters=self.counters[place])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
@@ -29,8 +30,8 @@ class ColumnMetrics(ClusterMetrics):
         Bytes of a product that is sent.
     """
 
-    def __init__(self, workers: int, servers: int, number_bytes: int) -> None:
-        super().__init__(workers, servers, 0)
+    def __init__(self, cores: Sequence[int], servers: int, number_bytes: int) -> None:
+        super().__init__(cores, servers, 0)
         self._number_bytes = number_bytes
 
     def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:

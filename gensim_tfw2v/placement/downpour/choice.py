@@ -17,7 +17,9 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     chosen = size.chunk_words or size.batch_words
 
     def block_words_of(in_flight: int) -> int:
-        return choose_block_words(size.total_words, in_flight, chosen, in_flight, request.limits)
+        return choose_block_words(
+            size.total_words, in_flight, chosen, in_flight, request.limits, cores=request.least_cores
+        )
 
     concurrency = 1 if request.one_by_one else connection.workers
     overlap = options.of_design["cluster_overlap"]
@@ -35,7 +37,9 @@ def choose(request: ClusterRequest) -> PlacementChoice:
 
         blocks = size.epochs * size.total_words / block_words
         ramp_up = RampUp(concurrency, blocks, block_words, share_rows=sharing.parts > 1)
-        return DownpourPlacement(settings, maker, connection, concurrency, options.timeout, ramp_up, row_type, sharing)
+        return DownpourPlacement(
+            settings, maker, connection, concurrency, options.timeout, ramp_up, row_type, sharing, request.cores
+        )
 
     pool = choose_negative_pool(block_words)
     return PlacementChoice(block_words, pool, make, connection.addresses)

@@ -29,6 +29,8 @@ class DownpourPlacement(ServerPlacement):
         TensorFlow's name of the number format in which rows and their changes are sent.
     sharing : RowSharing
         How blocks in flight share the rows that all of them train.
+    cores : int
+        The most cores of a worker that train a block.
     """
 
     _ramp_up: RampUp
@@ -43,14 +45,16 @@ class DownpourPlacement(ServerPlacement):
         ramp_up: RampUp | None = None,
         row_type: str = "float32",
         sharing: RowSharing = NOT_SHARED,
+        cores: int = 1,
     ) -> None:
         self.concurrency = concurrency
         overlap = concurrency > connection.workers
-        self._program = RowProgram(connection, settings, row_type, sharing, overlap)
+        self._cores = cores
+        self._program = RowProgram(connection, settings, row_type, sharing, overlap, cores=cores)
         training = ServerTraining(connection, settings, maker, self._program, timeout, overlap)
         super().__init__(training, ramp_up or RampUp(concurrency, share_rows=sharing.parts > 1))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         with self._ramp_up.block() as in_flight:
-            request = self.training.request(task, in_flight, self._program.sharing)
+            request = self.training.request(task, in_flight, self._program.sharing, self._cores)
             return self.training.dispatcher.train(request).trained()

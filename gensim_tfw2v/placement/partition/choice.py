@@ -56,14 +56,14 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.partition.placement import PartitionPlacement
 
-        return PartitionPlacement(settings, maker, connection, options.timeout, partition)
+        return PartitionPlacement(settings, maker, connection, options.timeout, partition, request.cores)
 
-    words = _chunk_words(request.size, partition, 1, tuning.MOST_BLOCK_WORDS)
+    words = _chunk_words(request.size, partition, 1, tuning.MOST_BLOCK_WORDS, request.least_cores)
     return PlacementChoice(words, None, make, connection.addresses)
 
 
-def _chunk_words(size: CorpusSize, partition: Partition, threads: int, most_words: int) -> int:
+def _chunk_words(size: CorpusSize, partition: Partition, threads: int, most_words: int, cores: int = 1) -> int:
     """Return the raw words of a chunk, chosen so that a sub-model's share of it is a block of a usual size."""
     of_share = int(size.total_words * partition.rate)
-    words = choose_block_words(of_share, threads, size.batch_words, most_words=most_words)
+    words = choose_block_words(of_share, threads, size.batch_words, most_words=most_words, cores=cores)
     return size.chunk_words or partition.chunk_words(words)

@@ -48,19 +48,28 @@ class PartitionPlacement(SubModelPlacement):
     ----------
     timeout : float
         Seconds after which a worker that has not finished its share is left out.
+    cores : int
+        The most cores of a worker that train a share.
     """
 
     concurrency = _CHUNKS_IN_FLIGHT
     can_fail = True
 
     def __init__(
-        self, settings: StepSettings, maker: BlockMaker, connection: Connection, timeout: float, partition: Partition
+        self,
+        settings: StepSettings,
+        maker: BlockMaker,
+        connection: Connection,
+        timeout: float,
+        partition: Partition,
+        cores: int = 1,
     ) -> None:
         super().__init__(maker, partition)
         self._tf = load_tensorflow()
         self._settings, self._connection, self._timeout = settings, connection, timeout
         self._team: Team[WorkerSubModel] = Team(connection, timeout, "sub-models", _and_with_it)
-        self._metrics = OwnTablesMetrics(connection.workers)
+        self._cores = cores
+        self._metrics = OwnTablesMetrics(connection.cores(cores))
         self._shares: Shares | None = None
         self._turns = threading.Condition()  # guards the number of the next chunk
         self._next_chunk = 0
@@ -76,7 +85,9 @@ class PartitionPlacement(SubModelPlacement):
     def _load(self, tables: ModelTables) -> None:
         is_first = self._shares is None
         with self._team.loading():
-            self._shares = Shares(self._settings, self._maker, tables, self._connection.number, self._metrics)
+            self._shares = Shares(
+                self._settings, self._maker, tables, self._connection.number, self._metrics, self._cores
+            )
             if is_first:
                 self._place_submodels()
             values = tables.present()

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
+from gensim_tfw2v.blocks.chunk_task import sentences_of
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
@@ -47,7 +48,7 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
     task = assignment.task
     if assignment.draw is not None:
         task = assignment.draw.task_of(task, sentences_of(model.maker, task))
-    prepared = prepare(model.maker, task)
+    prepared = prepare_side_by_side(model.maker, task, assignment.cores)
     if prepared is None:
         return without_batches(assignment, metrics, ShareWords(np.zeros(0, np.int32)))
     scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES)  # as in one process

@@ -6,7 +6,6 @@ Handles of the tables are arguments, so that one trace serves all sub-models and
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import tensorflow as tf
 
@@ -16,6 +15,7 @@ from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, regi
 from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import write_rows
+from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
 
 _HANDLE = tf.TensorSpec([], tf.resource)
@@ -31,7 +31,7 @@ def share_graphs(objective: Objective, connection: int) -> OwnTablesGraphs:
         Its number: tasks of a new connection do not have the functions of an older one.
     """
     with sending_graphs():
-        train_block = block_function.__wrapped__(objective)
+        train_block = side_by_side(block_function.__wrapped__(objective))
         return OwnTablesGraphs(
             register_model=register_model_graph(),
             train=concrete(lambda *arguments: _train(train_block, *arguments), SIGNATURE[0], _HANDLE, NAME, BYTES),
@@ -42,7 +42,11 @@ call_on_disconnect(share_graphs.cache_clear)
 
 
 def _train(
-    train_block: Any, tables: Tables, trained_words: tf.Tensor, name: tf.Tensor, assignment: tf.Tensor
+    train_block: TrainSideBySide,
+    tables: Tables,
+    trained_words: tf.Tensor,
+    name: tf.Tensor,
+    assignment: tf.Tensor,
 ) -> tf.Tensor:
     """Make the block of a share, train it and mark its words as trained; return the report."""
     timed = timed_block(SHARE_BLOCK, name, assignment)

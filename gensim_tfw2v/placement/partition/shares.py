@@ -29,6 +29,8 @@ class Shares:
     ----------
     connection_number : int
         Number of the connection, whose tasks have graphs of their own.
+    cores : int
+        The most cores of a worker that train a share.
     """
 
     def __init__(
@@ -38,8 +40,9 @@ class Shares:
         tables: ModelTables,
         connection_number: int,
         metrics: OwnTablesMetrics,
+        cores: int,
     ) -> None:
-        self._metrics = metrics
+        self._metrics, self._cores = metrics, cores
         model = EncodedModel.of(WorkerModel.of(settings, maker, tables))
         self._calls = OwnTablesCalls(model, share_graphs(objective_of(settings), connection_number))
 
@@ -53,7 +56,7 @@ class Shares:
         draw: Draw | None = submodel.draw
         if isinstance(task.content, Sentences):
             task, draw = submodel.draw.task_of(task, task.content), None
-        assignment = ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw)
+        assignment = ShareAssignment(submodel.lease_key, 1, 1, NOT_SHARED, task, draw, cores=self._cores)
         report, sent_bytes = self._calls.train(submodel.member, submodel.handles(), assignment, calls)
         self._metrics.add_block(submodel.member, report, sent_bytes, began)
         return report

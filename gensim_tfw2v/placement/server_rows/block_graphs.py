@@ -16,6 +16,7 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.server_rows.handles import Handles
+from gensim_tfw2v.placement.server_rows.hot_nodes import swapped
 from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
@@ -31,6 +32,7 @@ from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
 from gensim_tfw2v.placement.tasks.graph_parts import HANDLE, NAME, REQUEST, concrete, report_of
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 
 
 class Staged(NamedTuple):
@@ -52,7 +54,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
 
 def _traced(shape: GraphShape) -> WorkerGraphs:
     # A trace of its own: tasks of a new connection do not have the functions of an older one.
-    train_block = block_function.__wrapped__(shape.objective)
+    train_block = side_by_side(block_function.__wrapped__(shape.objective))
 
     def stage(handles: Handles, request: Request) -> Staged:
         return _stage(shape, handles, request)
@@ -112,13 +114,14 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
     messages = shard_messages(shape, block.basics.lease_key, ticket, block.extra.needed)
-    start, version = pull_rows(shape, handles, messages)
+    in_shards, version = pull_rows(shape, handles, messages)
+    start = swapped(shape, in_shards, block.extra.swaps)
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
 
 
-def _finish(shape: GraphShape, train_block: Any, handles: Handles, staged: Staged) -> tf.Tensor:
+def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, staged: Staged) -> tf.Tensor:
     """Train the block, push its changes or put them into its slot, and return the report."""
     block = staged.block
     rows: BlockRows = block.extra.needed

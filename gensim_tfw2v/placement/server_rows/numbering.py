@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.arrays import BoolArray, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.row_sharing import RowSharing
@@ -43,13 +43,20 @@ class NeededRows(NamedTuple):
 
     def by_shard(self, shards: int) -> list[Int32Array]:
         """Return the distinct ids as numbers within their shards, for each shard."""
-        if not self.ids:
-            return [np.zeros(0, np.int32)] * shards
-        is_needed = np.zeros(self.table_rows, bool)
+        is_needed = self._is_needed()
+        return [np.flatnonzero(is_needed[shard::shards]).astype(np.int32) for shard in range(shards)]
+
+    def distinct(self) -> Int32Array:
+        """Return the distinct ids in ascending order."""
+        return np.flatnonzero(self._is_needed()).astype(np.int32)
+
+    def _is_needed(self) -> BoolArray:
+        is_needed = np.zeros(self.table_rows if self.ids else 0, bool)
         for ids in self.ids:
             is_needed[ids] = True
-        is_needed[self.shared] = True
-        return [np.flatnonzero(is_needed[shard::shards]).astype(np.int32) for shard in range(shards)]
+        if self.ids:
+            is_needed[self.shared] = True
+        return is_needed
 
 
 def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[NeededRows]:

@@ -42,6 +42,8 @@ class RowProgram(Program):
     slots : int
         Blocks whose changes servers can keep until these are added; 0 if changes are added at once. The place of a job
         is the number of its slot.
+    cores : int
+        The most cores of a worker that train a block.
     graphs : callable
         Returns the graphs for a shape.
 
@@ -68,12 +70,13 @@ class RowProgram(Program):
         sharing: RowSharing = NOT_SHARED,
         overlap: bool = False,
         slots: int = 0,
+        cores: int = 1,
         graphs: Callable[[GraphShape], WorkerGraphs] = training_graphs,
     ) -> None:
         self.sharing = sharing
         self.slots: Slots | None = None
         self._connection, self._settings, self._graphs_for = connection, settings, graphs
-        self._row_type, self._overlap, self._slot_count = row_type, overlap, slots
+        self._row_type, self._overlap, self._slot_count, self._cores = row_type, overlap, slots, cores
         self._vector_size = 0
 
     def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
@@ -107,7 +110,7 @@ class RowProgram(Program):
         vector_bytes = self._vector_size * load_tensorflow().as_dtype(self._row_type).size
         exchanges, shared_rows = self.sharing.parts - 1, self.sharing.rows * len(self.shape.tables())
         return ClusterMetrics(
-            self._connection.workers, self._connection.servers, vector_bytes, exchanges, shared_rows
+            self._connection.cores(self._cores), self._connection.servers, vector_bytes, exchanges, shared_rows
         )
 
     def use_tables(self, handles: tuple[tuple[Any, ...], ...]) -> None:

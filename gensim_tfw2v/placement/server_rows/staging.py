@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.chunk_task import prepare
+from gensim_tfw2v.arrays import Float64Array, Int32Array
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
+from gensim_tfw2v.placement.server_rows.hot_nodes import SWAPS, hot_nodes_last
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
     BlockRows,
+    NeededRows,
     needed_rows,
     no_rows,
     numbered,
@@ -21,6 +24,7 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
     BlockBasics,
     WorkerBlock,
+    most_hot_nodes,
     rates_on,
     without_batches,
     worker_block,
@@ -38,32 +42,40 @@ class StagedRows(NamedTuple):
     needed: BlockRows
     hot: HotRows
     shared_order: Any  # [T * H], the shared rows by shard, as places among those by table
+    swaps: Any  # [2P, 2], rows that are not where the shards' order puts them (`hot_nodes`)
 
 
 def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block with rows numbered anew; it has no batches if subsampling leaves no token."""
     check(model, assignment)
-    prepared = prepare(model.maker, assignment.task)
+    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
         nothing = zeros_for(STAGED_ROWS)._replace(needed=no_rows(assignment.shards))
         return without_batches(assignment, metrics, nothing)
     block = prepared.block
     tables = needed_rows(model, block, assignment.sharing)
-    places, rows = numbered(tables, assignment.shards)
-    shared = [
-        place[table.shared] if table.is_used() else np.zeros(0, np.int32)
-        for place, table in zip(places, tables, strict=True)
-    ]
-    own = renumbered(block, *places)
+    in_shards, rows = numbered(tables, assignment.shards)
     count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
+    places, swaps, hot_nodes = hot_nodes_last(in_shards, tables[-1].distinct(), count, most_hot_nodes(assignment))
+    shared = _shared(places, tables)
+    own = renumbered(block, *places)
     extra = StagedRows(
         needed=rows,
         hot=hot_rows_of(own, count, model.settings, rate, assignment.concurrent_blocks, shared),
-        shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),  # the matrix is in the shards' order
+        shared_order=np.argsort(np.concatenate(_shared(in_shards, tables))).astype(np.int32),
+        swaps=swaps,
     )
-    basics = BlockBasics.of(own, rates_on(model, prepared, places[0], count), assignment, metrics)
-    return worker_block(model.settings, own, basics, extra)
+    scales = rates_on(model, prepared, places[0], count, hot_nodes)
+    return worker_block(model.settings, own, BlockBasics.of(own, scales, assignment, metrics), extra)
 
 
-STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32))
+def _shared(places: Sequence[Int32Array], tables: Sequence[NeededRows]) -> list[Int32Array]:
+    """Return the places of each table's shared rows in the worker's matrix."""
+    return [
+        place[table.shared] if table.is_used() else np.zeros(0, np.int32)
+        for place, table in zip(places, tables, strict=True)
+    ]
+
+
+STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), SWAPS)
 STAGED_BLOCK = BlockKind("gensim_tfw2v.make_block", worker_block_specs(STAGED_ROWS), stage)

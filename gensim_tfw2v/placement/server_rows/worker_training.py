@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.server_rows.handles import Handles
+from gensim_tfw2v.placement.server_rows.hot_nodes import swapped
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
@@ -18,6 +18,7 @@ from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
+from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
 
 
@@ -27,7 +28,7 @@ class WorkerTraining:
     Parameters
     ----------
     train_block : callable
-        The steps of a span of batches, with a trace of its own.
+        The steps of a span of batches, by several cores, with a trace of its own.
     messages : sequence of tensor
         To each shard, with the ticket of the block.
     start : tensor
@@ -37,7 +38,7 @@ class WorkerTraining:
     def __init__(
         self,
         shape: GraphShape,
-        train_block: Any,
+        train_block: TrainSideBySide,
         handles: Handles,
         block: WorkerBlock,
         messages: Sequence[tf.Tensor],
@@ -54,7 +55,7 @@ class WorkerTraining:
         )
 
     def run(self) -> tuple[BatchMetrics, tf.Tensor, tf.Tensor]:
-        """Return the metrics of the block's batches, the changes [U, D] still to be pushed, and what moved most [2].
+        """Return the metrics of the block's batches, the changes [U, D] to be pushed, and what moved most [2].
 
         The latter is the word that the block moved most and how far, if its changes are dropped; otherwise -1 and 0.
         """
@@ -65,7 +66,7 @@ class WorkerTraining:
             self._exchange(metrics[-1])
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
-        change = self._end_after(metrics[-1]) - self._start
+        change = swapped(self._shape, self._end_after(metrics[-1]) - self._start, self._rows.swaps)
         moved = most_moved(of_block, lambda: _of_words(self._rows.needed, change))
         return of_block, _unless_refused(of_block, change), moved
 
@@ -75,8 +76,9 @@ class WorkerTraining:
         span = tf.stack(self._shape.sharing.span(part, tf.size(block.basics.pairs)))
         tables = Tables(self._own, self._own, self._own)
         with tf.control_dependencies([self._shared, self._probes]):
-            metrics: BatchMetrics = self._train_block(tables, block.block, block.basics.rates, block.lookups, span)
-        return metrics
+            return self._train_block(
+                tables, block.block, block.basics.rates, block.lookups, span, block.basics.cores
+            )
 
     def _exchange(self, trained: BatchMetrics) -> None:
         """Push a part's changes of shared rows, and continue with the servers' sums."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, PlacementChoice
 from gensim_tfw2v.steps.settings import StepSettings
+
+logger = logging.getLogger(__name__)
 
 
 def choose(request: ClusterRequest) -> PlacementChoice:
@@ -20,6 +24,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             f"{backup_workers=} leaves a round no worker to wait for: workers={workers} train "
             "side by side; it must be smaller than their number"
         )
+    _warn_of_idle_cores(request)
     round_words = size.chunk_words or options.of_design["round_words"] or workers * _part_words(size, workers)
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
 
@@ -32,6 +37,15 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         )
 
     return PlacementChoice(round_words, choose_negative_pool(round_words // workers), make, connection.addresses)
+
+
+def _warn_of_idle_cores(request: ClusterRequest) -> None:
+    if request.cores > 1:
+        logger.warning(
+            "synchronous rounds use 1 of %i cores of each worker, to stay reproducible; start a worker with --cores 1 "
+            "for each core, or take another distribution",
+            request.cores,
+        )
 
 
 def _part_words(size: CorpusSize, workers: int) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.row_sharing import RowSharing
+
+_Assignment = TypeVar("_Assignment", bound="Assignment")
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Assignment:
     concurrent_blocks: int
     sharing: RowSharing
     task: ChunkTask
+    cores: int = field(default=1, kw_only=True)  # of a worker, at most, that train the block
+
+    def within(self: _Assignment, cores: int) -> _Assignment:
+        """Return the assignment for a worker that has so many cores."""
+        return replace(self, cores=min(self.cores, cores))
 
 
 class Request(NamedTuple):
@@ -44,3 +51,5 @@ def check(model: WorkerModel, assignment: Assignment) -> None:
     smallest_table = min(model.words, model.nodes or model.words)
     if assignment.shards < 1 or not 0 <= sharing.rows <= smallest_table:
         raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")
+    if assignment.cores < 1:
+        raise TaskError(f"a block cannot be trained by {assignment.cores} cores")

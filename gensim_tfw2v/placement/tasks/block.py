@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
@@ -14,6 +15,7 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
 from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.side_by_side import CORES
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
 
 _Specs = TypeVar("_Specs")
@@ -27,13 +29,21 @@ class BlockBasics(NamedTuple):
     tokens: Any
     metrics: Any  # of the worker's process
     lease_key: Any  # of the tables that the block is trained on
+    cores: Any  # that train it side by side
 
     @classmethod
     def of(
         cls, block: Block, rates: Rates, assignment: Assignment, metrics: Float64Array
     ) -> BlockBasics:
         """Return the basics of the block that was made for an assignment."""
-        return cls(rates, block.pairs, np.int64(block.tokens), metrics, np.int32(assignment.lease_key))
+        return cls(
+            rates,
+            block.pairs,
+            np.int64(block.tokens),
+            metrics,
+            np.int32(assignment.lease_key),
+            np.int32(assignment.cores),
+        )
 
 
 class WorkerBlock(NamedTuple):
@@ -51,6 +61,7 @@ BASICS = BlockBasics(
     tokens=tf.TensorSpec([], tf.int64),
     metrics=tf.TensorSpec([None], tf.float64),
     lease_key=tf.TensorSpec([], tf.int32),
+    cores=CORES,
 )
 
 
@@ -64,15 +75,21 @@ def worker_block(settings: StepSettings, block: Block, basics: BlockBasics, extr
     return WorkerBlock(block_tensors(block), own_lookups(settings), basics, extra)
 
 
-def rates_on(model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array, rows: int) -> Rates:
+def rates_on(
+    model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array, rows: int, hot_nodes: int = 0
+) -> Rates:
     """Return what scales the block's steps, with lock factors for the rows of the worker's matrix."""
     locks = model.lock_factors
     if len(locks) > 1:
         words = np.unique(prepared.block.input_ids)
         locks = np.ones(rows, np.float32)
         locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
-    # Only this worker changes its matrix, so hot nodes need no copy.
-    return rates(model.settings, prepared, locks, hot_nodes=0)
+    return rates(model.settings, prepared, locks, hot_nodes)
+
+
+def most_hot_nodes(assignment: Assignment) -> int:
+    """Return how many nodes each batch trains on a copy, where the worker alone changes its rows."""
+    return tuning.HOT_NODES if assignment.cores > 1 else 0  # a single core waits for no other one
 
 
 def own_lookups(settings: StepSettings) -> Lookups:

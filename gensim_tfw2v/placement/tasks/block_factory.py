@@ -26,10 +26,17 @@ _MODELS_KEPT = 4
 
 
 class BlockFactory:
-    """Makes blocks for the models that coordinators have registered."""
+    """Makes blocks for the models that coordinators have registered.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cores : int
+        How many cores of this task may train a block.
+    """
+
+    def __init__(self, cores: int = 1) -> None:
         self.blocks = 0
+        self._cores = cores
         self._models: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -39,7 +46,7 @@ class BlockFactory:
             operations()  # not before a coordinator asks: by then this process's server has set up the devices
         except ImportError as error:
             raise TaskError(str(error)) from None
-        return {"blocks": self.blocks}
+        return {"blocks": self.blocks, "cores": self._cores}
 
     def register_model(self, name: bytes, model: Any) -> np.bool_:
         """Keep a model, for which this task can make blocks from now on."""
@@ -53,7 +60,11 @@ class BlockFactory:
 
     def made(self, kind: BlockKind[Any], name: bytes, assignment: Any) -> Any:
         """Return the arrays of a block of this kind, for the model of this name and an assignment's bytes."""
-        found = self.answer(name, assignment, lambda model, work: kind.make(model, work, own_metrics()), kind.read)
+
+        def make(model: WorkerModel, work: Any) -> Any:
+            return kind.make(model, work.within(self._cores), own_metrics())
+
+        found = self.answer(name, assignment, make, kind.read)
         self.blocks += 1
         return load_tensorflow().nest.flatten(found)
 

@@ -33,7 +33,7 @@ class BlockKind(Generic[_Block]):
     make : callable
         Returns a model's block for what `read` has returned, with the metrics of this task's process.
     read : callable
-        Turns the bytes of an assignment into what `make` gets.
+        Turns bytes into an `Assignment`, which `make` gets with no more cores than the task has.
     """
 
     function: str

@@ -27,21 +27,25 @@ class ClusterMetrics(WorkerMetrics):
 
     Parameters
     ----------
-    workers, servers : int
-        Tasks of the cluster.
+    cores : sequence of int
+        Of each worker, that train a block.
+    servers : int
+        Servers of the cluster.
     vector_bytes : int
         Bytes of a row that is sent.
     exchanges, shared_rows : int
         How often a block exchanges shared rows, and how many of all tables together.
     """
 
-    def __init__(self, workers: int, servers: int, vector_bytes: int, exchanges: int = 0, shared_rows: int = 0) -> None:
-        super().__init__(workers)
+    def __init__(
+        self, cores: Sequence[int], servers: int, vector_bytes: int, exchanges: int = 0, shared_rows: int = 0
+    ) -> None:
+        super().__init__(cores)
         self._servers = [TaskMetrics() for _ in range(servers)]
         self._row_bytes = vector_bytes + _INDEX_BYTES
         self._shared_bytes = exchanges * shared_rows * vector_bytes
         self._messages_to_a_server = _MESSAGES_TO_A_SERVER + exchanges
-        self._staleness: list[list[int]] = [[] for _ in range(workers)]  # of each worker's blocks
+        self._staleness: list[list[int]] = [[] for _ in cores]  # of each worker's blocks
         self._bytes = 0
 
     def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:

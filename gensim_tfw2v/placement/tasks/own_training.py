@@ -14,6 +14,7 @@ from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind, make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
 from gensim_tfw2v.placement.tasks.graph_parts import report_of
+from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
 
 
@@ -43,14 +44,14 @@ def timed_block(kind: BlockKind[WorkerBlock], name: tf.Tensor, assignment: tf.Te
 
 
 def train_batches(
-    train_block: Any, tables: Tables, timed: TimedBlock, read_before: Sequence[tf.Tensor] = ()
+    train_block: TrainSideBySide, tables: Tables, timed: TimedBlock, read_before: Sequence[tf.Tensor] = ()
 ) -> BatchMetrics:
     """Train all batches of a block, and return their metrics.
 
     Parameters
     ----------
     train_block : callable
-        What `steps.graph.block_function` returns.
+        What `steps.side_by_side.side_by_side` returns.
     tables : Tables
         Handles of the worker's tables.
     read_before : sequence of tensors
@@ -58,8 +59,13 @@ def train_batches(
     """
     block, _, made = timed
     with tf.control_dependencies([made, *read_before]):
-        batches: BatchMetrics = train_block(
-            tables, block.block, block.basics.rates, block.lookups, tf.stack([0, tf.size(block.basics.pairs)])
+        batches = train_block(
+            tables,
+            block.block,
+            block.basics.rates,
+            block.lookups,
+            tf.stack([0, tf.size(block.basics.pairs)]),
+            block.basics.cores,
         )
     return batches
 

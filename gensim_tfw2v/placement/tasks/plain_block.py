@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.chunk_task import prepare
+from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
@@ -24,13 +24,14 @@ from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.side_by_side import side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
 
 
 def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block, which has no batches if subsampling leaves no token."""
     check(model, assignment)
-    prepared = prepare(model.maker, assignment.task)
+    prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
         return without_batches(assignment, metrics, extra=())
     scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES)  # as in one process
@@ -51,7 +52,7 @@ def plain_graphs(objective: Objective, connection: int) -> OwnTablesGraphs:
         Its number: tasks of a new connection do not have the functions of an older one.
     """
     with sending_graphs():
-        train_block = block_function.__wrapped__(objective)
+        train_block = side_by_side(block_function.__wrapped__(objective))
 
         def train(tables: Tables, name: tf.Tensor, assignment: tf.Tensor) -> tf.Tensor:
             timed = timed_block(PLAIN_BLOCK, name, assignment)

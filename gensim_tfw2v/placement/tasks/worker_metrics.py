@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,10 +63,16 @@ class WorkerMetrics:
     """Adds up block reports by worker; safe to use from several threads.
 
     Designs add what else their tasks exchange, with the lock held.
+
+    Parameters
+    ----------
+    cores : sequence of int
+        Of each worker, that train a block.
     """
 
-    def __init__(self, workers: int) -> None:
-        self._workers = [TaskMetrics() for _ in range(workers)]
+    def __init__(self, cores: Sequence[int]) -> None:
+        self._cores = cores
+        self._workers = [TaskMetrics() for _ in cores]
         self._seconds = StageSeconds()
         self._blocks = self._tokens = 0
         self._lock = threading.Lock()
@@ -87,8 +94,8 @@ class WorkerMetrics:
         """Return each task's metrics so far, by "job number"."""
         with self._lock:
             return {
-                f"worker {number}": {**task.report(), "waited_seconds": task.waited_seconds}
-                for number, task in enumerate(self._workers)
+                f"worker {number}": {**task.report(), "waited_seconds": task.waited_seconds, "cores": cores}
+                for number, (task, cores) in enumerate(zip(self._workers, self._cores, strict=True))
             }
 
     def _common_report(self, raw_words: int, travelled: int, worker_seconds: dict[str, float]) -> dict[str, Any]:
