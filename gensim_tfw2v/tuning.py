@@ -72,6 +72,8 @@ LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale 
 
 LEAST_BLOCK_WORDS, MOST_BLOCK_WORDS = 10_000, 131_072
 MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take memory and gain little speed
+# From this many cores of one process on, so many train a block together: Python's lock limits more threads.
+LEAST_CORES_FOR_SHARED_BLOCKS, CORES_OF_SHARED_BLOCK = 8, 4
 BLOCKS_PER_WORKER = 4  # least blocks of an epoch: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # epochs that workers train, or that the caller has not finished with
 

@@ -5,6 +5,7 @@ Cores change rows without locks, as the threads of one process do.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.runtime.private_tensorflow import end_after
-from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates, Tables
+from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
 
 CORES = tf.TensorSpec([], tf.int32)
 _MOST_AT_ONCE = 256  # TensorFlow wants a constant; with more cores, some wait for others
@@ -30,6 +32,21 @@ def side_by_side(train_block: Any) -> TrainSideBySide:
     train_block : callable
         What `steps.graph.block_function` returns.
     """
+    graph = _graph_of(train_block)
+
+    def call(*arguments: Any) -> BatchMetrics:
+        return BatchMetrics(*graph(*tf.nest.flatten(arguments)))
+
+    return call
+
+
+@functools.cache
+def side_by_side_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
+    """Return the graph function of `side_by_side` for this process; its arguments are flat."""
+    return _graph_of(block_function(objective))
+
+
+def _graph_of(train_block: Any) -> tf.types.experimental.ConcreteFunction:
     signature = (*SIGNATURE, CORES)
 
     def train(*tensors: tf.Tensor) -> list[tf.Tensor]:
@@ -39,12 +56,7 @@ def side_by_side(train_block: Any) -> TrainSideBySide:
         return list(metrics)
 
     # `tf.function` would let a span begin when all operations of the span before it have ended. This does not.
-    graph = tf.compat.v1.wrap_function(train, tf.nest.flatten(signature))
-
-    def call(*arguments: Any) -> BatchMetrics:
-        return BatchMetrics(*graph(*tf.nest.flatten(arguments)))
-
-    return call
+    return tf.compat.v1.wrap_function(train, tf.nest.flatten(signature))
 
 
 def _train_spans(train_block: Any, of_block: list[Any], span: tf.Tensor, cores: tf.Tensor) -> BatchMetrics:

@@ -115,7 +115,7 @@ def test_a_worker_without_a_part_gets_the_others_changes_once(placement: Averagi
     content = Sentences(np.arange(10, 20, dtype=np.int32).repeat(6), np.array([60], np.int32))
     task = ChunkTask(content, (1, 1), 3e-5, 3e-5, exact_loss=True)
     placement.train_chunk(task)
-    alone = LocalPlacement(SETTINGS, maker_from(0), 1)
+    alone = LocalPlacement(SETTINGS, maker_from(0))
     alone.load(replace(random_tables(), inputs=before, outputs=read(placement).outputs))
     alone.train_chunk(task)
     change = read(placement).inputs - before
@@ -156,7 +156,7 @@ def test_small_changes_of_workers_are_added() -> None:
     placement.train_chunk(task)
     expected = {name: values.astype(np.float64) for name, values in random_tables().present().items()}
     for part in parts_of(task, 4):
-        alone = LocalPlacement(SETTINGS, maker_from(0), 1)
+        alone = LocalPlacement(SETTINGS, maker_from(0))
         alone.load(random_tables())
         alone.train_chunk(part)
         for name, values in read(alone).present().items():
@@ -358,7 +358,7 @@ def test_the_loss_of_all_workers_is_an_error_that_says_so(mortal_cluster: LocalC
 def test_one_worker_alone_trains_as_this_process_does() -> None:
     with local_cluster(ps=1, workers=1) as cluster:
         results = []
-        for placement in (placement_on(cluster), LocalPlacement(SETTINGS, maker_from(0), 1)):
+        for placement in (placement_on(cluster), LocalPlacement(SETTINGS, maker_from(0))):
             placement.load(random_tables())
             for seed in range(3):
                 placement.train_chunk(work_on(0, seed))

@@ -135,7 +135,7 @@ def test_a_block_moves_rows_as_its_formulas_have_it_and_the_report_counts_bytes(
 
 @pytest.mark.parametrize("number_type", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_blocks_train_as_in_this_process(number_type: str) -> None:
-    alone = LocalPlacement(SETTINGS, maker_from(0), 1)
+    alone = LocalPlacement(SETTINGS, maker_from(0))
     with contextlib.closing(placement_on(shared_cluster(), 1, number_type)) as placement:
         for each in (placement, alone):
             each.load(random_tables())

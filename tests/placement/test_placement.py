@@ -69,9 +69,9 @@ def test_what_is_loaded_is_read_back(make_placement: Callable[..., Placement]) -
 def test_loading_and_reading_back_take_no_further_copy_of_a_table() -> None:
     inputs, outputs = (np.ones((2**16, 256), np.float32) for _ in range(2))
     tables = ModelTables(inputs, outputs, None, np.ones(1, np.float32))
-    with closing(LocalPlacement(SETTINGS, maker_from(0), 1)) as placement:
+    with closing(LocalPlacement(SETTINGS, maker_from(0))) as placement:
         placement.load(random_tables())  # of few words, so that all that loading needs is there
-    with closing(LocalPlacement(SETTINGS, maker_from(0), 1)) as placement:
+    with closing(LocalPlacement(SETTINGS, maker_from(0))) as placement:
         loading = peak_growth(lambda: placement.load(tables))
         placement.train_chunk(work_on(0))
         reading = peak_growth(lambda: placement.read_into(tables))
@@ -157,7 +157,7 @@ def test_rows_whose_steps_are_clipped_are_counted_in_every_batch(max_step: float
     maker, work = maker_from(0), work_on(0, exact_loss=False)
     maker = replace(maker, windows=Windows.FIXED)
     work.content.ids[:] = np.arange(60) % 10  # every word has contexts in every batch
-    with closing(LocalPlacement(replace(SETTINGS, max_step=max_step), maker, 1)) as placement:
+    with closing(LocalPlacement(replace(SETTINGS, max_step=max_step), maker)) as placement:
         placement.load(random_tables())
         trained = placement.train_chunk(work)
     assert not trained.measured.all()
@@ -229,7 +229,7 @@ def test_rows_that_travel_as_bfloat16_are_rounded_on_the_way_and_nowhere_else() 
         return np.ldexp(np.round(fraction * 2**8) / 2**8, exponent).astype(np.float32)
 
     before, seen, after = random_tables(), random_tables(), random_tables()
-    local, remote = LocalPlacement(SETTINGS, maker_from(0), 1), on_cluster(SETTINGS, maker_from(0), 1, "bfloat16")
+    local, remote = LocalPlacement(SETTINGS, maker_from(0)), on_cluster(SETTINGS, maker_from(0), 1, "bfloat16")
     with closing(local), closing(remote):
         for table in ("inputs", "outputs"):
             setattr(seen, table, rounded(getattr(before, table)))

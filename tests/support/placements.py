@@ -13,6 +13,7 @@ from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
+from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
@@ -65,6 +66,11 @@ def on_cluster(
     return DownpourPlacement(settings, maker, connection, workers, timeout=60.0, row_type=row_type, sharing=sharing)
 
 
+def in_this_process(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
+    """Return a placement in this process."""
+    return LocalPlacement(settings, maker, Calls(workers, cores=1))
+
+
 def on_one_worker(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
     """Return a placement on one worker, whose design the package does not know."""
     return Solo(settings, maker, connect(shared_cluster()), timeout=60.0)
@@ -72,7 +78,7 @@ def on_one_worker(settings: StepSettings, maker: BlockMaker, workers: int) -> Pl
 
 MakePlacement = Callable[[StepSettings, BlockMaker, int], Placement]
 PLACEMENTS: dict[str, MakePlacement] = {
-    "local": LocalPlacement,
+    "local": in_this_process,
     "cluster": on_cluster,
     "one worker": on_one_worker,
 }

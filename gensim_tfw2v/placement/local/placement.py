@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,8 +23,9 @@ from gensim_tfw2v.blocks.chunk_task import (
     prepare,
 )
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
+from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
 
 _DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
@@ -30,22 +33,30 @@ _ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy 
 
 
 class LocalPlacement(Placement):
-    """Trains in this process on `workers` cores, or on all cores if there are fewer."""
+    """Trains in this process, with so many calls of the graph side by side."""
 
     can_fail = has_failed = False
 
-    def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
+    def __init__(self, settings: StepSettings, maker: BlockMaker, calls: Calls = Calls(1, 1)) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps import arguments, graph, rows
+        from gensim_tfw2v.steps import arguments, graph, rows, side_by_side
 
-        cores = max(1, min(workers, usable_cores()))
-        # One thread more than cores: while one prepares its block or waits, the others keep every core busy. Not for
+        # One thread more than calls: while one prepares its block or waits, the others keep every core busy. Not for
         # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
-        spare = int(cores > 1 and maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD)
-        self.concurrency = cores + spare
+        has_spare = calls.at_once * calls.cores > 1 and (
+            maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD
+        )
+        self.concurrency = calls.at_once + int(has_spare)
         self._settings = settings
         self._maker = maker
-        self._train_block = graph.block_function(arguments.objective_of(settings))
+        objective = arguments.objective_of(settings)
+        # What follows the block's arguments. The graph of one core is the same without a loop around it.
+        self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
+        self._train_block = (
+            side_by_side.side_by_side_function(objective) if self._cores else graph.block_function(objective)
+        )
+        # A spare thread may prepare its block, but more cores than were asked for are not to train.
+        self._turns = threading.BoundedSemaphore(calls.at_once) if self._cores else contextlib.nullcontext()
         self._lookups = arguments.lookups_for(settings)
         self._arguments, self._rows = arguments, rows
         self._variables: dict[str, Any] = {}
@@ -93,9 +104,11 @@ class LocalPlacement(Placement):
                     self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
                     self._lookups,
                     np.array([0, len(prepared.measured)], np.int32),
-                ),
+                    *self._cores,
+                )
             )
-            metrics = call_with_tensors(self._train_block, arguments)
+            with self._turns:
+                metrics = call_with_tensors(self._train_block, arguments)
         return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
 
     def read_into(self, tables: ModelTables) -> None:

@@ -11,11 +11,13 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, PreparedBlock, TrainedChunk, sentences_of
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.trained_words import trained_words
+from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -24,8 +26,8 @@ class LocalSubModel(LocalPlacement):
 
     is_lost = False  # whether it was lost with a worker of the cluster on which training began
 
-    def __init__(self, number: int, settings: StepSettings, maker: BlockMaker, workers: int) -> None:
-        super().__init__(settings, maker, workers)
+    def __init__(self, number: int, settings: StepSettings, maker: BlockMaker, calls: Calls) -> None:
+        super().__init__(settings, maker, calls)
         self.number = number
         self._is_trained: BoolArray = np.zeros(0, bool)
 
@@ -62,11 +64,11 @@ class LocalPartitionPlacement(SubModelPlacement):
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int, partition: Partition) -> None:
         super().__init__(maker, partition)
         self._submodels: list[LocalSubModel] = []
-        self._settings, self._workers = settings, workers
+        self._settings, self._calls = settings, Calls(max(1, min(workers, usable_cores())), cores=1)
         self.concurrency = self._make_submodel(0).concurrency
 
     def _make_submodel(self, number: int) -> LocalSubModel:
-        return LocalSubModel(number, self._settings, self._maker, self._workers)
+        return LocalSubModel(number, self._settings, self._maker, self._calls)
 
     def _load(self, tables: ModelTables) -> None:
         if not self._submodels:

@@ -1,0 +1,29 @@
+"""Threads of this process → calls of the graph side by side, and how many cores train the block of each call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.runtime.tensorflow import usable_cores
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls of the graph that run side by side, and the cores that train the block of each."""
+
+    at_once: int
+    cores: int
+
+
+def calls_for(workers: int) -> Calls:
+    """Return the calls that keep as many cores busy as there are workers, or all cores if there are fewer.
+
+    With many cores, several of them train a block. A call needs Python's lock for the same time whatever the size of
+    its block, and threads with small blocks would wait for each other.
+    """
+    cores = max(1, min(workers, usable_cores()))
+    if cores < tuning.LEAST_CORES_FOR_SHARED_BLOCKS:
+        return Calls(cores, 1)
+    at_once = cores // tuning.CORES_OF_SHARED_BLOCK
+    return Calls(at_once, -(-cores // at_once))
