@@ -10,18 +10,18 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
-from gensim_tfw2v.cluster.descriptions import check_versions, cores_in, description_in
+from gensim_tfw2v.cluster.descriptions import checked_cores, description_in
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
 from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
 from gensim_tfw2v.cluster.membership import addresses_in, connect_to, current_definition
-from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of
+from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, named_tasks
 from gensim_tfw2v.cluster.strategy import strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.worker_locks import WorkerLocks
@@ -51,7 +51,7 @@ class Connection:
     definition: Any = None  # TensorFlow's, of all tasks
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
-    described_cores: dict[str, int] = field(default_factory=dict)  # of workers by "job number", as `check` found them
+    described_cores: dict[str, int] = field(default_factory=dict)  # of tasks by "job number"
 
     @property
     def servers(self) -> int:
@@ -67,12 +67,6 @@ class Connection:
         """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known."""
         known = [self.described_cores.get(f"worker {worker}", 1) for worker in range(self.workers)]
         return known if most is None else [min(most, cores) for cores in known]
-
-    def check(self, described: Mapping[str, Mapping[str, Any]]) -> None:
-        """Keep what workers say of their cores; raise ClusterError if a task has other versions than this process."""
-        check_versions(described)
-        workers = self.tasks("worker")
-        self.described_cores.update({name: cores_in(found) for name, found in described.items() if name in workers})
 
     def describe(self, job: str, task: int) -> dict[str, Any]:
         """Return the description that a task gives of itself."""
@@ -121,7 +115,7 @@ class Connection:
 
     def tasks(self, *jobs: str) -> dict[str, str]:
         """Return the addresses of the tasks of some jobs by "job number"."""
-        return _by_name(self.addresses, jobs)
+        return named_tasks(self.addresses, jobs)
 
     def connected_tasks(self) -> dict[str, str]:
         """Return the addresses of the tasks that TensorFlow is connected to, by "job number"."""
@@ -198,11 +192,11 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
     """
     global _current
     addresses = addresses_of(cluster)
-    check_allowed(_by_name(addresses, JOBS), allow_network)
+    check_allowed(named_tasks(addresses, JOBS), allow_network)
     with _lock:
         if _current is None or _current.addresses != addresses:
             load_tensorflow()  # takes seconds: tasks are checked after it
-            await_answers(_by_name(addresses, JOBS), _START_SECONDS)
+            await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, even if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
@@ -211,7 +205,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
-                    found.check(found.describe_all())
+                    found.described_cores.update(checked_cores(found.describe_all()))
             except ClusterError:
                 found.leave()
                 raise
@@ -219,7 +213,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
         else:
             servers = _current.revive_servers()
             if not any_version:  # tasks may have been restarted
-                _current.check(servers | _current.describe_answering_workers())
+                _current.described_cores.update(checked_cores(servers | _current.describe_answering_workers()))
         return _current
 
 
@@ -231,7 +225,7 @@ def _connected(cluster: Any, addresses: Addresses) -> Any:
             f"TensorFlow still connects to {_attempt}, but one stopped meanwhile; resume that task, or end it and "
             "start it again"
         )
-    tasks = _by_name(addresses, JOBS)
+    tasks = named_tasks(addresses, JOBS)
     _attempt = ", ".join(f"{name} at {address}" for name, address in tasks.items())
 
     def attempt() -> Any:
@@ -303,7 +297,3 @@ def _leave_lost_tasks() -> None:
         is_lost = is_lost or not answers(address)
     if is_lost:
         _current.leave(seconds=0.0)
-
-
-def _by_name(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
-    return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}

@@ -22,10 +22,14 @@ def description_in(answer: bytes, task: str) -> dict[str, Any]:
     return found
 
 
-def cores_in(description: Mapping[str, Any]) -> int:
-    """Return how many cores of a worker train a block, as it describes itself."""
-    cores = description.get("cores")
-    return cores if isinstance(cores, int) and cores > 0 else 1
+def checked_cores(described: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many cores of each task train a block; raise ClusterError if a task has other versions than this one.
+
+    A worker on a server of the user's own may not say how many: it trains with one.
+    """
+    check_versions(described)
+    said = {name: found.get("cores") for name, found in described.items()}
+    return {name: cores if isinstance(cores, int) and cores > 0 else 1 for name, cores in said.items()}
 
 
 def check_versions(described: Mapping[str, Mapping[str, Any]]) -> None:

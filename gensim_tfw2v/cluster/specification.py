@@ -123,6 +123,11 @@ def _is_address(text: str) -> bool:
     return bool(host) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
 
 
+def named_tasks(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
+    """Return the addresses of the tasks of some jobs by "job number"."""
+    return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}
+
+
 def workers_beside(worker: int, addresses: Sequence[str]) -> int:
     """Return how many of the workers at these addresses have the host of this one, itself included."""
     hosts = [_host_of(address) for address in addresses]

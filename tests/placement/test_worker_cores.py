@@ -36,13 +36,14 @@ from gensim_tfw2v.cluster.connection import connect, device, disconnect, sending
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.local import free_addresses
 from gensim_tfw2v.cluster.specification import workers_beside
+from gensim_tfw2v.model.training_plan import placement_for
 from gensim_tfw2v.placement.tasks.block import zeros_for
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.side_by_side import side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Tables
 
 TRAINED_BY = {"downpour": 2, "averaging": 2, "partition": 2, "synchronous": 1, "columns": 1, "lbfgs": 1}
-SLOW = ("synchronous", "columns", "lbfgs")
+SLOW = ("averaging", "synchronous", "columns", "lbfgs")
 EACH_DESIGN = pytest.mark.parametrize(
     "design",
     [
@@ -91,7 +92,13 @@ def test_one_worker_of_a_model_is_one_core_of_one_worker() -> None:
     assert model.training_report["tasks"]["worker 0"]["cores"] == 1
 
 
-@pytest.mark.parametrize("mode", [{"sg": 1, "hs": 1, "negative": 0}, {"sg": 0, "hs": 1}], ids=["sg-hs", "cbow-both"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param({"sg": 1, "hs": 1, "negative": 0}, id="sg-hs"),
+        pytest.param({"sg": 0, "hs": 1}, id="cbow-both", marks=pytest.mark.slow),
+    ],
+)
 def test_cores_train_the_tree_on_several_servers(mode: dict[str, int]) -> None:
     arguments = {**SMALL, "epochs": 3, "workers": 2, "batch_words": 3000, "alpha": 0.05}
     model = TFWord2Vec(two_topics(1000), **arguments | mode, cluster=shared_cluster(2, 2, 2))
@@ -104,7 +111,7 @@ def test_synchronous_rounds_say_once_that_they_leave_cores_idle(caplog: pytest.L
     for workers, expected in ((1, 0), (2, 1)):
         caplog.clear()
         with caplog.at_level(logging.WARNING, logger="gensim_tfw2v"):
-            trained(design, workers=workers, epochs=1)
+            placement_for(untrained(design, workers=workers), place_of(design), WORDS)
         warnings = [record.getMessage() for record in caplog.records if "cores" in record.getMessage()]
         assert len(warnings) == expected
         assert all("synchronous rounds use 1 of 2 cores of each worker" in warning for warning in warnings)
