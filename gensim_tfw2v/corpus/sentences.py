@@ -33,6 +33,16 @@ class Sentences:
         kept_lengths = np.add.reduceat(kept, begins, dtype=np.int32)
         return Sentences(np.compress(kept, self.ids), kept_lengths[kept_lengths > 0])
 
+    def whole(self, chosen: BoolArray) -> Sentences:
+        """Return the chosen sentences, all of whose words are kept."""
+        if chosen.all():
+            return self
+        lengths = self.lengths[chosen]
+        ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[chosen], np.cumsum(lengths, dtype=np.int64)
+        places = np.repeat(ends - own_ends, lengths)
+        places += np.arange(len(places))
+        return Sentences(self.ids[places], lengths)
+
     def known_words(self) -> Sentences:
         """Return the sentences without unknown words, whose id is -1."""
         return self.select(self.ids >= 0)

@@ -126,13 +126,18 @@ class ShardReader:
 
     def read(self, span: Span) -> Sentences:
         """Return the known words of a span's sentences."""
+        raw = self.read_raw(span)
+        # All ids are in the table, and "clip" skips the check for others.
+        return Sentences(self.word_ids.take(raw.ids, mode="clip"), raw.lengths).known_words()
+
+    def read_raw(self, span: Span) -> Sentences:
+        """Return a span's sentences with the corpus's own ids, each of which is a place in `word_ids`."""
         with OpenShard(ShardName(Path(self.folder), span.shard, self.fingerprint, self.has_checksums)) as file:
             ids = file.ids(span.first_word, span.end_word)
             lengths = file.lengths(span.first_sentence, span.end_sentence)
             file.check_ids(ids, self.word_ids.size)
             file.check_lengths(lengths, ids.size)
-        # All ids are in the table, and "clip" skips the check for others.
-        return Sentences(self.word_ids.take(ids, mode="clip"), lengths).known_words()
+        return Sentences(ids, lengths)
 
     def lengths(self, span: Span) -> Int32Array:
         """Return the number of words, known or not, of each of a span's sentences."""

@@ -240,6 +240,28 @@ def test_when_all_workers_are_lost_sub_models_begin_again_from_the_last_merge(mo
 
 
 @pytest.mark.slow
+def test_when_all_workers_are_lost_before_the_first_merge_training_begins_again(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_chunk, chunks = PartitionPlacement.train_chunk, itertools.count(1)
+
+    def with_a_restart(*arguments: Any) -> Any:
+        if next(chunks) == 10:  # in the second epoch of six chunks
+            restart_workers(mortal_cluster)
+        return train_chunk(*arguments)
+
+    monkeypatch.setattr(PartitionPlacement, "train_chunk", with_a_restart)
+    model = untrained(mortal_cluster)
+    model.train(**CORPUS, total_words=WORDS, epochs=3)
+    assert topic_gap(model.wv) > 0.5
+    assert len(model.epoch_losses) == 3
+    report = model.training_report
+    assert report is not None
+    assert report["recoveries"]["count"] == 1
+    assert report["recoveries"]["raw_words_again"] >= WORDS
+
+
+@pytest.mark.slow
 def test_a_hung_worker_costs_its_sub_model_and_not_the_others(mortal_cluster: LocalCluster) -> None:
     process = mortal_cluster.processes["worker", 0]
 

@@ -9,6 +9,8 @@ import numpy as np
 from gensim_tfw2v.arrays import BoolArray, Int32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import ShardReader, Span
+from gensim_tfw2v.placement.partition.drawn_span import read_drawn
 from gensim_tfw2v.placement.request import TrainingOptions
 
 EQUAL, RANDOM, SHUFFLE = "equal", "random", "shuffle"
@@ -53,9 +55,14 @@ class Draw:
 
     def task_of(self, task: ChunkTask, sentences: Sentences) -> ChunkTask:
         """Return the sub-model's share of a chunk that has these sentences, with random numbers of its own."""
-        drawn = self.of(sentences.lengths, task.entropy)
-        words = np.compress(np.repeat(drawn, sentences.lengths), sentences.ids)
-        return replace(task, content=Sentences(words, sentences.lengths[drawn]), entropy=(*task.entropy, self.submodel))
+        return self._task_with(task, sentences.whole(self.of(sentences.lengths, task.entropy)))
+
+    def task_of_span(self, task: ChunkTask, reader: ShardReader, span: Span) -> ChunkTask:
+        """Return the sub-model's share of a chunk that is a span of an encoded corpus, as `task_of` does."""
+        return self._task_with(task, read_drawn(reader, span, lambda lengths: self.of(lengths, task.entropy)))
+
+    def _task_with(self, task: ChunkTask, share: Sentences) -> ChunkTask:
+        return replace(task, content=share, entropy=(*task.entropy, self.submodel))
 
 
 @dataclass(frozen=True)

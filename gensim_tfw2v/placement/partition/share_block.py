@@ -12,6 +12,7 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import prepare, sentences_of
+from gensim_tfw2v.corpus.shards import Span
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 from gensim_tfw2v.placement.tasks.assignment import Assignment, check
@@ -44,9 +45,11 @@ class ShareWords(NamedTuple):
 def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float64Array) -> WorkerBlock:
     """Return the assignment's block, which has no batches if no token is left."""
     check(model, assignment)
-    task = assignment.task
-    if assignment.draw is not None:
-        task = assignment.draw.task_of(task, sentences_of(model.maker, task))
+    task, draw, reader = assignment.task, assignment.draw, model.maker.reader
+    if draw is not None and isinstance(task.content, Span) and reader is not None:
+        task = draw.task_of_span(task, reader, task.content)
+    elif draw is not None:
+        task = draw.task_of(task, sentences_of(model.maker, task))
     prepared = prepare(model.maker, task)
     if prepared is None:
         return without_batches(assignment, metrics, ShareWords(np.zeros(0, np.int32)))
