@@ -27,6 +27,7 @@ class OwnTablesCalls:
     def __init__(self, model: EncodedModel, graphs: OwnTablesGraphs) -> None:
         self._tf = load_tensorflow()
         self._model, self._graphs = model, graphs
+        self._name = remote_functions.local(model.name)
 
     def train(self, member: Member, handles: Sequence[Any], assignment: UInt8Array, calls: Any) -> BlockReport:
         """Have a worker train a block on the tables with these handles; called in the worker's thread.
@@ -36,7 +37,7 @@ class OwnTablesCalls:
         assignment : ndarray
             The bytes of an `Assignment`.
         """
-        name, sent = remote_functions.local(self._model.name), remote_functions.local(assignment)
+        name, sent = self._name, remote_functions.local(assignment)
 
         def send_model() -> None:
             calls.run(self._graphs.register_model, name, remote_functions.local(self._model.data)).numpy()
