@@ -17,8 +17,8 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.merging.joint import JointWords
+from gensim_tfw2v.merging.pieces import blas_threads_for
 from gensim_tfw2v.merging.products import Products, Progress, largest_directions
-from gensim_tfw2v.runtime.blas import one_blas_thread
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def align(
     """
     rotations, moved = _start(joint, products, size, seed), 1.0
     for number in range(1, most_rounds + 1):
-        with one_blas_thread():
+        with blas_threads_for(joint.width):
             moved = _round(joint, products, rotations)
         progress(number / most_rounds)
         if moved <= tolerance:
@@ -85,7 +85,7 @@ def _start(joint: JointWords, products: Products, size: int, seed: int) -> Float
     if joint.common < size:
         return _start_in_a_row(joint, products, size)
     towards = products.common @ largest_directions(products.common, size, seed)
-    with one_blas_thread():
+    with blas_threads_for(joint.width):
         return np.concatenate([_nearest_rotation(towards[columns]) for columns in joint.columns])
 
 

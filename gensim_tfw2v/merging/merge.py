@@ -122,7 +122,7 @@ def _write(
     def write(words: slice) -> None:
         merged[words] = transform(words, joint.concatenation(words))
 
-    for words, _ in side_by_side(write, joint.pieces()):
+    for words, _ in side_by_side(write, joint.pieces(), joint.width):
         progress(words.stop / len(joint))
 
 
@@ -136,7 +136,7 @@ def _write_components(
         rows = complete(joint, words, joint.concatenation(words), rotations)
         return rows.sum(axis=0), rows.T @ rows
 
-    for words, (of_rows, of_products) in side_by_side(sums_of, joint.pieces()):
+    for words, (of_rows, of_products) in side_by_side(sums_of, joint.pieces(), joint.width):
         total += of_rows
         products += of_products
         progress(0.8 * words.stop / len(joint))

@@ -6,7 +6,6 @@ these products as well. The rounds of a merge therefore read no vectors, and cos
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,11 +13,9 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.merging.joint import JointWords
-from gensim_tfw2v.merging.pieces import side_by_side
-from gensim_tfw2v.runtime.blas import one_blas_thread
+from gensim_tfw2v.merging.pieces import blas_threads_for, side_by_side
 
 _EXACT_WIDTH = 6144  # up to this many columns all eigenvectors are exact, which takes minutes on two cores
-_MOST_COLUMNS_OF_ONE_THREAD = 2048  # eigenvectors of larger matrices are worth BLAS's own threads
 _SPARE_DIRECTIONS = 50
 _ITERATIONS = 20
 
@@ -58,7 +55,7 @@ def products_of(joint: JointWords, progress: Progress) -> Products:
             found.append(part.T @ part if len(part) else None)
         return found[0], found[1]
 
-    for words, (of_common, of_rest) in side_by_side(products_of_piece, joint.pieces()):
+    for words, (of_common, of_rest) in side_by_side(products_of_piece, joint.pieces(), joint.width):
         if of_common is not None:
             common += of_common
         if of_rest is not None:
@@ -78,7 +75,7 @@ def largest_directions(products: Float64Array, size: int, seed: int) -> Float64A
 
     width = len(products)
     if width <= _EXACT_WIDTH:
-        with one_blas_thread() if width <= _MOST_COLUMNS_OF_ONE_THREAD else contextlib.nullcontext():
+        with blas_threads_for(width):
             vectors: Float64Array = eigh(products, subset_by_index=(width - size, width - 1))[1][:, ::-1]
         return vectors
     start = np.random.default_rng(seed).standard_normal((width, min(width, size + _SPARE_DIRECTIONS)))

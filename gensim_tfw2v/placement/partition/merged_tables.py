@@ -119,8 +119,11 @@ def _turns_of_outputs(
     """Return the matrix by which each sub-model's outputs are turned, given the inputs of all of them."""
     if method == AVERAGE:
         return [np.eye(merged.shape[1], dtype=np.float32) for _ in inputs]
-    pairs = zip(inputs, trained, strict=True)
-    return [turn for _, turn in side_by_side(lambda pair: _turn_of_outputs(pair[0], merged, pair[1]), pairs)]
+
+    def turn(number: int) -> Float32Array:
+        return _turn_of_outputs(inputs[number], merged, trained[number])
+
+    return [found for _, found in side_by_side(turn, range(len(inputs)), columns=merged.shape[1])]
 
 
 def _turn_of_outputs(values: Float32Array, merged: Float32Array, is_trained: BoolArray) -> Float32Array:
