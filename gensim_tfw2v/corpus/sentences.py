@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Int32Array, aligned_empty
+from gensim_tfw2v.arrays import BoolArray, Int32Array, aligned_empty
 from gensim_tfw2v.native.functions import call
 
 MAX_SENTENCE_WORDS = 10_000
@@ -43,6 +43,16 @@ class Sentences:
             The id that each id is replaced by before, -1 for unknown words.
         """
         return self.chosen_by("known_words", table)
+
+    def whole(self, chosen: BoolArray) -> Sentences:
+        """Return the chosen sentences, all of whose words are kept."""
+        if chosen.all():
+            return self
+        lengths = self.lengths[chosen]
+        ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[chosen], np.cumsum(lengths, dtype=np.int64)
+        places = np.repeat(ends - own_ends, lengths)
+        places += np.arange(len(places))
+        return Sentences(self.ids[places], lengths)
 
 
 def piece_lengths(lengths: npt.NDArray[Any]) -> Int32Array:

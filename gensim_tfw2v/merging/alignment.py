@@ -17,6 +17,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.merging.joint import JointWords
+from gensim_tfw2v.merging.pieces import blas_threads_for
 from gensim_tfw2v.merging.products import Products, Progress, largest_directions
 
 logger = logging.getLogger(__name__)
@@ -39,12 +40,8 @@ def align(
     """
     rotations, moved = _start(joint, products, size, seed), 1.0
     for number in range(1, most_rounds + 1):
-        before = rotations.copy()
-        for columns in joint.columns:
-            rotations[columns] = _nearest_rotation(_towards(products, rotations, columns))
-        step = rotations - before
-        length = float(np.vdot(rotations, products.mean @ rotations))
-        moved = float(np.sqrt(max(0.0, np.vdot(step, products.mean @ step)) / length)) if length else 0.0
+        with blas_threads_for(joint.width):
+            moved = _round(joint, products, rotations)
         progress(number / most_rounds)
         if moved <= tolerance:
             logger.info("the sub-models are aligned after %d rounds", number)
@@ -55,6 +52,16 @@ def align(
         moved,
     )
     return rotations
+
+
+def _round(joint: JointWords, products: Products, rotations: Float64Array) -> float:
+    """Rotate each sub-model onto the consensus of the others; return by what part of its length the consensus moved."""
+    before = rotations.copy()
+    for columns in joint.columns:
+        rotations[columns] = _nearest_rotation(_towards(products, rotations, columns))
+    step = rotations - before
+    length = float(np.vdot(rotations, products.mean @ rotations))
+    return float(np.sqrt(max(0.0, np.vdot(step, products.mean @ step)) / length)) if length else 0.0
 
 
 def consensus(joint: JointWords, words: slice, rows: Float64Array, rotations: Float64Array) -> Float64Array:
@@ -78,7 +85,8 @@ def _start(joint: JointWords, products: Products, size: int, seed: int) -> Float
     if joint.common < size:
         return _start_in_a_row(joint, products, size)
     towards = products.common @ largest_directions(products.common, size, seed)
-    return np.concatenate([_nearest_rotation(towards[columns]) for columns in joint.columns])
+    with blas_threads_for(joint.width):
+        return np.concatenate([_nearest_rotation(towards[columns]) for columns in joint.columns])
 
 
 def _start_in_a_row(joint: JointWords, products: Products, size: int) -> Float64Array:

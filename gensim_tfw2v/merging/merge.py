@@ -10,6 +10,7 @@ from gensim_tfw2v.arrays import Float32Array, Float64Array
 from gensim_tfw2v.merging.alignment import align, complete, consensus
 from gensim_tfw2v.merging.joint import JointWords
 from gensim_tfw2v.merging.methods import METHODS as METHODS
+from gensim_tfw2v.merging.pieces import side_by_side
 from gensim_tfw2v.merging.products import Progress, largest_directions, products_of
 from gensim_tfw2v.merging.submodel import SubModel
 
@@ -117,8 +118,11 @@ def _write(
     progress: Progress,
 ) -> None:
     """Fill `merged` with the transformed concatenation."""
-    for words in joint.pieces():
+
+    def write(words: slice) -> None:
         merged[words] = transform(words, joint.concatenation(words))
+
+    for words, _ in side_by_side(write, joint.pieces(), joint.width):
         progress(words.stop / len(joint))
 
 
@@ -127,10 +131,14 @@ def _write_components(
 ) -> None:
     """Fill `merged` with the first principal components of the completed concatenation."""
     total, products = np.zeros(joint.width), np.zeros((joint.width, joint.width))
-    for words in joint.pieces():
+
+    def sums_of(words: slice) -> tuple[Float64Array, Float64Array]:
         rows = complete(joint, words, joint.concatenation(words), rotations)
-        total += rows.sum(axis=0)
-        products += rows.T @ rows
+        return rows.sum(axis=0), rows.T @ rows
+
+    for words, (of_rows, of_products) in side_by_side(sums_of, joint.pieces(), joint.width):
+        total += of_rows
+        products += of_products
         progress(0.8 * words.stop / len(joint))
     mean = total / len(joint)
     directions = largest_directions(products - len(joint) * np.outer(mean, mean), merged.shape[1], seed)

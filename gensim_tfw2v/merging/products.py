@@ -13,6 +13,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.merging.joint import JointWords
+from gensim_tfw2v.merging.pieces import blas_threads_for, side_by_side
 
 _EXACT_WIDTH = 6144  # up to this many columns all eigenvectors are exact, which takes minutes on two cores
 _SPARE_DIRECTIONS = 50
@@ -42,15 +43,23 @@ def products_of(joint: JointWords, progress: Progress) -> Products:
     """Return the products of the sub-models' columns, from one reading of their vectors."""
     count = len(joint.submodels)
     common, rest = np.zeros((joint.width, joint.width)), np.zeros((joint.width, joint.width))
-    for words in joint.pieces():
+
+    def products_of_piece(words: slice) -> tuple[Float64Array | None, Float64Array | None]:
         rows, presence = joint.concatenation(words), joint.presence[words]
         everywhere = presence == count
-        for total, chosen in ((common, everywhere), (rest, ~everywhere)):
-            if chosen.any():
-                part = rows[chosen] if not chosen.all() else rows
-                if total is rest:
-                    part = part / np.sqrt(presence[chosen])[:, None]
-                total += part.T @ part
+        found: list[Float64Array | None] = []
+        for chosen, has_all in ((everywhere, True), (~everywhere, False)):
+            part = rows[chosen] if not chosen.all() else rows
+            if not has_all:
+                part = part / np.sqrt(presence[chosen])[:, None]
+            found.append(part.T @ part if len(part) else None)
+        return found[0], found[1]
+
+    for words, (of_common, of_rest) in side_by_side(products_of_piece, joint.pieces(), joint.width):
+        if of_common is not None:
+            common += of_common
+        if of_rest is not None:
+            rest += of_rest
         progress(words.stop / len(joint))
     rest += common / count
     return Products(common, rest)
@@ -66,7 +75,8 @@ def largest_directions(products: Float64Array, size: int, seed: int) -> Float64A
 
     width = len(products)
     if width <= _EXACT_WIDTH:
-        vectors: Float64Array = eigh(products, subset_by_index=(width - size, width - 1))[1][:, ::-1]
+        with blas_threads_for(width):
+            vectors: Float64Array = eigh(products, subset_by_index=(width - size, width - 1))[1][:, ::-1]
         return vectors
     start = np.random.default_rng(seed).standard_normal((width, min(width, size + _SPARE_DIRECTIONS)))
     directions = np.linalg.qr(products @ start)[0]

@@ -110,6 +110,8 @@ class Placement(ABC):
     concurrency: int
     can_fail: bool
     """The tables may be lost while this process lives."""
+    reading_takes_long: bool = False
+    """Reading all tables takes work during which nothing is trained, so that not every epoch ends with a copy."""
     epochs_may_overlap: bool = True
     """Workers without a chunk of an epoch may begin the next one while others finish it."""
 

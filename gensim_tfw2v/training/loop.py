@@ -164,12 +164,14 @@ class TrainingLoop:
                     _warn_of_other_size(done, counts)
                 model.set_report(self._report())
                 is_last = done.epoch + 1 == model.epochs
+                has_backup = False
                 if self._callbacks:  # they may read the model, and change it
                     sync.pull()
+                    has_backup = True
                 elif not is_last:  # after the last epoch the model is brought up to date at once
-                    sync.back_up()
+                    has_backup = sync.back_up()
                 sync.check_words()
-                if self._callbacks or not is_last:
+                if has_backup:
                     self._recovery.keep(self._finished(), sync.placement.state())
 
     def _recover(self, error: ClusterError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.training.backup_cadence import BackupCadence
 from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.trained_model import TrainedModel
 
@@ -21,6 +23,7 @@ class TableSync:
         self._placement = placement
         self._words = list(model.words)
         self._is_pushed = False
+        self._backups = BackupCadence()
         self._buffer: ModelTables | None = None  # for tables that may be lost while they are read
 
     def drop_placement(self) -> None:
@@ -48,6 +51,7 @@ class TableSync:
             self.check_words()
             self._placement.load(self._model.tables())
             self._is_pushed = True
+            self._backups.record_equal()
         return self._placement
 
     def look(self) -> ModelTables:
@@ -70,10 +74,18 @@ class TableSync:
             self._model.use_new_tables()
             self._is_pushed = False
 
-    def back_up(self) -> None:
-        """Copy the vectors into the model if the placement could lose them; the placement keeps the current ones."""
+    def back_up(self) -> bool:
+        """Copy the vectors into the model if the placement could lose them; the placement keeps the current ones.
+
+        Return False if they are not copied because a copy is not worth its time now.
+        """
         if self._placement.can_fail:
+            if self._placement.reading_takes_long and not self._backups.is_due():
+                return False
+            began = time.monotonic()
             self._read()
+            self._backups.record_copy(began)
+        return True
 
     def _read(self) -> None:
         """Copy the placement's tables into the model; if they are lost meanwhile, the model stays as it is."""

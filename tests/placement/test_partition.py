@@ -21,8 +21,10 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import EncodedCorpus, Span
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.design_arguments import SAMPLINGS
+from gensim_tfw2v.placement.partition import submodels
 from gensim_tfw2v.placement.partition.draws import Draw
 from gensim_tfw2v.placement.partition.merged_tables import merge_tables
 from gensim_tfw2v.placement.partition.trained_words import trained_words
@@ -85,6 +87,29 @@ def test_a_share_has_the_words_of_the_drawn_sentences_in_their_order(sampling: s
     assert isinstance(share, Sentences)
     assert share.ids.tolist() == [word for words in expected for word in words]
     assert share.lengths.tolist() == [len(words) for words in expected]
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_share_of_a_span_is_that_of_its_known_words(sampling: str, tmp_path: Path) -> None:
+    """Some sentences have no known word. Draws are those of the others."""
+    rng = np.random.default_rng(1)
+    words = [[f"w{word}" for word in rng.integers(0, 12, rng.integers(1, 6))] for _ in range(400)]
+    (tmp_path / "corpus.txt").write_text("".join(" ".join(sentence) + "\n" for sentence in words), encoding="utf8")
+    encode_corpus(tmp_path / "corpus.txt", tmp_path / "encoded")
+    reader = EncodedCorpus(tmp_path / "encoded").reader({f"w{word}": 11 - word for word in range(7)})
+    span = Span(0, len(words[0]), sum(map(len, words[:350])), 1, 350)
+    task = ChunkTask(span, (*TRAINING, 0, 3), 0.1, 0.05, exact_loss=False)
+    draw = Draw(sampling, 0.4, 1, 2)
+    known = [[11 - int(word[1:]) for word in sentence if int(word[1:]) < 7] for sentence in words[1:350]]
+    lists = [sentence for sentence in known if sentence]
+    assert len(lists) < len(known)
+    is_drawn = draw.of(np.array([len(sentence) for sentence in lists], np.int32), task.entropy)
+    expected = [sentence for sentence, is_own in zip(lists, is_drawn, strict=True) if is_own]
+    share = draw.task_of(task, reader.read(span))
+    assert isinstance(share.content, Sentences)
+    assert share.content.ids.tolist() == [word for sentence in expected for word in sentence]
+    assert share.content.lengths.tolist() == [len(sentence) for sentence in expected]
+    assert share.entropy == (*task.entropy, 1)
 
 
 def test_a_share_of_no_sentences_is_empty() -> None:
@@ -270,6 +295,16 @@ def test_each_mode_learns_on_a_cluster_and_here_with_the_same_bits(mode: str) ->
         assert [found["worker"] for found in of_submodels] == workers
         assert [found["lost"] for found in of_submodels] == [0, 0]
         assert sum(found["words"] for found in of_submodels) == pytest.approx(3 * 12 * 1500, rel=0.05)
+
+
+def test_short_epochs_are_not_merged_for_a_loss_that_would_cost_no_more_than_the_merge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    merges: list[int] = []
+    merge = submodels.merge_tables
+    monkeypatch.setattr(submodels, "merge_tables", lambda left, *rest: (merges.append(len(left)), merge(left, *rest)))
+    TFWord2Vec(SENTENCES, **SMALL | PARTITION | {"sg": 1, "epochs": 4}, cluster=shared_cluster())
+    assert merges == [2]
 
 
 def test_vectors_that_a_callback_has_changed_are_those_of_all_sub_models() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -209,20 +210,28 @@ def test_when_all_workers_are_lost_sub_models_go_on_from_the_last_checkpoint(
     mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train_chunk, chunks = PartitionPlacement.train_chunk, itertools.count(1)
+    restore_tables, restored = PartitionPlacement.restore_tables, itertools.count()
 
     def with_a_restart(*arguments: Any) -> Any:
         if next(chunks) == 10:  # in the second epoch of six chunks
+            while not any(tmp_path.glob("checkpoint-*")):
+                time.sleep(0.01)
             restart_workers(mortal_cluster)
         return train_chunk(*arguments)
 
+    def counted(*arguments: Any) -> None:
+        next(restored)
+        restore_tables(*arguments)
+
     monkeypatch.setattr(PartitionPlacement, "train_chunk", with_a_restart)
+    monkeypatch.setattr(PartitionPlacement, "restore_tables", counted)
     model = untrained(mortal_cluster, sampling="equal", checkpoint_dir=tmp_path, checkpoint_every="3000 words")
     model.train(**CORPUS, total_words=WORDS, epochs=3)
     assert topic_gap(model.wv) > 0.5
     report = model.training_report
     assert report is not None
     assert report["recoveries"]["count"] == 1
-    assert 0 <= report["recoveries"]["raw_words_again"] < WORDS
+    assert next(restored) == 1
     assert [found["lost"] for found in report["submodels"]] == [0, 0, 0]
     assert 0 <= sum(found["words"] for found in report["submodels"]) - 3 * WORDS <= 4 * 3000  # chunks in flight
 
@@ -237,6 +246,28 @@ def test_when_all_workers_are_lost_sub_models_begin_again_from_the_last_merge(mo
     model.train(**CORPUS, epochs=3, callbacks=[EpochVectors(restart_all)])
     assert len(model.epoch_losses) == 3
     assert topic_gap(model.wv) > 0.5
+
+
+@pytest.mark.slow
+def test_when_all_workers_are_lost_before_the_first_merge_training_begins_again(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_chunk, chunks = PartitionPlacement.train_chunk, itertools.count(1)
+
+    def with_a_restart(*arguments: Any) -> Any:
+        if next(chunks) == 10:  # in the second epoch of six chunks
+            restart_workers(mortal_cluster)
+        return train_chunk(*arguments)
+
+    monkeypatch.setattr(PartitionPlacement, "train_chunk", with_a_restart)
+    model = untrained(mortal_cluster)
+    model.train(**CORPUS, total_words=WORDS, epochs=3)
+    assert topic_gap(model.wv) > 0.5
+    assert len(model.epoch_losses) == 3
+    report = model.training_report
+    assert report is not None
+    assert report["recoveries"]["count"] == 1
+    assert report["recoveries"]["raw_words_again"] >= WORDS
 
 
 @pytest.mark.slow

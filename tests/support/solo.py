@@ -5,7 +5,6 @@ It shows how little a design needs. Nothing in the package knows it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,7 +15,7 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
 from gensim_tfw2v.placement.block_size import choose_block_words
 from gensim_tfw2v.placement.calls.member import Member
-from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls, TrainedBlock
+from gensim_tfw2v.placement.calls.own_tables import OwnTablesCalls
 from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.calls.team import Team
 from gensim_tfw2v.placement.calls.worker_tables import TablesLost, WorkerTables
@@ -25,6 +24,8 @@ from gensim_tfw2v.placement.remote.left_tables import take_over
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.placement.tasks.assignment import Assignment
+from gensim_tfw2v.placement.tasks.block_report import BlockReport
+from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel, WorkerModel
 from gensim_tfw2v.placement.tasks.plain_block import plain_graphs
 from gensim_tfw2v.steps.arguments import objective_of
@@ -77,17 +78,18 @@ class Solo(Placement):
             self._team.add(WorkerTables(self._connection, ready[0], 2 * self._timeout))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
-        def train(member: Member, calls: Any) -> TrainedBlock:
+        def train(member: Member, calls: Any) -> BlockReport:
             own = self._team.own_tables(member)
-            assignment = Assignment(own.lease_key, 1, 1, NOT_SHARED, task)
-            return self._calls.train(member, [own.handles_for_steps()], assignment, calls)
+            message = encode(Assignment(own.lease_key, 1, 1, NOT_SHARED, task))
+            self._metrics.begin_block(member)
+            report: BlockReport = self._calls.train(member, [own.handles_for_steps()], message, calls)
+            self._metrics.add_block(member, report, message.nbytes)
+            return report
 
-        began = time.monotonic()
         trained = self._team.each("train", self._team.taking_part(), train)
         self._team.raise_if_none_is_left("train")
-        ((member, block),) = trained.items()
-        self._metrics.add_block(member, *block, began)
-        return block.report.trained()
+        (report,) = trained.values()
+        return report.trained()
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in tables.present().items():

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from gensim_tfw2v.arrays import UInt8Array
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.calls.member import Member
-from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
-from gensim_tfw2v.placement.tasks.codec import encode
 from gensim_tfw2v.placement.tasks.model import EncodedModel
 from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-
-
-class TrainedBlock(NamedTuple):
-    """The result of a block."""
-
-    report: BlockReport
-    sent_bytes: int  # to the worker
 
 
 class OwnTablesCalls:
@@ -35,11 +27,17 @@ class OwnTablesCalls:
     def __init__(self, model: EncodedModel, graphs: OwnTablesGraphs) -> None:
         self._tf = load_tensorflow()
         self._model, self._graphs = model, graphs
+        self._name = remote_functions.local(model.name)
 
-    def train(self, member: Member, handles: Sequence[Any], assignment: Assignment, calls: Any) -> TrainedBlock:
-        """Have a worker train an assignment's block on the tables with these handles; called in the worker's thread."""
-        data = encode(assignment)
-        name, sent = remote_functions.local(self._model.name), remote_functions.local(data)
+    def train(self, member: Member, handles: Sequence[Any], assignment: UInt8Array, calls: Any) -> BlockReport:
+        """Have a worker train a block on the tables with these handles; called in the worker's thread.
+
+        Parameters
+        ----------
+        assignment : ndarray
+            The bytes of an `Assignment`.
+        """
+        name, sent = self._name, remote_functions.local(assignment)
 
         def send_model() -> None:
             calls.run(self._graphs.register_model, name, remote_functions.local(self._model.data)).numpy()
@@ -50,6 +48,6 @@ class OwnTablesCalls:
         with self._tf.device(device("worker", member.number)):
             numbers = member.registration.call(self._model.name, send_model, train)
         try:
-            return TrainedBlock(BlockReport.from_array(numbers, servers=0), data.nbytes)
+            return BlockReport.from_array(numbers, servers=0)
         except ValueError as error:
             raise ClusterError(f"{member.name}: {error}") from None

@@ -16,6 +16,9 @@ class Calls:
     cores: int
 
 
+ONE_CORE = Calls(at_once=1, cores=1)
+
+
 def calls_for(workers: int) -> Calls:
     """Return the calls that keep as many cores busy as there are workers, or all cores if there are fewer.
 

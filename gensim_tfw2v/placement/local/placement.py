@@ -23,7 +23,7 @@ from gensim_tfw2v.blocks.chunk_task import (
     prepare,
 )
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
-from gensim_tfw2v.placement.local.calls import Calls
+from gensim_tfw2v.placement.local.calls import ONE_CORE, Calls
 from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.settings import StepSettings
@@ -37,7 +37,7 @@ class LocalPlacement(Placement):
 
     can_fail = has_failed = False
 
-    def __init__(self, settings: StepSettings, maker: BlockMaker, calls: Calls = Calls(1, 1)) -> None:
+    def __init__(self, settings: StepSettings, maker: BlockMaker, calls: Calls = ONE_CORE) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.steps import arguments, graph, rows, side_by_side
 

@@ -53,9 +53,8 @@ class Draw:
 
     def task_of(self, task: ChunkTask, sentences: Sentences) -> ChunkTask:
         """Return the sub-model's share of a chunk that has these sentences, with random numbers of its own."""
-        drawn = self.of(sentences.lengths, task.entropy)
-        words = np.compress(np.repeat(drawn, sentences.lengths), sentences.ids)
-        return replace(task, content=Sentences(words, sentences.lengths[drawn]), entropy=(*task.entropy, self.submodel))
+        share = sentences.whole(self.of(sentences.lengths, task.entropy))
+        return replace(task, content=share, entropy=(*task.entropy, self.submodel))
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,10 @@ import numpy as np
 from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.merging.merge import merge_submodels
+from gensim_tfw2v.merging.pieces import side_by_side
 from gensim_tfw2v.merging.submodel import SubModel
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.runtime.blas import one_blas_thread
 
 logger = logging.getLogger(__name__)
 
@@ -71,10 +73,7 @@ def merge_tables(submodels: Sequence[SubModelTables], into: ModelTables, method:
     for submodel, values in zip(submodels, inputs, strict=True):
         submodel.read_table("inputs", values)
     merged = _merged_inputs(inputs, trained, method)
-    turns = [
-        np.eye(merged.shape[1], dtype=np.float32) if method == AVERAGE else _turn_of_outputs(values, merged, is_trained)
-        for values, is_trained in zip(inputs, trained, strict=True)
-    ]
+    turns = _turns_of_outputs(inputs, merged, trained, method)
     locks = np.resize(into.lock_factors, len(merged))
     np.copyto(into.inputs, np.where((locks == 0)[:, None], inputs[0], merged))
     del inputs, merged
@@ -108,9 +107,23 @@ def _merged_inputs(inputs: Sequence[Float32Array], trained: Sequence[BoolArray],
     merged[known] = found
     if method != AVERAGE:
         largest = int(np.argmax([is_trained.sum() for is_trained in trained]))
-        turn, _ = _turn(merged, inputs[largest], trained[largest])
-        merged[known] = found @ turn.astype(np.float32)
+        with one_blas_thread():
+            turn, _ = _turn(merged, inputs[largest], trained[largest])
+            merged[known] = found @ turn.astype(np.float32)
     return merged
+
+
+def _turns_of_outputs(
+    inputs: Sequence[Float32Array], merged: Float32Array, trained: Sequence[BoolArray], method: str
+) -> list[Float32Array]:
+    """Return the matrix by which each sub-model's outputs are turned, given the inputs of all of them."""
+    if method == AVERAGE:
+        return [np.eye(merged.shape[1], dtype=np.float32) for _ in inputs]
+
+    def turn(number: int) -> Float32Array:
+        return _turn_of_outputs(inputs[number], merged, trained[number])
+
+    return [found for _, found in side_by_side(turn, range(len(inputs)), columns=merged.shape[1])]
 
 
 def _turn_of_outputs(values: Float32Array, merged: Float32Array, is_trained: BoolArray) -> Float32Array:
@@ -150,9 +163,10 @@ def _average_turned(
     for submodel, turn, is_trained in zip(submodels, turns, trained, strict=True):
         submodel.read_table(name, of_submodel)
         weights = np.where(count, is_trained / np.maximum(count, 1), 1 / len(submodels)).astype(np.float32)
-        for first in range(0, len(values), _ROWS_AT_ONCE):
-            rows = slice(first, first + _ROWS_AT_ONCE)
-            total[rows] += weights[rows, None] * (of_submodel[rows] @ turn)
+        with one_blas_thread():
+            for first in range(0, len(values), _ROWS_AT_ONCE):
+                rows = slice(first, first + _ROWS_AT_ONCE)
+                total[rows] += weights[rows, None] * (of_submodel[rows] @ turn)
     np.copyto(values, total)
 
 

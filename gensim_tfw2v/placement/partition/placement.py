@@ -102,6 +102,7 @@ class PartitionPlacement(SubModelPlacement):
                 self._leave_out(lost.reasons)
         self._team.keep_alive()
         self._team.raise_if_none_is_left("load")
+        self._metrics.begin(self._team.taking_part())
 
     def _place_submodels(self) -> None:
         """Give each sub-model to one of the workers that can be called."""
@@ -161,13 +162,14 @@ class PartitionPlacement(SubModelPlacement):
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         shares = self._shares
         assert shares is not None
+        messages = {submodel: shares.message(submodel, task) for submodel in self._team.tables()}
         reports: dict[WorkerSubModel, BlockReport] = {}
 
         def train(member: Member, calls: Any) -> None:
             if member.number in self._connection.worker_locks.abandoned:  # since an earlier chunk
                 raise ClusterError(f"{member.name} hangs")
             for submodel in self._team.tables_of(member):
-                reports[submodel] = shares.train(submodel, task, calls)
+                reports[submodel] = shares.train(submodel, messages.pop(submodel), calls)
 
         with self._turn_of(task.entropy[-1]):
             self._team.raise_if_none_is_left("train")
@@ -195,6 +197,7 @@ class PartitionPlacement(SubModelPlacement):
 
     def _leave_out(self, reasons: Mapping[Member, str]) -> None:
         """Continue without the sub-models of some workers."""
+        self._metrics.leave_out(reasons)
         with self._lock:
             for submodel in self._team.leave_out(reasons):
                 counts = self._counts[submodel.number]

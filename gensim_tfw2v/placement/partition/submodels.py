@@ -37,6 +37,7 @@ class SubModelPlacement(Placement):
     two epochs changes nothing. A checkpoint has the tables of all sub-models beside the model's.
     """
 
+    reading_takes_long = True  # it merges the sub-models
     epochs_may_overlap = False  # sub-models that are read at the end of an epoch have trained no later one
 
     def __init__(self, maker: BlockMaker, partition: Partition) -> None:

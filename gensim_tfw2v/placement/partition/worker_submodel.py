@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ class WorkerSubModel(WorkerTables):
     Parameters
     ----------
     on_read : callable
-        Called with the worker and the bytes of each table that was read.
+        Called with the worker, the bytes of each table that was read, and when reading began.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class WorkerSubModel(WorkerTables):
         member: Member,
         draw: Draw,
         timeout: float,
-        on_read: Callable[[Member, int], None],
+        on_read: Callable[[Member, int, float], None],
     ) -> None:
         super().__init__(connection, member, timeout)
         self.draw, self._on_read = draw, on_read
@@ -55,13 +56,15 @@ class WorkerSubModel(WorkerTables):
 
     def read_table(self, name: str, values: Float32Array) -> None:
         """Write the current values of one table into an array; raise TablesLost if they cannot be read."""
+        began = time.monotonic()
         self.ask(lambda tables: tables.read_into(name, values))
-        self._on_read(self.member, values.nbytes)
+        self._on_read(self.member, values.nbytes, began)
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of one table; raise TablesLost if they cannot be read."""
+        began = time.monotonic()
         found = self.ask(lambda tables: tables.rows(name, first, end))
-        self._on_read(self.member, found.nbytes)
+        self._on_read(self.member, found.nbytes, began)
         return found
 
     def trained(self) -> BoolArray:
