@@ -91,7 +91,7 @@ def _machines_for(cell: Cell, arguments: argparse.Namespace, machines: Machines)
         return start, {MASTER: arguments.ps_cpu, **workers}
     from machines.cluster import NodeCluster
 
-    return NodeCluster, cores
+    return functools.partial(NodeCluster, worker_cores=arguments.worker_cores), cores
 
 
 def _job_of(cell: Cell, arguments: argparse.Namespace, corpus: Path) -> Job:

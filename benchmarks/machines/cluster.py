@@ -17,12 +17,24 @@ from machines.quotas import Quotas
 
 
 class NodeCluster(NodeProcesses):
-    """Machines with a task each, and one for the coordinator."""
+    """Machines with a task each, and one for the coordinator.
+
+    Parameters
+    ----------
+    worker_cores : int
+        Cores of a worker that train a block side by side, within its quota.
+    """
 
     def __init__(
-        self, network: Network | Loopback, quotas: Quotas | None, cores: dict[str, float | None], folder: Path
+        self,
+        network: Network | Loopback,
+        quotas: Quotas | None,
+        cores: dict[str, float | None],
+        folder: Path,
+        worker_cores: int = 1,
     ) -> None:
         super().__init__(network, quotas, cores, folder)
+        self._worker_cores = worker_cores
         self._cluster: dict[str, list[str]] = {"ps": [], "worker": []}
         for name in self._tasks():
             self._cluster[_job_of(name)].append(network.address(name))
@@ -43,7 +55,7 @@ class NodeCluster(NodeProcesses):
         """Start a task, at first or again after its end, and do not wait for it."""
         job = _job_of(name)
         task = ["--job", job, "--task", name[len(job) :], "--cluster", str(self._folder / "cluster.json")]
-        server = [sys.executable, "-m", "gensim_tfw2v", "server", *task]
+        server = [sys.executable, "-m", "gensim_tfw2v", "server", *task, "--cores", str(self._worker_cores)]
         self._begin(name, [*server, "--with-parent", str(os.getpid()), "--allow-network"], is_again=is_again)
 
     def train(self, job: Job, batch_words: int | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from machines.networks import Loopback, Network, NetworkError
 from machines.processes import COORDINATOR, NodeError, NodeProcesses
 from machines.quotas import Quotas, find_quotas
 
-MACHINE_SETTINGS = ("ps", "cpu", "ps_cpu", "coordinator_cpu", "rate")
+MACHINE_SETTINGS = ("ps", "cpu", "worker_cores", "ps_cpu", "coordinator_cpu", "rate")
 Cores = dict[str, float | None]  # of each machine by name; None: unlimited
 Starter = Callable[[Network | Loopback, Quotas | None, Cores, Path], NodeProcesses]
 
@@ -52,8 +53,9 @@ class Machines:
         cores |= {f"worker{number}": asked.cpu for number in range(workers)}
         return cores | {COORDINATOR: asked.coordinator_cpu}
 
-    def run(self, job: Job, folder: Path, cores: Cores, start: Starter = NodeCluster) -> dict[str, Any]:
-        """Return the results of a training on new machines, or its "error"."""
+    def run(self, job: Job, folder: Path, cores: Cores, start: Starter | None = None) -> dict[str, Any]:
+        """Return the results of a training on new machines, or its "error"; by default on a cluster of ours."""
+        start = start or functools.partial(NodeCluster, worker_cores=self._arguments.worker_cores)
         began = time.monotonic()
         try:
             with ExitStack() as stack:
@@ -98,6 +100,8 @@ def add_machine_arguments(
 
     add("--ps", type=count, default=2, metavar="N", help="parameter servers (default 2)")
     add("--cpu", type=cores, default=cpu, metavar="X", help=f"cores of a worker (default {cpu})")
+    add("--worker-cores", type=count, default=1, metavar="N",
+        help="cores of a worker that train a block side by side, within --cpu (default 1)")  # fmt: skip
     add("--ps-cpu", type=cores, default=ps_cpu, metavar="X",
         help=f"cores of a parameter server (default: {shown(ps_cpu)})")  # fmt: skip
     add("--coordinator-cpu", type=cores, default=coordinator_cpu, metavar="X",
