@@ -60,6 +60,9 @@ HOT_NODES = 16  # at the root of the tree, trained on private copies by steps si
 # Longest step of a row in one batch, in learning rates; the second number is for skip-gram with hierarchical softmax
 # alone.
 MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 7.0
+# Tokens of skip-gram with negatives that cores train side by side with steps of that length. With more of them each
+# step is shorter, because frequent words take a step in every batch that is trained at a time.
+MOST_TOKENS_OF_WHOLE_STEPS = 2048
 # Smaller batches lose more by converting numbers to bfloat16 than their products gain, unless vectors are longer.
 LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.
@@ -73,7 +76,7 @@ LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale 
 LEAST_BLOCK_WORDS, MOST_BLOCK_WORDS = 10_000, 131_072
 MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take memory and gain little speed
 # From this many cores of one process on, so many train a block together: Python's lock limits more threads.
-LEAST_CORES_FOR_SHARED_BLOCKS, CORES_OF_SHARED_BLOCK = 8, 4
+LEAST_CORES_FOR_SHARED_BLOCKS, CORES_OF_SHARED_BLOCK = 16, 4
 BLOCKS_PER_WORKER = 4  # least blocks of an epoch: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # epochs that workers train, or that the caller has not finished with
 

@@ -19,7 +19,12 @@ from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
-from gensim_tfw2v.steps.settings import StepSettings, choose_compute_dtype, choose_max_step_rates
+from gensim_tfw2v.steps.settings import (
+    StepSettings,
+    choose_compute_dtype,
+    choose_max_step_rates,
+    choose_shortening,
+)
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.plan import TrainingPlan
 
@@ -133,9 +138,10 @@ def _batch_shape(model: Word2Vec, kept: Float64Array) -> BatchShape:
 
 
 def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool) -> StepSettings:
-    max_step_rates = model.update_bound
+    max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
         max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
+        shortens_steps = choose_shortening(bool(model.sg), model.negative, bool(model.hs))
     compute_dtype = model.compute_dtype
     if compute_dtype is None:
         compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, multiplies_bfloat16())
@@ -149,6 +155,7 @@ def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_ac
         hierarchical_softmax=bool(model.hs),
         mask_accidental_hits=mask_accidental_hits,
         max_step=model.alpha * max_step_rates,
+        shortens_steps=shortens_steps,
         max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,

@@ -75,12 +75,23 @@ def _huffman_path_tensors(paths: HuffmanPaths | None) -> HuffmanPathTensors:
     return HuffmanPathTensors(paths.words, paths.nodes, paths.codes, paths.offsets)
 
 
-def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, hot_nodes: int) -> Rates:
-    """Return the rates that scale the steps of one block."""
+def rates(
+    settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, hot_nodes: int, cores: int = 1
+) -> Rates:
+    """Return the rates that scale the steps of one block.
+
+    Parameters
+    ----------
+    hot_nodes : int
+        Nodes next to the root that each batch trains on a copy.
+    cores : int
+        Cores that train on the same tables side by side.
+    """
     fastest = np.max(prepared.learning_rates, initial=0)
+    longest = max(settings.max_step, settings.max_step_rates * fastest)
     return Rates(
         learning_rates=prepared.learning_rates,
-        max_step=np.float32(max(settings.max_step, settings.max_step_rates * fastest)),
+        max_step=np.float32(longest * (_shortening(prepared.block, cores) if settings.shortens_steps else 1)),
         lock_factors=lock_factors,
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),
@@ -88,6 +99,12 @@ def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32
         radius_chance=np.float32(_radius_chance(settings)),
         hot_nodes=np.int32(hot_nodes),
     )
+
+
+def _shortening(block: Block, cores: int) -> float:
+    """Return by what steps are multiplied while so many cores train on the same tables."""
+    batch = int(block.left[0].size)
+    return min(1.0, max(tuning.MOST_TOKENS_OF_WHOLE_STEPS, batch) / (cores * batch))
 
 
 def _radius_chance(settings: StepSettings) -> float:

@@ -25,11 +25,10 @@ from gensim_tfw2v.placement.local.placement import LocalPlacement
     ("workers", "cores", "calls"),
     [
         (1, 16, Calls(1, 1)),
-        (7, 16, Calls(7, 1)),
+        (15, 16, Calls(15, 1)),
         (3, 2, Calls(2, 1)),
-        (8, 8, Calls(2, 4)),
-        (16, 9, Calls(2, 5)),
-        (10, 16, Calls(2, 5)),
+        (19, 64, Calls(4, 5)),
+        (64, 17, Calls(4, 5)),
         (16, 16, Calls(4, 4)),
         (100, 31, Calls(7, 5)),
         (128, 128, Calls(32, 4)),
@@ -93,10 +92,10 @@ def test_a_spare_thread_prepares_its_block_and_waits_until_cores_are_free(monkey
 
 @pytest.mark.parametrize("mode", [{"sg": 1}, {"sg": 0}, {"sg": 1, "hs": 1, "negative": 0}, {"hs": 1, "negative": 0}])
 def test_a_model_trains_with_cores_that_share_blocks(mode: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_calls, "usable_cores", lambda: 8)
+    monkeypatch.setattr(local_calls, "usable_cores", lambda: 16)
     topics = [[f"{topic}{word}" for word in range(6)] for topic in "ab"]
     random = np.random.default_rng(5)
     sentences = [list(random.permutation(topics[number % 2])) for number in range(4000)]
-    model = TFWord2Vec(sentences, vector_size=16, min_count=1, epochs=5, workers=8, seed=1, **mode)
+    model = TFWord2Vec(sentences, vector_size=16, min_count=1, epochs=5, workers=16, seed=1, **mode)
     assert model.epochs == 5 and np.isfinite(model.wv.vectors).all()
     assert {word[0] for word, _ in model.wv.most_similar("a0", topn=5)} == {"a"}

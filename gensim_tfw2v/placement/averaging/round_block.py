@@ -47,7 +47,7 @@ def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array)
     shared = _shared_rows(model, assignment)
     if prepared is None:
         return without_batches(assignment, metrics, _no_rows(assignment, shared))
-    scales = rates(model.settings, prepared, model.lock_factors, most_hot_nodes(assignment))
+    scales = rates(model.settings, prepared, model.lock_factors, most_hot_nodes(assignment), assignment.cores)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
 

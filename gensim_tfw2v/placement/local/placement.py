@@ -50,6 +50,7 @@ class LocalPlacement(Placement):
         self._settings = settings
         self._maker = maker
         objective = arguments.objective_of(settings)
+        self._cores_side_by_side = calls.at_once * calls.cores
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
         self._train_block = (
@@ -101,7 +102,9 @@ class LocalPlacement(Placement):
                 (
                     *handles,
                     self._arguments.block_tensors(prepared.block),
-                    self._arguments.rates(self._settings, prepared, self._lock_factors, tuning.HOT_NODES),
+                    self._arguments.rates(
+                        self._settings, prepared, self._lock_factors, tuning.HOT_NODES, self._cores_side_by_side
+                    ),
                     self._lookups,
                     np.array([0, len(prepared.measured)], np.int32),
                     *self._cores,

@@ -51,7 +51,8 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
     prepared = prepare_side_by_side(model.maker, task, assignment.cores)
     if prepared is None:
         return without_batches(assignment, metrics, ShareWords(np.zeros(0, np.int32)))
-    scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES)  # as in one process
+    # As in one process.
+    scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES, assignment.cores)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, ShareWords(trained_words(prepared.block)))
 

@@ -65,7 +65,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
         shared_order=np.argsort(np.concatenate(_shared(in_shards, tables))).astype(np.int32),
         swaps=swaps,
     )
-    scales = rates_on(model, prepared, places[0], count, hot_nodes)
+    scales = rates_on(model, prepared, places[0], count, hot_nodes, assignment.cores)
     return worker_block(model.settings, own, BlockBasics.of(own, scales, assignment, metrics), extra)
 
 

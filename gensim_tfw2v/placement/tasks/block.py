@@ -76,7 +76,12 @@ def worker_block(settings: StepSettings, block: Block, basics: BlockBasics, extr
 
 
 def rates_on(
-    model: WorkerModel, prepared: PreparedBlock, input_places: Int32Array, rows: int, hot_nodes: int = 0
+    model: WorkerModel,
+    prepared: PreparedBlock,
+    input_places: Int32Array,
+    rows: int,
+    hot_nodes: int = 0,
+    cores: int = 1,
 ) -> Rates:
     """Return what scales the block's steps, with lock factors for the rows of the worker's matrix."""
     locks = model.lock_factors
@@ -84,7 +89,7 @@ def rates_on(
         words = np.unique(prepared.block.input_ids)
         locks = np.ones(rows, np.float32)
         locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
-    return rates(model.settings, prepared, locks, hot_nodes)
+    return rates(model.settings, prepared, locks, hot_nodes, cores)
 
 
 def most_hot_nodes(assignment: Assignment) -> int:

@@ -34,7 +34,8 @@ def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arra
     prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
         return without_batches(assignment, metrics, extra=())
-    scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES)  # as in one process
+    # As in one process.
+    scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES, assignment.cores)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, extra=())
 
