@@ -24,6 +24,8 @@ MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
 CBOW_TOKENS_PER_ROOT_OF_WORDS = 11.0  # batch tokens per cube root of the vocabulary: CBOW needs fewer steps
 MOST_BATCH_TOKENS = 1024
+# Of skip-gram with negatives, on all cores together: a batch does not see what others learn meanwhile.
+MOST_TOKENS_SIDE_BY_SIDE = 8192
 MOST_BATCH_NUMBERS = 1 << 18  # numbers in a batch's vectors: the copies that a step makes of them fit the cache
 LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least this many steps. Skip-gram

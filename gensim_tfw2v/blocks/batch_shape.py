@@ -23,6 +23,7 @@ def choose_batch_shape(
     shared_negatives: int | None = None,
     bfloat16_products: bool = False,
     tiled: bool = False,
+    cores: int = 1,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -43,6 +44,8 @@ def choose_batch_shape(
         Whether products are in bfloat16 if batches are large enough.
     tiled : bool
         Whether the processor multiplies bfloat16 in tiles.
+    cores : int
+        Cores that train batches on the same tables side by side.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
@@ -54,6 +57,8 @@ def choose_batch_shape(
         run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree)
+        if skip_gram and not tree:
+            limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / cores)
         least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)

@@ -42,7 +42,7 @@ def choices_for(
     words = len(model.wv)
     kept = kept_counts(word_counts(model.wv), keep_probabilities(model.wv, model.sample))
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words)
-    shape = _batch_shape(model, kept)
+    shape = _batch_shape(model, kept, choice.cores)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -121,7 +121,7 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
     )
 
 
-def _batch_shape(model: Word2Vec, kept: Float64Array) -> BatchShape:
+def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int) -> BatchShape:
     return choose_batch_shape(
         kept,
         model.vector_size,
@@ -134,6 +134,7 @@ def _batch_shape(model: Word2Vec, kept: Float64Array) -> BatchShape:
         model.shared_negatives,
         bfloat16_products=multiplies_bfloat16() if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=multiplies_tiles(),
+        cores=cores,
     )
 
 

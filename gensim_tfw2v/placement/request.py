@@ -93,3 +93,4 @@ class PlacementChoice:
     negative_pool: int | None  # draws for the negatives of a block; None: a draw for each of its runs
     make: Callable[[StepSettings, BlockMaker], Placement]
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
+    cores: int = 1  # that train on the same tables, or on one copy of their rows, side by side

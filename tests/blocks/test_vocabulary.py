@@ -112,6 +112,15 @@ def test_small_vocabularies_have_larger_batches_in_cbow_than_in_skip_gram() -> N
     assert (skip_gram, cbow) == (64, 128)
 
 
+@pytest.mark.parametrize(("cores", "batch_tokens"), [(1, 1024), (8, 1024), (16, 512), (24, 256), (32, 256), (1000, 64)])
+def test_batches_of_skip_gram_shrink_where_many_cores_train_side_by_side(cores: int, batch_tokens: int) -> None:
+    assert choose_batch_shape(even_counts(10**6), 100, 5, 5, True, False, cores=cores).batch_tokens == batch_tokens
+    for skip_gram, tree in ((False, False), (False, True), (True, True)):
+        assert choose_batch_shape(even_counts(10**6), 100, 5, 5, skip_gram, tree, cores=cores).batch_tokens == 1024
+    own = choose_batch_shape(even_counts(10**6), 100, 5, 5, True, False, batch_tokens=2000, cores=cores)
+    assert own.batch_tokens == 2000
+
+
 @pytest.mark.parametrize("vector_size", [50, 100, 128, 300, 500, 1000])
 @pytest.mark.parametrize("skip_gram", [True, False])
 def test_the_vectors_of_a_batch_take_a_megabyte_at_most(skip_gram: bool, vector_size: int) -> None:

@@ -42,7 +42,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
 
     # No pool of negatives: it would save few rows, because the workers together train nearly all rows in a round.
-    return PlacementChoice(round_words, None, make, connection.addresses)
+    return PlacementChoice(round_words, None, make, connection.addresses, request.cores)
 
 
 def _default_round_words(total_words: int, cores: int, skip_gram: bool) -> int:

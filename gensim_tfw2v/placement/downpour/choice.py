@@ -42,4 +42,4 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         )
 
     pool = choose_negative_pool(block_words)
-    return PlacementChoice(block_words, pool, make, connection.addresses)
+    return PlacementChoice(block_words, pool, make, connection.addresses, request.cores)

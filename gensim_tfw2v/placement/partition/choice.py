@@ -59,7 +59,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         return PartitionPlacement(settings, maker, connection, options.timeout, partition, request.cores)
 
     words = _chunk_words(request.size, partition, 1, tuning.MOST_BLOCK_WORDS, request.least_cores)
-    return PlacementChoice(words, None, make, connection.addresses)
+    return PlacementChoice(words, None, make, connection.addresses, request.cores)
 
 
 def _chunk_words(size: CorpusSize, partition: Partition, threads: int, most_words: int, cores: int = 1) -> int:
