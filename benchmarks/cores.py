@@ -24,11 +24,12 @@ from report.stopping import status_of
 
 _WARM_UP_WORDS = 500_000
 _WORKERS_FOR_LONG_WARM_UP = 4
-_SETTINGS = ("modes", "systems", "workers", "splits", "cluster_workers", "processors", "words", "whole_from",
-             "batch_words", "repeats", "vector_size", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
+_SETTINGS = ("modes", "systems", "workers", "splits", "cluster_workers", "worker_cores", "processors", "words",
+             "whole_from", "batch_words", "repeats", "vector_size", "window", "negative", "min_count", "sample",
+             "alpha")  # fmt: skip
 _NOTES = (
     "Each process is pinned to as many processors as it has workers; different cores come before the second threads of "
-    "the same cores. A cluster's workers have one each, the coordinator has one, and one ps has all others.",
+    "the same cores. A cluster's workers have --worker-cores each, the coordinator has one, and one ps has all others.",
     "words/s: raw words of one epoch, divided by the seconds of `train()`; of several processes, all words divided by "
     "the seconds of the slowest. TensorFlow is imported and has made its graphs before.",
     "tfw2v: one process reads an encoded corpus; tfw2v-text: a text file. tfw2v-models: processes train a model each "
@@ -51,7 +52,8 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="tfw2v-cores-") as folder:
         corpora = Corpora(Path(arguments.corpus), arguments.words, Path(folder))
         say(f"corpora are encoded after {time.monotonic() - began:.0f} s")
-        kinds = (arguments.systems, arguments.workers, arguments.splits, arguments.cluster_workers)
+        workers, cluster_workers = arguments.workers, arguments.cluster_workers
+        kinds = (arguments.systems, workers, arguments.splits, cluster_workers, arguments.worker_cores)
         for batch in batches_of(arguments.modes, *kinds):
             if time.monotonic() - began > arguments.limit:
                 say(f"left out: {', '.join(map(str, batch))}")
@@ -149,6 +151,7 @@ def requests_of(cell: Cell, arguments: argparse.Namespace, corpora: Corpora) -> 
             "job": asdict(replace(job, seed=1 + number)),
             "batch_words": arguments.batch_words,
             "processors": own,
+            "worker_cores": cell.worker_cores,
             "all_processors": processors,
             "part": {"path": str(getattr(part, form)), "sentences": part.sentences, "words": part.words},
             "warm_up": str(getattr(warm_up, form)),
@@ -205,7 +208,7 @@ def _failures(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Measure how training scales with cores: one process with several threads beside gensim's class, "
-        "several processes with a model each, and a cluster of this machine whose workers have one core each (Linux)."
+        "several processes with a model each, and a cluster of this machine (Linux)."
     )
     add, count = parser.add_argument, number_from(1)
     add_corpus_argument(parser)
@@ -221,6 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     most = max(1, len(processors) * 3 // 4)  # the others are for the ps and the coordinator
     add("--cluster-workers", nargs="+", type=count, default=[*(power for power in powers if power < most), most],
         metavar="N", help="default: 1 2 4 ... to three quarters of all cores")  # fmt: skip
+    add("--worker-cores", type=count, default=1, metavar="N", help="cores of each worker of the cluster (default 1)")
     add("--words", type=count, default=4_000_000, metavar="N", help="of the corpus, from its start (default 4000000)")
     add("--whole-from", type=count, default=8, metavar="N", help="workers that train the whole corpus (default 8)")
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen)")

@@ -101,7 +101,7 @@ def _prepared(request: dict[str, Any], stack: contextlib.ExitStack) -> Trainer:
         model.build_vocab(corpus_file=job.corpus)
         os.sched_setaffinity(0, processors["own"])  # also of the threads that this one starts
         return Trainer(model, part, {})
-    cluster, tasks = _cluster(processors, stack) if job.system == CLUSTER else (None, {})
+    cluster, tasks = _cluster(processors, request["worker_cores"], stack) if job.system == CLUSTER else (None, {})
     os.sched_setaffinity(0, processors["own"])  # before TensorFlow makes its threads, as many as it may use
     from gensim_tfw2v import TFWord2Vec
 
@@ -116,12 +116,15 @@ def _prepared(request: dict[str, Any], stack: contextlib.ExitStack) -> Trainer:
     return Trainer(model, part, tasks)
 
 
-def _cluster(processors: dict[str, list[int]], stack: contextlib.ExitStack) -> tuple[Any, dict[str, list[int]]]:
-    """Return a cluster with a server and a worker for each of the processors, and its processes by job."""
+def _cluster(
+    processors: dict[str, list[int]], worker_cores: int, stack: contextlib.ExitStack
+) -> tuple[Any, dict[str, list[int]]]:
+    """Return a cluster with a server, and with workers of so many of the processors, and its processes by job."""
     from gensim_tfw2v import local_cluster
 
-    with tasks_on(processors):
-        cluster = stack.enter_context(local_cluster(ps=1, workers=len(processors["worker"])))
+    workers = len(processors["worker"]) // worker_cores
+    with tasks_on(processors, worker_cores):
+        cluster = stack.enter_context(local_cluster(ps=1, workers=workers, cores=worker_cores))
     tasks: dict[str, list[int]] = {}
     for (job, _), process in cluster.processes.items():
         tasks.setdefault(job, []).append(process.pid)
@@ -137,15 +140,17 @@ def copy_of(model: Any) -> Any:
 
 
 @contextlib.contextmanager
-def tasks_on(processors: dict[str, list[int]]) -> Iterator[None]:
-    """Give each worker that is started meanwhile a processor of its own, and servers all that are theirs."""
+def tasks_on(processors: dict[str, list[int]], worker_cores: int) -> Iterator[None]:
+    """Give each worker that is started meanwhile so many processors of its own, and servers all that are theirs."""
     from gensim_tfw2v.cluster.local import LocalCluster
 
     start, own = LocalCluster.start, os.sched_getaffinity(0)
 
     def start_there(self: Any, job: str, task: int) -> None:
         allowed: Sequence[int] = processors[job]
-        os.sched_setaffinity(0, [allowed[task]] if job == "worker" else allowed)
+        if job == "worker":
+            allowed = allowed[task * worker_cores :][:worker_cores]
+        os.sched_setaffinity(0, allowed)
         try:
             start(self, job, task)
         finally:

@@ -21,6 +21,7 @@ class Cell:
     system: str
     workers: int  # threads of each process, or tasks of the cluster
     processes: int = 1
+    worker_cores: int = 1  # of each worker of the cluster, that train a block
 
     def __str__(self) -> str:
         return f"{self.mode}, {self.system}, {self.processes}x{self.workers}"
@@ -51,6 +52,7 @@ def batches_of(
     workers: Sequence[int],
     splits: Sequence[Split],
     cluster_workers: Sequence[int],
+    worker_cores: int = 1,
 ) -> Iterator[list[Cell]]:
     """Yield the cells whose processes are prepared side by side, so that preparing takes little time."""
     for mode in modes:
@@ -59,7 +61,7 @@ def batches_of(
         yield from filter(None, [in_one + text])
         for system, cells in (
             (SPLIT, [Cell(mode, SPLIT, split.workers, split.processes) for split in splits]),
-            (CLUSTER, [Cell(mode, CLUSTER, count) for count in cluster_workers]),
+            (CLUSTER, [Cell(mode, CLUSTER, count, worker_cores=worker_cores) for count in cluster_workers]),
         ):
             if system in systems and cells:
                 yield cells
@@ -99,11 +101,11 @@ def numbers_in(text: str) -> Iterator[int]:
 def placed(cell: Cell, processors: Sequence[int]) -> list[dict[str, list[int]]]:
     """Return the processors of each process of a cell, by what runs on them.
 
-    The coordinator of a cluster has one, every worker has one, and the parameter server has the rest, or shares the
-    coordinator's where none is left.
+    The coordinator of a cluster has one, every worker has one for each of its cores, and the parameter server has the
+    rest, or shares the coordinator's where none is left.
     """
     if cell.system == CLUSTER:
-        coordinator, workers = processors[:1], processors[1 : 1 + cell.workers]
-        return [{"own": coordinator, "worker": workers, "ps": processors[1 + cell.workers :] or coordinator}]
+        coordinator, others, count = processors[:1], processors[1:], cell.workers * cell.worker_cores
+        return [{"own": coordinator, "worker": others[:count], "ps": others[count:] or coordinator}]
     size = cell.workers
     return [{"own": processors[first * size : (first + 1) * size]} for first in range(cell.processes)]

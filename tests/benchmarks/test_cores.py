@@ -68,6 +68,8 @@ def test_a_cluster_leaves_its_server_what_coordinator_and_workers_do_not_have() 
     assert found == {"own": [4], "worker": [5, 6, 7], "ps": [8, 9]}
     (narrow,) = placed(Cell("sg-neg", CLUSTER, workers=1), [4, 5])
     assert narrow == {"own": [4], "worker": [5], "ps": [4]}
+    (wide,) = placed(Cell("sg-neg", CLUSTER, workers=2, worker_cores=2), [4, 5, 6, 7, 8, 9])
+    assert wide == {"own": [4], "worker": [5, 6, 7, 8], "ps": [9]}
 
 
 def test_cells_are_prepared_by_mode_and_kind() -> None:
