@@ -161,7 +161,7 @@ def test_an_interrupt_while_workers_start_waits_for_those_that_run(heeded_interr
 
     cumulative = np.array([2**30, 2**31 - 1], np.uint32)
     maker = BlockMaker(True, 2, Windows.DRAWN, BatchShape(16, 4, 4), None, NegativeSampler(cumulative), None)
-    placement = Interrupting(StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0), maker, 1)
+    placement = Interrupting(StepSettings(True, True, 2, 4, 3, 4, False, True, 1.0), maker)
     placement.concurrency = 100  # so that most are still to be started when the interrupt comes
     plan = EpochPlan(0, 1, (1,), lambda fraction: 0.025, None, 100, exact_loss=False)
     corpus = IterableSource(["a"], {"a": 0}, 10, CacheBudget(0, 0))
