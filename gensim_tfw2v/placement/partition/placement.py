@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.arrays import Float32Array, UInt8Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -162,7 +162,15 @@ class PartitionPlacement(SubModelPlacement):
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         shares = self._shares
         assert shares is not None
-        messages = {submodel: shares.message(submodel, task) for submodel in self._team.tables()}
+        chunk = task.entropy[-1]
+
+        def messages_to_all() -> dict[WorkerSubModel, UInt8Array]:
+            return {submodel: shares.message(submodel, task) for submodel in self._team.tables()}
+
+        # Chunks that a resumed training has left have no turn: they keep their order only if they are drawn in theirs.
+        with self._turns:
+            has_turn = chunk >= self._next_chunk
+        messages = messages_to_all() if has_turn else {}
         reports: dict[WorkerSubModel, BlockReport] = {}
 
         def train(member: Member, calls: Any) -> None:
@@ -171,8 +179,10 @@ class PartitionPlacement(SubModelPlacement):
             for submodel in self._team.tables_of(member):
                 reports[submodel] = shares.train(submodel, messages.pop(submodel), calls)
 
-        with self._turn_of(task.entropy[-1]):
+        with self._turn_of(chunk):
             self._team.raise_if_none_is_left("train")
+            if not has_turn:
+                messages.update(messages_to_all())
             calls = self._team.waiting.begin(self._team.taking_part(), train)
         try:
             self._team.waiting.results("train", calls)
