@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.child_process import run_script
+from support.compiler import compile_c, library_without_functions, needs_a_compiler
 from support.plain_blocks import plain_selection
 
 from gensim_tfw2v.arrays import address_of, aligned_empty
@@ -21,8 +20,6 @@ from gensim_tfw2v.native.functions import call
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 SOURCES = Path(functions.__file__).parent
-COMPILER = shutil.which("cc")
-needs_a_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 
 
 def int32s(*values: int) -> np.ndarray:
@@ -222,9 +219,7 @@ def test_functions_that_are_not_compiled_tell_how_to_compile_them(
 def test_functions_of_another_version_of_the_package_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, library = tmp_path / "other.c", tmp_path / "other.so"
-    source.write_text("int nothing;\n")
-    subprocess.run([str(COMPILER), "-shared", "-fPIC", source, "-o", library], check=True)
+    library = library_without_functions(tmp_path)
     monkeypatch.setattr(functions, "library_path", lambda: library)
     with pytest.raises(ImportError, match=r"other\.so was compiled from another version of the package"):
         functions._library.__wrapped__()
@@ -235,5 +230,5 @@ def test_functions_of_another_version_of_the_package_are_refused(
 @pytest.mark.parametrize("source", sorted(SOURCES.glob("*.c")), ids=lambda path: path.name)
 def test_the_c_functions_give_no_warnings(source: Path, tmp_path: Path) -> None:
     flags = ["-std=gnu11", "-O3", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    done = subprocess.run([str(COMPILER), *flags, "-c", source, "-o", tmp_path / "compiled.o"], capture_output=True)
+    done = compile_c(*flags, "-c", source, "-o", tmp_path / "compiled.o")
     assert done.returncode == 0, done.stderr

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from support.child_process import run_script
+from support.compiler import compile_c, library_without_functions, needs_a_compiler
 
 import gensim_tfw2v.operations as package
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -17,13 +16,6 @@ from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
 SOURCES = Path(package.__file__).parent
-COMPILER = shutil.which("cc")
-needs_a_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
-
-
-def compile_c(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the C compiler."""
-    return subprocess.run([str(COMPILER), *map(str, arguments)], capture_output=True, text=True)
 
 
 @pytest.mark.slow
@@ -52,9 +44,7 @@ def test_operations_that_are_not_compiled_tell_how_to_compile_them(
 def test_operations_of_another_version_of_the_package_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, library = tmp_path / "other.c", tmp_path / "other.so"
-    source.write_text("int nothing;\n")
-    assert compile_c("-shared", "-fPIC", source, "-o", library).returncode == 0
+    library = library_without_functions(tmp_path)
     monkeypatch.setattr(package, "library_path", lambda: library)
     with pytest.raises(ImportError, match=r"other\.so was compiled from another version of the package"):
         load_operations.__wrapped__()

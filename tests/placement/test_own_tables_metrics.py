@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.clock import Clock
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.cluster.task_metrics import NAMES
@@ -16,16 +17,6 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport, StageSeconds
 
 FIRST: Any = SimpleNamespace(number=0)
 SECOND: Any = SimpleNamespace(number=1)
-
-
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.clock import Clock
 
 from gensim_tfw2v.training import backup_cadence
 from gensim_tfw2v.training.backup_cadence import BackupCadence
-
-
-class Clock:
-    """A clock that tests set."""
-
-    now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture
