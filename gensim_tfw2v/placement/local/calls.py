@@ -15,8 +15,18 @@ class Calls:
     at_once: int
     cores: int
 
+    @property
+    def all_cores(self) -> int:
+        """The cores of all calls together."""
+        return self.at_once * self.cores
+
 
 ONE_CORE = Calls(at_once=1, cores=1)
+
+
+def calls_of_one_core(workers: int) -> Calls:
+    """Return a call for each worker, or for each core if there are fewer."""
+    return Calls(max(1, min(workers, usable_cores())), cores=1)
 
 
 def calls_for(workers: int) -> Calls:
@@ -25,8 +35,9 @@ def calls_for(workers: int) -> Calls:
     With many cores, several of them train a block. A call needs Python's lock for the same time whatever the size of
     its block, and threads with small blocks would wait for each other.
     """
-    cores = max(1, min(workers, usable_cores()))
+    apart = calls_of_one_core(workers)
+    cores = apart.all_cores
     if cores < tuning.LEAST_CORES_FOR_SHARED_BLOCKS:
-        return Calls(cores, 1)
+        return apart
     at_once = cores // tuning.CORES_OF_SHARED_BLOCK
     return Calls(at_once, -(-cores // at_once))

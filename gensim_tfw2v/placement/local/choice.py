@@ -27,4 +27,4 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
         most_words=most_local_block_words(request.tree),
         cores=calls.cores,
     )
-    return PlacementChoice(words, None, make, cores=calls.at_once * calls.cores)
+    return PlacementChoice(words, None, make, cores=calls.all_cores)

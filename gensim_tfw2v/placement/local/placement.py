@@ -43,14 +43,12 @@ class LocalPlacement(Placement):
 
         # One thread more than calls: while one prepares its block or waits, the others keep every core busy. Not for
         # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
-        has_spare = calls.at_once * calls.cores > 1 and (
-            maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD
-        )
-        self.concurrency = calls.at_once + int(has_spare)
+        has_large_batches = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD
+        self.concurrency = calls.at_once + int(calls.all_cores > 1 and has_large_batches)
         self._settings = settings
         self._maker = maker
         objective = arguments.objective_of(settings)
-        self._cores_side_by_side = calls.at_once * calls.cores
+        self._cores_side_by_side = calls.all_cores
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
         self._train_block = (

@@ -11,13 +11,12 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask, PreparedBlock, TrainedChunk, sentences_of
 from gensim_tfw2v.placement.contract import ModelTables
-from gensim_tfw2v.placement.local.calls import Calls
+from gensim_tfw2v.placement.local.calls import Calls, calls_of_one_core
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED
 from gensim_tfw2v.placement.partition.submodels import SubModelPlacement
 from gensim_tfw2v.placement.partition.trained_words import trained_words
-from gensim_tfw2v.runtime.tensorflow import usable_cores
 from gensim_tfw2v.steps.settings import StepSettings
 
 
@@ -65,7 +64,7 @@ class LocalPartitionPlacement(SubModelPlacement):
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int, partition: Partition) -> None:
         super().__init__(maker, partition)
         self._submodels: list[LocalSubModel] = []
-        self._settings, self._calls = settings, Calls(max(1, min(workers, usable_cores())), cores=1)
+        self._settings, self._calls = settings, calls_of_one_core(workers)
         self.concurrency = self._make_submodel(0).concurrency
 
     def _make_submodel(self, number: int) -> LocalSubModel:
