@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 
 TABLES = ("inputs", "outputs", "nodes")
 
@@ -144,8 +145,11 @@ class Placement(ABC):
 
     # -- what a placement may do besides -------------------------------------------------------------------------------
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Prepare for the chunks of an epoch, which are trained after this call. By default nothing is prepared."""
+    def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
+        """Prepare for the chunks of an epoch, which are trained after this call. By default nothing is prepared.
+
+        Chunks are taken in this order: those that the position lists as missing, and then those after the position.
+        """
         return
 
     def end_epoch(self, epoch: int) -> None:

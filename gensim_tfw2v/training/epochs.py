@@ -97,7 +97,7 @@ class _Epochs:
             epoch = Epoch(plan, reader, self._placement, begin)
             self._latest.append(epoch)
             self._begun.append(epoch)
-            self._placement.begin_epoch(plan.epoch)
+            self._placement.begin_epoch(plan.epoch, begin.passed)
             epoch.reader.start()
         for queue in (*self._inboxes, self.begun):
             queue.put(epoch)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import pytest
 from support.command_line import train, write_corpus
 from support.contract import PURE_MODES, SMALL, assert_equal_models, assert_finite, topic_gap, two_topics
 from support.epoch_vectors import EpochVectors
+from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 from support.mode_cases import MODE_NAMES
 from support.placements import shared_cluster
 
@@ -20,13 +25,16 @@ from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import EncodedCorpus, Span
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.design_arguments import SAMPLINGS
 from gensim_tfw2v.placement.partition import submodels
-from gensim_tfw2v.placement.partition.draws import Draw
+from gensim_tfw2v.placement.partition.draws import Draw, Partition
 from gensim_tfw2v.placement.partition.merged_tables import merge_tables
+from gensim_tfw2v.placement.partition.placement import PartitionPlacement
 from gensim_tfw2v.placement.partition.trained_words import trained_words
 
 PARTITION: dict[str, Any] = {"distribution": "partition", "seed": 3, "submodels": 2}
@@ -365,6 +373,27 @@ def test_a_worker_draws_its_share_of_an_encoded_corpus(tmp_path: Path) -> None:
     assert models[0].training_report is not None
     workers = [found["worker"] for found in models[0].training_report["submodels"]]
     assert workers == ["worker 0", "worker 1", "worker 0"]
+
+
+def test_chunks_that_a_resumed_epoch_has_left_are_trained_in_their_order() -> None:
+    def trained(chunks: Sequence[int], seconds_between: float) -> ModelTables:
+        partition = Partition(2, "shuffle", 0.7, "average")
+        placement = PartitionPlacement(SETTINGS, maker_from(0), connect(shared_cluster()), 60.0, partition)
+        with closing(placement), ThreadPoolExecutor(len(chunks)) as threads:
+            placement.load(random_tables())
+            placement.begin_epoch(0, PassPosition(5, missing=(1, 3)))
+            running = []
+            for chunk in chunks:
+                task = replace(work_on(0, seed=chunk, rate=0.5), entropy=(*TRAINING, 0, chunk))
+                running.append(threads.submit(placement.train_chunk, task))
+                time.sleep(seconds_between)
+            for one in running:
+                one.result(120)
+            return read(placement)
+
+    expected, found = trained([1, 3, 5, 6], 0.0), trained([6, 5, 3, 1], 0.3)
+    np.testing.assert_array_equal(found.inputs, expected.inputs)
+    np.testing.assert_array_equal(found.outputs, expected.outputs)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from support.no_sentences import NO_SENTENCES
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, ChunkTask, TrainedChunk
 from gensim_tfw2v.corpus.chunks import Chunk
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.training.epoch import EpochPlan
@@ -59,7 +60,7 @@ class Recording(Placement):
         self.calls: list[tuple[str, int]] = []  # of an epoch's begin, chunks and end, in their order
         self._meanwhile = meanwhile
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
         self.calls.append(("begin", epoch))
 
     def end_epoch(self, epoch: int) -> None:
@@ -194,7 +195,7 @@ def test_epochs_that_may_not_overlap_follow_one_after_the_other() -> None:
 @pytest.mark.parametrize("call", ["begin", "end"])
 @pytest.mark.parametrize("failing", [0, 2])
 def test_an_error_at_the_begin_or_end_of_an_epoch_is_raised(call: str, failing: int) -> None:
-    def fail(epoch: int) -> None:
+    def fail(epoch: int, *_: object) -> None:
         if epoch == failing:
             raise ValueError(f"at the {call} of epoch {epoch}")
 

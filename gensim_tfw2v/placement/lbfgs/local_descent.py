@@ -11,6 +11,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.lbfgs.descent import Descent, fingerprint, is_whole_after, trained
 from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
@@ -67,7 +68,7 @@ class LocalDescent(Placement):
             rows = self._tf.range(first, first + len(part), dtype=self._tf.int64)
             part[:] = initial_rows(self._own.seed, rows, outputs.shape[1]).numpy()
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
         self._descent.begin(self._is_next_whole)
         self._is_next_whole = True
 

@@ -11,6 +11,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import Connection
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
 from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.contract import TABLES, ModelTables
@@ -81,7 +82,7 @@ class ClusterDescent(ServerPlacement):
         self._vectors: ServerVectors = call(lambda: ServerVectors(tables, names, used, graphs, call))
         self._add_one = slot_graph(shape, 1)
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
         descent = self._progress()
         descent.begin(self._is_next_whole)
         self._is_next_whole = True

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gensim_tfw2v.arrays import Float32Array, UInt8Array
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.own_tables_metrics import OwnTablesMetrics
 from gensim_tfw2v.placement.calls.team import Team
@@ -35,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 _CHUNKS_IN_FLIGHT = 4  # a worker may be this many chunks ahead of the slowest one
 _TURN_SECONDS = 60.0  # after this time, the thread of an earlier chunk must have ended with an error
-_ANY_CHUNK = sys.maxsize  # no chunk waits for an earlier one
 
 
 class PartitionPlacement(SubModelPlacement):
@@ -71,9 +70,9 @@ class PartitionPlacement(SubModelPlacement):
         self._cores = cores
         self._metrics = OwnTablesMetrics(connection.cores(cores))
         self._shares: Shares | None = None
-        self._turns = threading.Condition()  # guards the number of the next chunk
+        self._turns = threading.Condition()  # guards the next two
+        self._missing: list[int] = []  # chunks that come before the next one, in their order
         self._next_chunk = 0
-        self._first_chunk = 0  # of the next epoch to begin; above 0 if another placement has begun it
 
     @property
     def has_failed(self) -> bool:
@@ -151,26 +150,14 @@ class PartitionPlacement(SubModelPlacement):
 
     # -- training ------------------------------------------------------------------------------------------------------
 
-    def begin_epoch(self, epoch: int) -> None:
+    def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
         with self._turns:
-            self._next_chunk, self._first_chunk = self._first_chunk, 0
-
-    def end_epoch(self, epoch: int) -> None:
-        with self._turns:
-            self._next_chunk = 0
+            self._missing, self._next_chunk = sorted(begin.missing), begin.chunks
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         shares = self._shares
         assert shares is not None
-        chunk = task.entropy[-1]
-
-        def messages_to_all() -> dict[WorkerSubModel, UInt8Array]:
-            return {submodel: shares.message(submodel, task) for submodel in self._team.tables()}
-
-        # Chunks that a resumed training has left have no turn: they keep their order only if they are drawn in theirs.
-        with self._turns:
-            has_turn = chunk >= self._next_chunk
-        messages = messages_to_all() if has_turn else {}
+        messages = {submodel: shares.message(submodel, task) for submodel in self._team.tables()}
         reports: dict[WorkerSubModel, BlockReport] = {}
 
         def train(member: Member, calls: Any) -> None:
@@ -179,10 +166,8 @@ class PartitionPlacement(SubModelPlacement):
             for submodel in self._team.tables_of(member):
                 reports[submodel] = shares.train(submodel, messages.pop(submodel), calls)
 
-        with self._turn_of(chunk):
+        with self._turn_of(task.entropy[-1]):
             self._team.raise_if_none_is_left("train")
-            if not has_turn:
-                messages.update(messages_to_all())
             calls = self._team.waiting.begin(self._team.taking_part(), train)
         try:
             self._team.waiting.results("train", calls)
@@ -198,10 +183,12 @@ class PartitionPlacement(SubModelPlacement):
     def _turn_of(self, chunk: int) -> Iterator[None]:
         """Wait until the chunks before this one have gone to the workers, so that all train them in the same order."""
         with self._turns:
-            self._turns.wait_for(lambda: chunk <= self._next_chunk, _TURN_SECONDS)
+            self._turns.wait_for(lambda: chunk <= min([self._next_chunk, *self._missing]), _TURN_SECONDS)
             try:
                 yield
             finally:
+                if chunk in self._missing:
+                    self._missing.remove(chunk)
                 self._next_chunk = max(self._next_chunk, chunk + 1)
                 self._turns.notify_all()
 
@@ -216,12 +203,10 @@ class PartitionPlacement(SubModelPlacement):
     # -- state and end -------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        own = {**super().state(), "next_chunk": self._next_chunk}
-        return PlacementState(leases=tuple(self._team.leases()), own=own).to_json()
+        return PlacementState(leases=tuple(self._team.leases()), own=super().state()).to_json()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
-        self._first_chunk = int(state.get("next_chunk", _ANY_CHUNK))
         take_over(state)
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
