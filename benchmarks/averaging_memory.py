@@ -18,7 +18,7 @@ _NOTES = (
     "idle: resident memory of a worker that has trained a vocabulary of a thousand words, the mean of the workers.",
     "peak: the most resident memory in the training of the large vocabulary, the mean of the workers.",
     "formula: rows of both tables x (8 x vector size + 4) bytes, and 24 bytes for each number that is averaged at a "
-    "time. From docs/distribution.md.",
+    "time. From docs/how-it-works/distributions.md.",
     "The corpus has different words whose frequencies fall as 1 / rank, each of them at least once.",
 )
 _SMALL_VOCABULARY = 1_000
@@ -45,7 +45,7 @@ def mean_memory(cluster: Any, what: str) -> float:
 
 
 def formula_bytes(rows: int, table_rows: int, vector_size: int) -> int:
-    """Return what a worker has beyond an idle one, by the formula of docs/distribution.md."""
+    """Return what a worker has beyond an idle one, by the formula of docs/how-it-works/distributions.md."""
     from gensim_tfw2v.tuning import AVERAGED_NUMBERS_AT_ONCE
 
     at_once = min(AVERAGED_NUMBERS_AT_ONCE, table_rows * vector_size)
@@ -93,8 +93,8 @@ def _table(runs: Sequence[dict[str, Any]]) -> list[list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Measure the resident memory of workers that average, beside the formula of docs/distribution.md "
-        "(Linux)."
+        description="Measure the resident memory of workers that average, beside the formula of "
+        "docs/how-it-works/distributions.md (Linux)."
     )
     add, count = parser.add_argument, number_from(1)
     add_output_arguments(parser, "averaging_memory")

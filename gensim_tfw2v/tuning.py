@@ -1,11 +1,11 @@
-"""Every number that was chosen by measuring; `docs/decisions.md` has the figures behind it.
+"""Every number that was chosen by measuring; `docs/contributing/decisions.md` has the figures behind it.
 
 Numbers that a format, a protocol or gensim prescribes stay where they are used.
 """
 
 from __future__ import annotations
 
-# -- corpora and evaluation (docs/decisions.md, "Reading corpora") -----------------------------------------------------
+# -- corpora and evaluation (docs/contributing/decisions.md, "Reading corpora") ----------------------------------------
 
 FILE_PART_BYTES = 2 << 20  # size of the parts of a text file that reading processes tokenise in turn
 USUAL_COMPRESSION = 3  # bytes of text for each byte of a compressed file
@@ -18,7 +18,7 @@ ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (possibly empty) 
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
 SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of float32
 
-# -- batches and runs (docs/decisions.md, "Sizes") ---------------------------------------------------------------------
+# -- batches and runs (docs/contributing/decisions.md, "Sizes") --------------------------------------------------------
 
 MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
@@ -52,12 +52,12 @@ SMALL_CBOW_RUN = (16, 2)
 # Without negatives, a run shares only contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
-# -- the Huffman tree (docs/decisions.md, "Maths of a batch") ----------------------------------------------------------
+# -- the Huffman tree (docs/contributing/decisions.md, "Maths of a batch") ---------------------------------------------
 
 LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order of equal counts scores no higher
 HOT_NODES = 16  # at the root of the tree, trained on private copies by steps side by side; further ones rarely collide
 
-# -- steps (docs/decisions.md, "Maths of a batch") ---------------------------------------------------------------------
+# -- steps (docs/contributing/decisions.md, "Maths of a batch") --------------------------------------------------------
 
 # Longest step of a row in one batch, in learning rates; the second number is for skip-gram with hierarchical softmax
 # alone.
@@ -73,7 +73,7 @@ LEAST_TOKENS_FOR_RARE_LOSS = 512
 LOOKUP_WINDOW = 10  # up to this window, the graph looks up pair weights in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 
-# -- blocks (docs/decisions.md, "Sizes") -------------------------------------------------------------------------------
+# -- blocks (docs/contributing/decisions.md, "Sizes") ------------------------------------------------------------------
 
 LEAST_BLOCK_WORDS, MOST_BLOCK_WORDS = 10_000, 131_072
 MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger ones take memory and gain little speed
@@ -82,7 +82,7 @@ LEAST_CORES_FOR_SHARED_BLOCKS, CORES_OF_SHARED_BLOCK = 16, 4
 BLOCKS_PER_WORKER = 4  # least blocks of an epoch: workers finish an epoch together
 MOST_EPOCHS_AT_ONCE = 2  # epochs that workers train, or that the caller has not finished with
 
-# -- averaging (docs/decisions.md, "Cluster") --------------------------------------------------------------------------
+# -- averaging (docs/contributing/decisions.md, "Cluster") -------------------------------------------------------------
 
 # Words of a round: this share of an epoch, within these limits for each worker.
 SKIP_GRAM_ROUND_SHARE, CBOW_ROUND_SHARE = 1 / 4, 1 / 8  # CBOW scores lower with longer rounds
@@ -93,7 +93,7 @@ AVERAGED_NUMBERS_AT_ONCE = 2**24  # numbers of a table
 AVERAGED_SHARED_ROWS = 2048  # of each table; 512 score lower, unless all rows are averaged twice as often
 FIRST_ROUND_WORDS = 131_072  # words of the first rounds, in which everything that random vectors teach is learnt
 
-# -- parameter servers (docs/decisions.md, "Cluster") ------------------------------------------------------------------
+# -- parameter servers (docs/contributing/decisions.md, "Cluster") -----------------------------------------------------
 
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144

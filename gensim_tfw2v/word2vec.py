@@ -36,7 +36,7 @@ class TFWord2Vec(Word2Vec):
     """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
-    ``docs/differences.md`` lists the differences. The arguments below are this class's own.
+    ``docs/start/from-gensim.md`` lists the differences. The arguments below are this class's own.
 
     Parameters
     ----------

@@ -2,7 +2,8 @@
 
 gensim gives words with equal counts neighbouring places in the tree, in the order of the vocabulary, which is the order
 of the corpus. Rare words of one passage then share nearly all of their nodes. In a random order they share them with
-words from anywhere, and the vectors of a large vocabulary score higher (`docs/decisions.md`, "Maths of a batch").
+words from anywhere, and the vectors of a large vocabulary score higher
+(`docs/contributing/decisions.md`, "Maths of a batch").
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         'How the learning rate falls from `alpha` to `min_alpha`. `"linear"`: evenly over all epochs, as gensim '
         "documents it",
         "as in gensim's class: evenly for iterables; for a `corpus_file` by 1/`workers` of that within an epoch, with "
-        "a drop between epochs ([picture](docs/differences.md#the-learning-rate)). An `end_alpha` given to `train()` "
-        "is always reached",
+        "a drop between epochs ([picture](docs/start/from-gensim.md#the-learning-rate)). An `end_alpha` "
+        "given to `train()` is always reached",
         rule=Choice(SCHEDULES),
         flag=Flag(
             LEARNING_FLAGS,
@@ -136,7 +136,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "checkpoint_dir",
         None,
         "str or os.PathLike, optional",
-        "Folder in which `train()` writes [checkpoints](docs/checkpoints.md), from which training can be resumed. It "
+        "Folder in which `train()` writes [checkpoints](docs/how-to/resume.md), from which training can be resumed. It "
         "is not saved with the model",
         "no checkpoints",
         flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "write checkpoints there, for --resume", default="none"),
@@ -169,8 +169,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "logdir",
         None,
         "str, os.PathLike or TensorBoardLog, optional",
-        "Folder in which `train()` logs for [TensorBoard](docs/tensorboard.md), or a `TensorBoardLog` that also says "
-        "what. Also an argument of `train()`. It is not saved with the model",
+        "Folder in which `train()` logs for [TensorBoard](docs/how-to/tensorboard.md), or a `TensorBoardLog` that "
+        "also says what. Also an argument of `train()`. It is not saved with the model",
         "no log",
         flag=Flag(TENSORBOARD_FLAGS, "FOLDER", "log the training for TensorBoard there"),
         is_saved=False,
@@ -182,7 +182,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         'Parameter servers and workers to train on: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" '
         'addresses, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable '
         "TF_CONFIG, or what `local_cluster()` yields. Also an argument of `train()`. It is not saved with the model. "
-        "See [docs/cluster.md](docs/cluster.md)",
+        "See [how to deploy](docs/how-to/deploy.md)",
         "train in this process",
         flag=Flag(
             CLUSTER_FLAGS,
@@ -196,7 +196,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "distribution",
         DEFAULT_DESIGN,
         "str",
-        f"[How](docs/distribution.md) the tasks of a cluster train together. {designs_described()}",
+        f"[How](docs/how-it-works/distributions.md) the tasks of a cluster train together. {designs_described()}",
         rule=Choice(DESIGNS, or_none=False),
         flag=Flag(CLUSTER_FLAGS, None, "how the tasks of the cluster train together"),
         is_read_by_train=True,
@@ -248,7 +248,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         False,
         "bool",
         "The cluster's tasks may be on a network. Nothing is encrypted there, and whoever reaches a task's port can "
-        "run code on its machine: see [docs/security.md](docs/security.md). It is not saved with the model",
+        "run code on its machine: see [who can do what](docs/how-it-works/security.md). It is not saved "
+        "with the model",
         "only tasks on this machine are used",
         flag=Flag(
             CLUSTER_FLAGS,

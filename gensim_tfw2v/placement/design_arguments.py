@@ -74,7 +74,8 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "merge",
         None,
         '{"alir", "pca", "concatenate", "average"}, optional',
-        "How the vectors of sub-models become one ([the methods](docs/distribution.md#partition-and-merge)). "
+        "How the vectors of sub-models become one ([the "
+        "methods](docs/how-it-works/distributions.md#partition-and-merge)). "
         'Only `merge_vectors()` takes `"concatenate"`',
         "alir",
         rule=Choice(METHODS),

@@ -42,7 +42,8 @@ def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> N
 
 
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = sorted(page for folder in (".", "benchmarks", "cluster", "docs") for page in (ROOT / folder).glob("*.md"))
+PAGES = sorted(page for folder in (".", "benchmarks", "cluster") for page in (ROOT / folder).glob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 PAGES += sorted(RESULTS.glob("*.md"))
 LINK = re.compile(r"\]\((?!https?://)([^)]+)")
 

@@ -1,4 +1,4 @@
-"""Trains models that were changed by hand, each change of docs/errors.md in turn, and says what came of it.
+"""Trains models that were changed by hand, each change of docs/reference/errors.md in turn, and says what came of it.
 
 A program of its own: a change that reaches memory which it should not ends the process, and this process only.
 `python changed_models.py FIRST` begins with the case of this number, after another process has ended.

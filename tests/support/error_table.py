@@ -1,4 +1,4 @@
-"""The tables of docs/errors.md: what is done, the error it gets, what the message contains."""
+"""The tables of docs/reference/errors.md: what is done, the error it gets, what the message contains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gensim_tfw2v import DivergenceError
 
-TABLE = Path(__file__).parents[2] / "docs" / "errors.md"
+TABLE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 ERRORS: dict[str, type[Exception]] = {
     error.__name__: error
     for error in (

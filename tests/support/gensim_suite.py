@@ -38,7 +38,7 @@ def load_gensim_tests(name: str, word2vec_class: Any = word2vec.Word2Vec) -> typ
 def _allow_for_chance(case: type[unittest.TestCase]) -> None:
     """Let the one test that asks several threads for the exact rank of a word try again when it misses.
 
-    gensim's own class misses that rank in one run of thirty (docs/measurements.md has the command).
+    gensim's own class misses that rank in one run of thirty (docs/evidence/measurements.md has the command).
     """
     test: Callable[[unittest.TestCase], None] = case.__dict__["test_parallel"]
 
