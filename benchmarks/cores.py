@@ -15,7 +15,18 @@ from typing import Any
 
 from machines.core_processes import CoreProcess, CoreProcessError, train_at_once
 from measuring.checkout import use_checkout
-from measuring.core_cells import GENSIM, SYSTEMS, TEXT, Cell, Split, batches_of, placed, split_from, usable_cores_apart
+from measuring.core_cells import (
+    DOWNPOUR,
+    GENSIM,
+    SYSTEMS,
+    TEXT,
+    Cell,
+    Split,
+    batches_of,
+    placed,
+    split_from,
+    usable_cores_apart,
+)
 from measuring.corpora import cut_corpus
 from measuring.jobs import MODES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
 from report.core_table import core_rows, merged, tables_of
@@ -24,7 +35,8 @@ from report.stopping import status_of
 
 _WARM_UP_WORDS = 500_000
 _WORKERS_FOR_LONG_WARM_UP = 4
-_SETTINGS = ("modes", "systems", "workers", "splits", "cluster_workers", "worker_cores", "processors", "words",
+_SETTINGS = ("modes", "systems", "workers", "splits", "cluster_workers", "worker_cores", "distributions", "processors",
+             "words",
              "whole_from", "batch_words", "repeats", "vector_size", "window", "negative", "min_count", "sample",
              "alpha")  # fmt: skip
 _NOTES = (
@@ -53,7 +65,8 @@ def main(argv: list[str] | None = None) -> int:
         corpora = Corpora(Path(arguments.corpus), arguments.words, Path(folder))
         say(f"corpora are encoded after {time.monotonic() - began:.0f} s")
         workers, cluster_workers = arguments.workers, arguments.cluster_workers
-        kinds = (arguments.systems, workers, arguments.splits, cluster_workers, arguments.worker_cores)
+        kinds = (arguments.systems, workers, arguments.splits, cluster_workers, arguments.worker_cores,
+                 arguments.distributions)  # fmt: skip
         for batch in batches_of(arguments.modes, *kinds):
             if time.monotonic() - began > arguments.limit:
                 say(f"left out: {', '.join(map(str, batch))}")
@@ -145,7 +158,7 @@ def requests_of(cell: Cell, arguments: argparse.Namespace, corpora: Corpora) -> 
     form = "text" if cell.system in (GENSIM, TEXT) else "encoded"
     warm_up = corpora.short if cell.workers >= _WORKERS_FOR_LONG_WARM_UP else corpora.warm_up
     job = job_from(arguments, system=cell.system, mode=cell.mode, workers=cell.workers, epochs=1,
-                   corpus=str(getattr(corpora.whole, form)))  # fmt: skip
+                   corpus=str(getattr(corpora.whole, form)), distribution=cell.distribution)  # fmt: skip
     return [
         {
             "job": asdict(replace(job, seed=1 + number)),
@@ -225,6 +238,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--cluster-workers", nargs="+", type=count, default=[*(power for power in powers if power < most), most],
         metavar="N", help="default: 1 2 4 ... to three quarters of all cores")  # fmt: skip
     add("--worker-cores", type=count, default=1, metavar="N", help="cores of each worker of the cluster (default 1)")
+    add("--distributions", nargs="+", default=[DOWNPOUR], metavar="NAME",
+        help="how the tasks of the cluster train together (default: downpour)")  # fmt: skip
     add("--words", type=count, default=4_000_000, metavar="N", help="of the corpus, from its start (default 4000000)")
     add("--whole-from", type=count, default=8, metavar="N", help="workers that train the whole corpus (default 8)")
     add("--batch-words", type=count, metavar="N", help="raw words of a block (default: chosen)")

@@ -11,6 +11,7 @@ from pathlib import Path
 ENCODED, TEXT, GENSIM = "tfw2v", "tfw2v-text", "gensim"  # one process
 SPLIT, CLUSTER = "tfw2v-models", "tfw2v-cluster"
 SYSTEMS = (ENCODED, TEXT, GENSIM, SPLIT, CLUSTER)
+DOWNPOUR = "downpour"
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,15 @@ class Cell:
     workers: int  # threads of each process, or tasks of the cluster
     processes: int = 1
     worker_cores: int = 1  # of each worker of the cluster, that train a block
+    distribution: str = DOWNPOUR  # how the tasks of the cluster train together
 
     def __str__(self) -> str:
-        return f"{self.mode}, {self.system}, {self.processes}x{self.workers}"
+        return f"{self.mode}, {system_of(self.system, self.distribution)}, {self.processes}x{self.workers}"
+
+
+def system_of(system: str, distribution: str) -> str:
+    """Return what tables call a system; a cluster's distribution is named unless it is the default."""
+    return system if distribution == DOWNPOUR else f"{system}, {distribution}"
 
 
 @dataclass(frozen=True)
@@ -53,18 +60,18 @@ def batches_of(
     splits: Sequence[Split],
     cluster_workers: Sequence[int],
     worker_cores: int = 1,
+    distributions: Sequence[str] = (DOWNPOUR,),
 ) -> Iterator[list[Cell]]:
     """Yield the cells whose processes are prepared side by side, so that preparing takes little time."""
     for mode in modes:
         in_one = [Cell(mode, system, count) for system in (ENCODED, GENSIM) if system in systems for count in workers]
         text = [Cell(mode, TEXT, max(workers))] if TEXT in systems else []
         yield from filter(None, [in_one + text])
-        for system, cells in (
-            (SPLIT, [Cell(mode, SPLIT, split.workers, split.processes) for split in splits]),
-            (CLUSTER, [Cell(mode, CLUSTER, count, worker_cores=worker_cores) for count in cluster_workers]),
-        ):
-            if system in systems and cells:
-                yield cells
+        if SPLIT in systems and splits:
+            yield [Cell(mode, SPLIT, split.workers, split.processes) for split in splits]
+        if CLUSTER in systems and cluster_workers:
+            for name in distributions:
+                yield [Cell(mode, CLUSTER, count, 1, worker_cores, name) for count in cluster_workers]
 
 
 def usable_cores_apart() -> list[int]:

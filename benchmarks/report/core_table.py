@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from measuring.core_cells import CLUSTER, ENCODED, SPLIT, SYSTEMS, TEXT
+from measuring.core_cells import CLUSTER, DOWNPOUR, ENCODED, SPLIT, SYSTEMS, TEXT, system_of
 
 from report.reports import MISSING, show_spread
 from report.summaries import Run, Spread, spread
 
-_LABELS = ("mode", "system", "processes", "workers")
+_LABELS = ("mode", "system", "processes", "workers", "distribution")
 _BLOCK_TIMES = ("making", "waiting", "calling")
 _SCORES = ("wordsim353", "simlex999", "analogies", "mean")
 
@@ -44,6 +44,7 @@ class CoreRow:
     system: str
     processes: int
     workers: int
+    distribution: str  # of a cluster
     words: int
     words_per_second: Spread
     speed_up: float | None
@@ -66,7 +67,8 @@ def core_rows(runs: Sequence[Run]) -> list[CoreRow]:
     groups: dict[tuple[Any, ...], list[Run]] = {}
     for run in runs:
         if "error" not in run:
-            groups.setdefault(tuple(run[label] for label in _LABELS), []).append(run)
+            labelled = {"distribution": DOWNPOUR, **run}
+            groups.setdefault(tuple(labelled[label] for label in _LABELS), []).append(run)
     speeds = {cell: _speeds(members) for cell, members in groups.items()}
     return [_row(cell, members, speeds) for cell, members in groups.items()]
 
@@ -79,8 +81,8 @@ def _speeds(runs: Sequence[Run]) -> Spread:
 
 def _row(cell: tuple[Any, ...], runs: Sequence[Run], speeds: Mapping[tuple[Any, ...], Spread]) -> CoreRow:
     """Return the row of one cell."""
-    mode, system, processes, workers = cell
-    base, rival = speeds.get(_base_of(cell, speeds)), speeds.get((mode, "gensim", 1, processes * workers))
+    mode, system, processes, workers, _ = cell
+    base, rival = speeds.get(_base_of(cell, speeds)), speeds.get((mode, "gensim", 1, processes * workers, DOWNPOUR))
     watched = [run for run in runs if run["looks"]]
     has_blocks = all(run["blocks"]["count"] for run in runs)
     return CoreRow(
@@ -109,10 +111,10 @@ def _base_of(cell: tuple[Any, ...], cells: Mapping[tuple[Any, ...], Spread]) -> 
 
     Separate models are compared with a single one that has one thread.
     """
-    mode, system, _, _ = cell
+    mode, system, _, _, distribution = cell
     of = ENCODED if system in (TEXT, SPLIT) else system
-    least = min((found[3] for found in cells if found[:3] == (mode, of, 1)), default=1)
-    return mode, of, 1, least
+    same = [found for found in cells if (*found[:3], found[4]) == (mode, of, 1, distribution)]
+    return mode, of, 1, min((found[3] for found in same), default=1), distribution
 
 
 def cpu_seconds(run: Run) -> float:
@@ -164,8 +166,12 @@ def tables_of(rows: Sequence[CoreRow]) -> dict[str, list[list[str]]]:
     return tables
 
 
-def _order(row: CoreRow) -> tuple[int, int, int]:
-    return SYSTEMS.index(row.system), row.processes * row.workers, row.workers
+def _order(row: CoreRow) -> tuple[int, str, int, int]:
+    return SYSTEMS.index(row.system), row.distribution, row.processes * row.workers, row.workers
+
+
+def _system(row: CoreRow) -> str:
+    return system_of(row.system, row.distribution)
 
 
 _SPEED = ["system", "processes x workers", "million words", "words/s (min to max)", "speed-up", "times gensim",
@@ -177,7 +183,7 @@ _COSTS = ["system", "processes x workers", "processor, µs a word", "of it kerne
 
 def _speed_cells(row: CoreRow) -> list[str]:
     return [
-        row.system,
+        _system(row),
         _shape(row),
         f"{row.words / 1e6:.1f}",
         show_spread(row.words_per_second, ",.0f"),
@@ -190,7 +196,7 @@ def _speed_cells(row: CoreRow) -> list[str]:
 
 def _cost_cells(row: CoreRow) -> list[str]:
     return [
-        row.system,
+        _system(row),
         _shape(row),
         f"{row.cpu_us:.3f}",
         _shown(row.kernel_share, ".1%"),
@@ -205,7 +211,7 @@ def _cost_cells(row: CoreRow) -> list[str]:
 
 
 def _score_cells(row: CoreRow) -> list[str]:
-    return [row.mode, row.system, _shape(row), *(_shown(row.scores.get(name), ".2f") for name in _SCORES)]
+    return [row.mode, _system(row), _shape(row), *(_shown(row.scores.get(name), ".2f") for name in _SCORES)]
 
 
 def _shape(row: CoreRow) -> str:
