@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +17,7 @@ from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.runtime.cores import allowed_cores
+from gensim_tfw2v.runtime.end_signals import EndSignals
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 
 _SECONDS_BETWEEN_CHECKS = 0.5
@@ -93,9 +92,7 @@ def serve(
     """
     if _is_orphan(parent):
         return
-    stop = threading.Event()
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(signal_number, lambda *_: stop.set())
+    end = EndSignals()
     address = _address(job, task, cluster)
     exposure = exposure_of(f"{job} {task}", address, allow_network, insecure)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
@@ -118,7 +115,7 @@ def serve(
     server.start()
     operations()  # tests them on the devices as the server has set them up
     print(f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
-    while not stop.wait(_SECONDS_BETWEEN_CHECKS):
+    while not end.wait(_SECONDS_BETWEEN_CHECKS):
         if _is_orphan(parent):
             break
     del server
