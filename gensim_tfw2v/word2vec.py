@@ -132,6 +132,7 @@ class TFWord2Vec(Word2Vec):
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
         super().__init__(**gensims | {"vector_size": int(vector_size)})
+        self._reader.forget_sentences()
         self._is_constructed = True
 
     # -- vocabulary ------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ class TFWord2Vec(Word2Vec):
             Number of raw words and of sentences.
         """
         self._reader.forget()
-        found = quickly_counted(self, corpus_file, workers)
+        found = quickly_counted(self, corpus_iterable, corpus_file, progress_per, workers)
         if found is None:
             sentences = sentences_for_gensim(self, corpus_iterable, corpus_file)
             words, examples = super().scan_vocab(sentences, None, progress_per, workers, trim_rule)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -176,7 +177,7 @@ class RawVocabulary:
     def __init__(self) -> None:
         self.total_words = 0
         self.sentence_count = 0
-        self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers: defaultdict[Any, int] = defaultdict()
         self._numbers.default_factory = self._numbers.__len__
         self.number = self._numbers.__getitem__
         self._counts: Int64Array = np.empty(0, dtype=np.int64)
@@ -189,7 +190,7 @@ class RawVocabulary:
         self._counts = _lengthened(self._counts, len(self))
         self._counts[numbers] += counts
 
-    def words_and_counts(self) -> tuple[list[str], Int64Array]:
+    def words_and_counts(self) -> tuple[list[Any], Int64Array]:
         """Return the distinct words and how often each appeared."""
         return list(self._numbers), _lengthened(self._counts, len(self))[: len(self)].copy()
 

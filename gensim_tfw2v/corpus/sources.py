@@ -8,17 +8,19 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import islice, repeat
+from itertools import repeat
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
-from gensim_tfw2v.corpus.sentence_errors import not_a_sentence, unhashable_word
+from gensim_tfw2v.corpus.sentence_batches import SentenceBatch, sentence_batches
+from gensim_tfw2v.corpus.sentence_scan import SentenceScan
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
@@ -163,6 +165,9 @@ class IterableSource(_TextSource):
         Ids of the known words.
     words_per_chunk, budget, ids_below
         As for `_TextSource`.
+    scan : SentenceScan, optional
+        Result of an earlier pass. If it keeps the encoded sentences, they are not read again. The caller closes the
+        scan.
     """
 
     def __init__(
@@ -172,48 +177,51 @@ class IterableSource(_TextSource):
         words_per_chunk: int,
         budget: CacheBudget,
         ids_below: int | None = None,
+        scan: SentenceScan | None = None,
     ) -> None:
         super().__init__(key_to_index, words_per_chunk, budget, ids_below)
         self._sentences = sentences
+        self._scan = scan
+
+    def _is_encoded(self) -> bool:
+        return self._scan is not None and self._scan.stands_for(self._sentences)
 
     def _pieces(self) -> Generator[Pieces, None, None]:
+        return self._scanned() if self._is_encoded() else self._read()
+
+    def _scanned(self) -> Generator[Pieces, None, None]:
+        scan = self._scan
+        assert scan is not None
+        ids = self._ids_of(SentenceBatch(scan.words, [len(scan.words)], [1], 0))
+        for sentences in scan.encoded:
+            yield Pieces(ids[sentences.ids], sentences.lengths, np.ones_like(sentences.lengths))
+
+    def _read(self) -> Generator[Pieces, None, None]:
         abandoned = self._abandoned
-        words: list[Hashable] = []
-        lengths: list[int] = []
-        begun: list[int] = []
-        position = -1
-        for position, sentence in enumerate(self._sentences):
+
+        def raise_if_abandoned() -> None:
             if abandoned.is_set():
                 raise _AbandonedError  # a plain end would look like the end of the corpus
-            begin = 1
-            for length in _append_pieces(sentence, position, words):
-                lengths.append(length)
-                begun.append(begin)
-                begin = 0
-                if len(words) >= tuning.ITERABLE_WORDS or len(lengths) >= tuning.ITERABLE_PIECES:
-                    yield self._encode(words, lengths, begun, position)
-                    for pending in (words, lengths, begun):
-                        pending.clear()
-        yield self._encode(words, lengths, begun, position)
 
-    def _encode(self, words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> Pieces:
-        """Return pieces of sentences with the ids of their words. The last sentence is the one at ``position``."""
+        for batch in sentence_batches(self._sentences, raise_if_abandoned):
+            ids = self._ids_of(batch)
+            yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
+
+    def _ids_of(self, batch: SentenceBatch) -> Int32Array:
+        """Return the ids of a batch's words, -1 for unknown ones."""
         if len(self._key_to_index) != self._known_words:  # changed by the iterator, or by a thread of the caller
             raise RuntimeError(
                 f"wv.key_to_index had {self._known_words} words when train() began and has {len(self._key_to_index)} "
                 "now; change the vocabulary before train(), with build_vocab(), and not while the corpus is read"
             )
         try:
-            found = map(self._key_to_index.get, words, repeat(-1))
-            ids = np.fromiter(found, dtype=np.int32, count=len(words))
-        except TypeError:
-            raise unhashable_word(words, lengths, begun, position) from None
+            ids = batch.ids(map(self._key_to_index.get, batch.words, repeat(-1)))
         except (ValueError, OverflowError):  # an id in the dictionary is no number, or too large
-            raise self._wrong_id(next(word for word in words if not self._has_right_id(word))) from None
+            raise self._wrong_id(next(word for word in batch.words if not self._has_right_id(word))) from None
         # An id below -1 would pass for an unknown word.
         if not -1 <= ids.min(initial=-1) <= ids.max(initial=-1) < self._ids_below:
-            raise self._wrong_id(next(word for word in words if not self._has_right_id(word)))
-        return Pieces(ids, np.array(lengths, dtype=np.int32), np.array(begun, dtype=np.int32))
+            raise self._wrong_id(next(word for word in batch.words if not self._has_right_id(word)))
+        return ids
 
 
 class FileSource(_TextSource):
@@ -279,22 +287,3 @@ class FileSource(_TextSource):
             raise self._wrong_id(word)
         return found
 
-
-def _append_pieces(sentence: Iterable[Hashable], position: int, words: list[Hashable]) -> Iterator[int]:
-    """Append the pieces of a sentence to ``words``, and yield the length of each after it is appended."""
-    try:
-        # A sentence within the limit is one piece and is copied whole.
-        is_short = len(sentence) <= MAX_SENTENCE_WORDS  # type: ignore[arg-type]
-        for piece in [sentence] if is_short else _cut_overlong(iter(sentence)):
-            start = len(words)
-            words.extend(piece)
-            yield len(words) - start  # a sentence need not have as many words as its len() says
-    except TypeError:
-        raise not_a_sentence(sentence, position) from None
-
-
-def _cut_overlong(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
-    """Yield the pieces of a sentence, at least one."""
-    yield list(islice(words, MAX_SENTENCE_WORDS))
-    while piece := list(islice(words, MAX_SENTENCE_WORDS)):
-        yield piece

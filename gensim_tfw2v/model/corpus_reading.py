@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 from gensim.models.word2vec import LineSentence, Word2Vec
@@ -18,11 +19,12 @@ from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
+from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
 from gensim_tfw2v.runtime.tensorflow import usable_cores
-from gensim_tfw2v.training.display import ScanBar, ScanLog, counted_sentences, wants_bar
+from gensim_tfw2v.training.display import ScanBar, ScanLog, SentenceScanLog, counted_sentences, wants_bar
 
 logger = logging.getLogger(__name__)
 
@@ -65,16 +67,24 @@ class ReadingOptions:
 
 
 class CorpusReader:
-    """Reads corpora for one model. It remembers the file counted last, whose words need not be looked up again."""
+    """Reads corpora for one model. It remembers the corpus counted last, whose words need not be looked up again."""
 
     def __init__(self) -> None:
         self._scan: FileScan | None = None
+        self._sentence_scan: SentenceScan | None = None
 
     def forget(self) -> None:
-        """Free the data kept from the file counted last."""
+        """Free the data kept from the corpus counted last."""
         if self._scan is not None:
             self._scan.close()
             self._scan = None
+        self.forget_sentences()
+
+    def forget_sentences(self) -> None:
+        """Free the data kept from sentences, which the program may change from now on."""
+        if self._sentence_scan is not None:
+            self._sentence_scan.close()
+            self._sentence_scan = None
 
     def keeps_deleted(self, path: str | None) -> bool:
         """Return whether a deleted file can still be read from the data kept of it."""
@@ -95,6 +105,27 @@ class CorpusReader:
         finally:
             report.close()
         self._scan = scan
+        logger.info(
+            "collected %i word types from a corpus of %i raw words and %i sentences",
+            len(scan.words),
+            scan.total_words,
+            scan.sentence_count,
+        )
+        counts = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
+        return RawVocabulary(counts, scan.total_words, scan.sentence_count)
+
+    def count_sentences(
+        self, sentences: Any, options: ReadingOptions, progress_per: int, is_trained_next: bool
+    ) -> RawVocabulary:
+        """Return the vocabulary of sentences; keep them as numbers if they are trained before they can change."""
+        logger.info("collecting all words and their counts")
+        budget = options.budget if is_trained_next else _NOTHING_KEPT
+        scan = self._sentence_scan = scan_sentences(
+            sentences,
+            budget,
+            SentenceScanLog(progress_per),
+            lambda found: _shown_and_warned(found, options.draws_bar),
+        )
         logger.info(
             "collected %i word types from a corpus of %i raw words and %i sentences",
             len(scan.words),
@@ -137,7 +168,8 @@ class CorpusReader:
             logger.warning("%s has been deleted; its words are read from the data kept of them", corpus.file)
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
-            return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words)
+            scan = self._sentence_scan
+            return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words, scan=scan)
         readers = options.readers
         return FileSource(str(corpus.file), known, block_words, budget, readers, scan=self._scan, ids_below=words)
 
@@ -145,6 +177,19 @@ class CorpusReader:
 def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:
     """Return sentences that are checked as they are read, with a progress bar if wanted."""
     return checked_sentences(counted_sentences(sentences) if draws_bar else sentences)
+
+
+def _shown_and_warned(sentences: Iterable[Any], draws_bar: bool) -> Iterator[Any]:
+    """Return sentences with a progress bar if wanted; warn, as gensim does, if the first is text and not a list."""
+    remaining = iter(counted_sentences(sentences) if draws_bar else sentences)
+    first = list(islice(remaining, 1))
+    if first and isinstance(first[0], str):
+        logger.warning(
+            "Each 'sentences' item should be a list of words (usually unicode strings). "
+            "First item here is instead plain %s.",
+            type(first[0]),
+        )
+    return chain(first, remaining)
 
 
 class MarklessLines(LineSentence):

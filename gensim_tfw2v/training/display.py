@@ -138,6 +138,21 @@ class ScanLog:
         """Do nothing: there is no unfinished line."""
 
 
+class SentenceScanLog:
+    """Logs how many words the vocabulary scan has read, once in `progress_per` sentences, as gensim does."""
+
+    def __init__(self, progress_per: int) -> None:
+        self._progress_per = progress_per
+        self._next_report = 0
+
+    def __call__(self, words: int, distinct: int, sentences: int) -> None:
+        if sentences > self._next_report:
+            self._next_report = sentences - sentences % self._progress_per + self._progress_per
+            logger.info(
+                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct
+            )
+
+
 class FractionBar:
     """Draws how much of a task is done."""
 
