@@ -50,11 +50,6 @@ find_minor_version() {
     fail "no Python of version 3.10 to 3.13 found"
 }
 
-# Print the oldest and the newest Python that are found; two variables name others.
-oldest_python() { printf '%s\n' "${TFW2V_OLDEST_PYTHON:-$(find_minor_version 10 11 12 13)}"; }
-
-newest_python() { printf '%s\n' "${TFW2V_NEWEST_PYTHON:-$(find_minor_version 13 12 11 10)}"; }
-
 # Prints how many files of tests run side by side: tests spend half of their time waiting, mostly for processes.
 processes() {
     printf '%s\n' "$(($(nproc) < 4 ? $(nproc) : 4))"
