@@ -57,7 +57,10 @@ class BuildLibraries(build_ext):
         """Compile with one compiler, each library of operations for its level of instructions."""
         found = _compiler()
         compiler = [found] if found else _ZIG
-        self.compiler.set_executables(compiler_so=[*compiler, "-fPIC"], linker_so=[*compiler, "-shared"])
+        stripped = [] if found else ["-s"]  # Zig adds information for debuggers unasked
+        self.compiler.set_executables(
+            compiler_so=[*compiler, "-fPIC"], linker_so=[*compiler, "-shared", *stripped]
+        )
         for extension in self.extensions:
             level = extension.name.rpartition(".")[2]
             if level in _LEVELS[1:]:

@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "gensim_tfw2v"
 LEVELS = {"x86_64": ("baseline", "v3", "v4"), "aarch64": ("baseline",)}
-_TAG = re.compile(r"-py3-none-manylinux_2_17_(\w+?)(?:\.manylinux2014_\w+)?\.whl$")
+# auditwheel adds the older name of the same platform.
+_TAG = re.compile(r"-py3-none-(?:manylinux2014_\w+\.)?manylinux_2_17_(x86_64|aarch64)(?:\.manylinux2014_\w+)?\.whl$")
 _COMPILED_FROM_OR_TO = {".c", ".h", ".so", ".pyc"}
 _PYTHON_FUNCTION = re.compile(rb"\0_?Py[A-Za-z]*_\w+\0")
 _MADE_FOR_ARCHIVE = re.compile(r"PKG-INFO$|setup\.cfg$|[\w.]+\.egg-info/")
@@ -63,7 +64,7 @@ def file_problems(file: Path, root: Path) -> Iterator[str]:
 def wheel_problems(wheel: Path, root: Path) -> Iterator[str]:
     """Yield what is wrong with a wheel: its name, missing and foreign files, libraries that need a certain Python."""
     tag = _TAG.search(wheel.name)
-    if tag is None or tag[1] not in LEVELS:
+    if tag is None:
         yield f"{wheel.name} is not for every Python and glibc 2.17"
         return
     libraries = {f"{PACKAGE}/operations/{level}.so" for level in LEVELS[tag[1]]} | {f"{PACKAGE}/native/compiled.so"}
