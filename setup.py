@@ -58,9 +58,7 @@ class BuildLibraries(build_ext):
         found = _compiler()
         compiler = [found] if found else _ZIG
         stripped = [] if found else ["-s"]  # Zig adds information for debuggers unasked
-        self.compiler.set_executables(
-            compiler_so=[*compiler, "-fPIC"], linker_so=[*compiler, "-shared", *stripped]
-        )
+        self.compiler.set_executables(compiler_so=[*compiler, "-fPIC"], linker_so=[*compiler, "-shared", *stripped])
         for extension in self.extensions:
             level = extension.name.rpartition(".")[2]
             if level in _LEVELS[1:]:
