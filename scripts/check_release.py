@@ -74,7 +74,8 @@ def wheel_problems(wheel: Path, root: Path) -> Iterator[str]:
         if path.is_file() and path.suffix not in _COMPILED_FROM_OR_TO
     }
     with zipfile.ZipFile(wheel) as files:
-        names = {name for name in files.namelist() if ".dist-info/" not in name}
+        names = {entry.filename for entry in files.infolist() if not entry.is_dir()}
+        names = {name for name in names if ".dist-info/" not in name}
         yield from _differences(wheel, names, libraries | sources)
         for library in sorted(libraries & names):
             # Names of symbols stand between zeros.

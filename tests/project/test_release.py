@@ -103,6 +103,7 @@ def wheel(checkout: Checkout) -> Wheel:
         contents = {"gensim_tfw2v/version.py": b"", "gensim_tfw2v-1.2.3.dist-info/METADATA": b""}
         contents |= {f"gensim_tfw2v/{library}.so": b"\0malloc\0TF_NewKernelBuilder\0" for library in LIBRARIES}
         with zipfile.ZipFile(folder / name, "w") as files:
+            files.writestr("gensim_tfw2v/", "")
             for path, content in (contents | others).items():
                 files.writestr(path, content)
         return folder / name
@@ -166,11 +167,11 @@ def test_files_that_a_source_archive_lacks_or_should_not_hold_are_named(tmp_path
 # -- builds --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
     """Return a folder with a copy of the files that git lists."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    folder = tmp_path_factory.mktemp("source")
+    folder = tmp_path / "source"
     for name in filter(None, listed.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
@@ -190,6 +191,7 @@ def test_the_source_archive_holds_all_files_that_git_lists(source: Path, tmp_pat
     assert [*check_release.file_problems(build("sdist", source, tmp_path), ROOT)] == []
 
 
+@pytest.mark.slow
 @in_a_clone
 @needs_a_compiler
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have fewer libraries")
