@@ -177,7 +177,7 @@ def block_on_a_cluster() -> Drawing:
     drawing.text(214, 244, "for each part of the block", colour=_ORANGE, size=13)
     drawing.line(worker, 250, worker, 374, _LINE, dashed=True)
     drawing.line(servers, 228, servers, 374, _LINE, dashed=True)
-    _work(drawing, worker, 254, "trains on the copies")
+    _work(drawing, worker, 254, "trains on copies")
     drawing.arrow(worker, servers - 4, 318, "changes of shared rows")
     drawing.arrow(servers, worker + 4, 354, "current shared rows")
     drawing.arrow(worker, servers - 4, 410, "changes of other rows")
