@@ -317,7 +317,7 @@ class TFWord2Vec(Word2Vec):
         write_vectors(self.wv, Path(path), file_format)
 
     def free_server_vectors(self) -> None:
-        """Free the servers' memory; the vectors are then lost, and the next training begins anew."""
+        """Free the servers' memory. The vectors are lost, and the next training starts with random ones."""
         free_server_matrices(self)
 
     def to_gensim(self) -> Word2Vec:
@@ -331,7 +331,7 @@ class TFWord2Vec(Word2Vec):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save the model in gensim's own format: plain gensim loads it where this package is not installed.
 
-        If the save fails, a former model of that name stays intact.
+        If the save fails, an older model of that name stays intact.
         """
         save_whole(self.to_gensim(), *args, **kwargs)
 

@@ -144,6 +144,6 @@ def _no_path(keyed_vectors: Any, word: int, found: str) -> RuntimeError:
     words = len(keyed_vectors)
     return RuntimeError(
         f"wv.expandos['point'] and ['code'] have {found} for the word {keyed_vectors.index_to_key[word]!r}: a tree of "
-        f"{words} words has as many codes, 0 or 1, as nodes, from 0 to {words - 2}; make it anew with "
+        f"{words} words has as many codes, 0 or 1, as nodes, from 0 to {words - 2}; make it again with "
         "create_binary_tree()"
     )

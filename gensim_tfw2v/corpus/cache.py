@@ -85,7 +85,7 @@ class EncodedStore:
             self._file.flush()
         except OSError as error:
             # The cache only saves time, so a full disk must not end the training.
-            logger.warning("cannot keep the encoded corpus on disk (%s); it is read anew every epoch", error)
+            logger.warning("cannot keep the encoded corpus on disk (%s); it is read again every epoch", error)
             self._abandon_file()
             return
         self._entries.append((self._disk_used, sentences.ids.size, sentences.lengths.size))

@@ -15,7 +15,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.placement.contract import RemoteMatrix
 
 _BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
-_RESTORE = "load the model anew from a whole file, or build the vocabulary anew (build_vocab)"
+_RESTORE = "load the model again from a whole file, or build the vocabulary again (build_vocab)"
 _ROWS_AT_ONCE = 4096  # so that a check needs no second copy of a matrix
 _LARGEST_PLACE = 2**32 - 1  # in a cum_table
 
@@ -81,7 +81,7 @@ def _check_ids(key_to_index: Mapping[Any, Any], words: int) -> None:
         word = list(key_to_index)[int(np.argmax(is_wrong))]
         raise RuntimeError(
             f"wv.key_to_index has the id {key_to_index[word]!r} for the word {word!r}, and wv.index_to_key has {words} "
-            f"words, with ids from 0 to {words - 1}; change both alike, or build the vocabulary anew (build_vocab)"
+            f"words, with ids from 0 to {words - 1}; change both alike, or build the vocabulary again (build_vocab)"
         )
 
 
@@ -89,11 +89,11 @@ def _check_cumulative_table(table: Any) -> None:
     """Raise RuntimeError if negatives cannot be drawn by a table."""
     if not np.isfinite(table).all() or table[0] < 0 or np.any(table[1:] < table[:-1]):
         raise RuntimeError(
-            "cum_table must hold numbers that ascend from 0 or more to train; make it anew with make_cum_table()"
+            "cum_table must hold numbers that ascend from 0 or more to train; make it again with make_cum_table()"
         )
     if not 0 < table[-1] <= _LARGEST_PLACE:
         raise RuntimeError(
-            f"cum_table must end with a number from 1 to {_LARGEST_PLACE} to train, got {table[-1]}; make it anew "
+            f"cum_table must end with a number from 1 to {_LARGEST_PLACE} to train, got {table[-1]}; make it again "
             "with make_cum_table()"
         )
 

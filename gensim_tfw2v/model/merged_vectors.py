@@ -41,9 +41,9 @@ def merge_vectors(
     vector_size : int, optional
         Size of the merged vectors. Default: the size of the widest model; with ``"concatenate"`` the sum of all.
     tolerance : float
-        ALiR ends when the consensus moves by less than this part of its length in a round.
+        ALiR ends when an iteration moves the consensus by less than this part of its length.
     most_rounds : int
-        ALiR ends after this many rounds at the latest, with a warning.
+        ALiR ends after this many iterations at the latest, with a warning.
     seed : int
         Seed of the iterations that find principal directions in more than 6,144 columns.
     progress : bool, optional

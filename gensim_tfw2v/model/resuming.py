@@ -56,7 +56,7 @@ def where_to_begin(
         if not resume:
             yield Beginning(folder)
         elif newest is None:
-            logger.info("checkpoint_dir %s has no checkpoint yet: training begins anew", folder.path)
+            logger.info("checkpoint_dir %s has no checkpoint yet: training starts from the beginning", folder.path)
             yield Beginning(folder)
         else:
             state = _restored(model, newest, total_examples, total_words)

@@ -38,7 +38,7 @@ class _BatchIndex:
 
     def __init__(self, batch: tf.Tensor) -> None:
         self.number = batch
-        # The bounds of all slices are made once; Python's indexing would make them anew for each slice.
+        # The bounds of all slices are made once; Python's indexing would make them again for each slice.
         self._begin = tf.expand_dims(batch, 0)
         self._end = self._begin + 1
 

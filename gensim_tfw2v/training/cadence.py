@@ -46,7 +46,7 @@ class Cadence:
         return self._now() - self._began >= self._interval - early
 
     def begin(self) -> None:
-        """Start counting anew."""
+        """Start counting again."""
         self._began = self._now()
 
     def end_writing(self) -> None:

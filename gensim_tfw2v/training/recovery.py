@@ -25,7 +25,7 @@ _SECONDS_BETWEEN_TRIALS = 1.0
 
 @dataclass(frozen=True)
 class RestorePoint:
-    """A moment of the training to continue from; the model has its tables, or servers make them anew."""
+    """A moment of the training to continue from; the model has its tables, or servers make them again."""
 
     epochs: list[EpochPosition]
     placement: Mapping[str, Any] = field(default_factory=dict)  # what `Placement.state` returned

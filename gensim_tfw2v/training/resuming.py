@@ -12,7 +12,7 @@ from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.training.state import TrainingState, state_in
 
 ResumeFrom = bool | str | os.PathLike[str]
-"""True: resume from the newest checkpoint, if there is one. A path: from the checkpoint there. False: begin anew."""
+"""True: resume from the newest checkpoint, if there is one. A path: from that one. False: start from the beginning."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Beginning:
     """Where a training begins."""
 
     folder: CheckpointFolder | None = None  # for checkpoints
-    state: TrainingState | None = None  # how far the training came in another process; None: it begins anew
+    state: TrainingState | None = None  # how far the training came in another process; None: from the beginning
     checkpoint: Checkpoint | None = None  # of this state
 
 

@@ -75,7 +75,7 @@ class TrainedModel(Protocol):
 
     @property
     def has_initial_tables(self) -> bool:
-        """Whether tables that are on servers alone are untrained, so that servers can make them anew."""
+        """Whether tables that are on servers alone are untrained, so that servers can make them again."""
         ...
 
     def check_fits(self) -> None:

@@ -88,6 +88,16 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     graphlib.TopologicalSorter({name: imported_by(path) for name, path in MODULES.items()}).prepare()
 
 
+def test_the_module_map_lists_every_module_in_its_package() -> None:
+    page = (PACKAGE.parent / "docs" / "contributing" / "module-map.md").read_text(encoding="utf8")
+    listed = [
+        f"{package.replace('/', '.')}{module}"
+        for package, modules in re.findall(r"^\| (?:`([a-z_/]+/)`|the root) \|[^|\n]*\|(.*)\|$", page, re.MULTILINE)
+        for module in re.findall(r"`(\w+)`", modules)
+    ]
+    assert sorted(listed) == sorted(MODULES)
+
+
 def test_nothing_looks_our_own_modules_up_by_name() -> None:
     """A look-up in `sys.modules`, or an import by a name in a string, would be an import that the other tests miss."""
     found = [
