@@ -120,7 +120,7 @@ def handover_nanoseconds() -> float:
     before = signal.signal(signal.SIGALRM, _give_up)
     signal.alarm(_PATIENCE)
     try:
-        memory.buf[0] = 2  # neither process may go on yet
+        memory.buf[0] = 2  # neither process may continue yet
         other.start()
         began = _hand_over(memory.name, cores[0], 0)
         seconds = time.perf_counter() - began

@@ -30,7 +30,7 @@ _SETTINGS = ("mode", "vector_size", "epochs", "words", "checkpoint_every", "paus
 _MOMENTS = (0.25, 0.75)  # of the training, between which faults happen
 _MOST_DELAY = 0.5  # seconds after that
 _NOTES = (
-    "kill: SIGKILL, and the process is started again after `pause` seconds, the coordinator too, which then goes on "
+    "kill: SIGKILL, and the process is started again after `pause` seconds, the coordinator too, which then resumes "
     "from its newest checkpoint. stop: SIGSTOP for `stop_seconds`. link: the cable is pulled for `link_seconds`.",
     "The fault comes at a moment that follows from the cell's name, between a quarter and three quarters of training.",
     "train s: from the beginning of training to its end, with all pauses; median (lowest to highest) of several runs.",

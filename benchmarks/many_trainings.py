@@ -25,7 +25,7 @@ MOST_GROWTH = 1.05
 _SETTINGS = ("trainings", "look_at", "recoveries", "words", "vector_size", "ps", "workers", "vectors_on_servers")
 _NOTES = (
     "Each training has a model and a folder of checkpoints of its own, and four checkpoints at least.",
-    "A recovery: a server is killed in the midst of a training and started again, and the training goes on. The first "
+    "A recovery: a server is killed in the midst of a training and started again, and the training resumes. The first "
     "one harms the last server, the next one the server before it, and so on.",
     "Memory is resident memory after a training, of which a process keeps what it has once used.",
     "Threads: when a lost task is connected again, TensorFlow leaves four further threads in some processes, and its "

@@ -188,7 +188,7 @@ def _shown(score: float | None) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Train sub-models on sampled sentences, merge them by every method, and compare them with one "
-        "model of all sentences. A command that was stopped goes on from its results."
+        "model of all sentences. A command that was stopped continues from its results."
     )
     add, count = parser.add_argument, number_from(1)
     add_corpus_argument(parser)

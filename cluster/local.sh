@@ -8,7 +8,7 @@
 # FOLDER gets cluster.json, for --cluster, and a log for every task. If a task ends, the script shows the end of its log
 # and stops the others. Environment variables:
 #
-# TFW2V_PORT     the first port; each further task has the next one (default 23450)
+#   TFW2V_PORT     the first port; each further task has the next one (default 23450)
 #   TFW2V_PYTHON   the Python that has the package (default python3)
 #   TFW2V_WAIT     seconds that the tasks may take to answer (default 120)
 set -euo pipefail

@@ -9,7 +9,7 @@
 # nothing is encrypted there (tunnel.sh encrypts). FOLDER gets cluster.json, for --cluster, and a log for every task. If
 # a task ends, the script shows the end of its log and stops the others. Environment variables:
 #
-# TFW2V_REMOTE   the command on the hosts, with arguments if needed (default tfw2v), for example
+#   TFW2V_REMOTE   the command on the hosts, with arguments if needed (default tfw2v), for example
 #                  TFW2V_REMOTE=/opt/tfw2v/bin/tfw2v or TFW2V_REMOTE="python3 -m gensim_tfw2v"
 #   TFW2V_PYTHON   the Python that has the package here (default python3)
 #   TFW2V_WAIT     seconds that the tasks may take to answer (default 120)

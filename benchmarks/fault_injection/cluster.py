@@ -88,7 +88,7 @@ class FaultCluster(NodeCluster):
                 self._processes[name].send_signal({KILL: signal.SIGKILL, STOP: signal.SIGSTOP}[fault])
 
     def mend(self, fault: str, names: list[str]) -> None:
-        """Start killed processes again, have stopped ones go on, take links up."""
+        """Start killed processes again, let stopped ones continue, take links up."""
         for name in names:
             if fault == LINK:
                 self._set_link(name, is_up=True)

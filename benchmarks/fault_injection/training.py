@@ -1,6 +1,6 @@
 """The coordinator of one training of `faults.py`: `python -m fault_injection.training REQUEST.json`.
 
-It goes on from the newest checkpoint if there is one, so it can be killed and started again.
+It resumes from the newest checkpoint if there is one, so it can be killed and started again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _trained(request: dict[str, Any], job: Job) -> Any:
-    """Return the model after its training, which begins or goes on."""
+    """Return the model after its training, which begins or resumes."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 
@@ -70,7 +70,7 @@ def _recorder(path: str) -> Any:
     from gensim_tfw2v.training.progress import EpochPosition, EpochProgress
 
     class RecordedLog(TrainingLog):
-        """Writes `is_start` where training begins or goes on, with the raw words that are not trained again."""
+        """Writes `is_start` where training begins or resumes, with the raw words that are not trained again."""
 
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)

@@ -60,7 +60,7 @@ def run_all(
 ) -> None:
     """Run every job `repeats` times in turns, and call `keep` with the record of each run when it ends.
 
-    The record of a failed run has the reason as its "error", and the other runs go on.
+    The record of a failed run has the reason as its "error", and the other runs continue.
     """
     turns = list(in_turns(jobs, repeats))
     for number, (turn, job) in enumerate(turns, start=1):

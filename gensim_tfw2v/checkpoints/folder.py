@@ -131,7 +131,7 @@ class CheckpointFolder:
         try:
             return self.notes()
         except CheckpointError as error:
-            logger.warning("%s; what it says is not used", error)
+            logger.warning("%s; these notes are not used", error)
             return {}
 
     def _write_file(self, path: Path, data: bytes) -> None:

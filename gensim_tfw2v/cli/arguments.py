@@ -70,8 +70,8 @@ def add_allow_network(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-network",
         action="store_true",
-        help="tasks may be on a network, where nothing is encrypted and whoever reaches a port can run code "
-        "(default: this machine alone)",
+        help="allow tasks on a network, where nothing is encrypted and whoever reaches a port can run code "
+        "(default: only this machine)",
     )
 
 

@@ -9,8 +9,8 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
-DESCRIPTION = """Write a corpus of text as ids to a new folder. `tfw2v train` and corpus_file= take the folder in place
-of the text. If all workers of a cluster see the folder, they read it themselves."""
+DESCRIPTION = """Write a corpus of text as ids to a new folder. `tfw2v train` and corpus_file= accept the folder in
+place of the text. Workers of a cluster read the folder themselves if all of them see it under the same path."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,19 +25,19 @@ def add_log_arguments(group: argparse._ArgumentGroup) -> None:
         "--log-pairs",
         metavar="FILE",
         action="append",
-        help="score on this file of word pairs during training; may be repeated (default: those that come with gensim)",
+        help="score on this file of word pairs during training; may be repeated (default: the sets in gensim)",
     )
     add(
         "--log-analogies",
         metavar="FILE",
         action="append",
-        help="score on this file of analogies; may be repeated (default: none, because they take seconds)",
+        help="score on this file of analogies, which takes seconds; may be repeated (default: none)",
     )
     add(
         "--log-probe",
         metavar="WORD",
         action="append",
-        help="show the neighbours of this word; may be repeated (default: some frequent and some middling words)",
+        help="show the neighbours of this word; may be repeated (default: ten words)",
     )
     add(
         "--log-projector",

@@ -53,9 +53,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, help_text, module in (
         ("train", "train word vectors on a corpus", train_arguments),
-        ("encode", "write a corpus as ids, which workers can read themselves", encode),
+        ("encode", "write a corpus as ids, which train faster than text", encode),
         ("evaluate", "score a model on word similarities and analogies", evaluate),
-        ("neighbours", "print the words nearest to a word", neighbours),
+        ("neighbours", "print the words nearest to a word, or to a sum of words", neighbours),
         ("projector", "write a model's vectors for TensorBoard's projector", projector),
         ("tensorboard", "start TensorBoard for this machine only", tensorboard),
         ("server", "run a parameter server or a worker of a cluster", server),

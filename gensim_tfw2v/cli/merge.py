@@ -11,8 +11,8 @@ from gensim_tfw2v.cli.models import add_format_arguments, vectors_at
 from gensim_tfw2v.files.models import check_writable
 from gensim_tfw2v.merging.methods import METHODS
 
-DESCRIPTION = """Merge the vectors of models that trained apart into one file, which has the words of all of them. Words
-that some models lack get their vectors from the others."""
+DESCRIPTION = """Merge the vectors of models that trained apart into one file with the words of all of them. A word that
+some models lack gets its vector from the others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="size of the merged vectors (default: the largest MODEL's; with concatenate the sum)",
     )
     add_format_arguments(parser)
-    add("--force", action="store_true", help="overwrite FILE (default: no)")
+    add("--force", action="store_true", help="overwrite an existing FILE (default: refuse)")
     add("--quiet", action="store_true", help="print no progress and no summary (default: no)")
 
 

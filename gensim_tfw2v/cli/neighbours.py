@@ -14,7 +14,8 @@ from gensim_tfw2v.cli.near_spellings import near_spellings
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
 print the words nearest to a sum of words minus others, as in: --positive king woman --negative man.
-An unknown word gets a line on standard error, with near spellings, and the exit code is 1; the others are answered."""
+For an unknown word, a line on standard error suggests near spellings, and the exit code is 1. Other words are
+answered."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_fr
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
-or a worker, which trains blocks of the corpus. Whoever reaches its port can run code as this user. It answers
-this machine alone, or with --allow-network the network interface of its address."""
+or a worker, which trains blocks of the corpus. Whoever reaches its port can run code as this user. The port
+answers only this machine, or with --allow-network the network interface of its address."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with-parent",
         metavar="PID",
         type=whole_number(1),
-        help="end when the process PID, which started this one, ends (default: do not)",
+        help="end with the process PID, which must have started this one (default: run until stopped)",
     )
     parser.add_argument(
         "--cores",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--insecure",
         action="store_true",
-        help="open the port on every network interface where this system cannot keep it to one (default: refuse)",
+        help="if this system cannot keep the port to one network interface, open it on all (default: refuse)",
     )
 
 

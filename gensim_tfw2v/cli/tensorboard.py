@@ -13,7 +13,7 @@ from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.runtime.tensorflow import import_quietly
 
 DESCRIPTION = """Start TensorBoard on the logs in FOLDER, and run it until interrupted (Ctrl-C). It listens on
-127.0.0.1 unless --host is given: whoever can reach it can read what is in FOLDER."""
+127.0.0.1 unless --host names another address. Whoever reaches it can read what is in FOLDER."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

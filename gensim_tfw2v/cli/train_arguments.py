@@ -27,9 +27,9 @@ from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.model.arguments import rule_of
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
-DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file of one sentence a
-line with words separated by spaces, plain or .gz, .bz2 or .xz, or a folder of such files. Settings mean what they do
-in gensim."""
+DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file with one sentence a line
+and spaces between words, plain or compressed (.gz, .bz2, .xz). It may also be a folder of such files, or a folder that
+`tfw2v encode` wrote. Settings mean the same as in gensim."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, or a folder")
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, or folder")
     add = parser.add_argument
     add(
         "--output",
@@ -73,7 +73,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         ".txt, .vec text; .bin binary; .kv keyed vectors; others a gensim model that can be trained on",
     )
     add("--format", choices=FORMATS, help="format to write (default: by the suffix of MODEL)")
-    add("--force", action="store_true", help="overwrite MODEL if it is there (default: refuse)")
+    add("--force", action="store_true", help="overwrite an existing MODEL (default: refuse)")
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     kind = group.add_mutually_exclusive_group()
     kind.add_argument("--sg", dest="sg", action="store_const", const=1, default=0, help="skip-gram (default: CBOW)")
-    kind.add_argument("--cbow", dest="sg", action="store_const", const=0, help="CBOW (this is the default)")
+    kind.add_argument("--cbow", dest="sg", action="store_const", const=0, help="CBOW (the default)")
     add(
         "--window",
         metavar="N",
@@ -111,7 +111,7 @@ def _add_objective(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("negative")),
         default=5,
-        help="negative samples, 0 for none (default: %(default)s)",
+        help="negative samples for each pair, 0 for none (default: %(default)s)",
     )
     add(
         "--ns-exponent",
@@ -144,7 +144,7 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("max_vocab_size")),
         default=None,
-        help="while counting, prune rare words above this many, 0 for no limit (default: no limit)",
+        help="while counting, prune rare words above this many distinct ones, 0 for no limit (default: no limit)",
     )
     add(
         "--max-final-vocab",
@@ -158,7 +158,7 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         type=reader_of(rule_of("sample")),
         default=1e-3,
-        help="words with a larger share of the corpus are thinned out, 0 for none (default: %(default)s)",
+        help="drop some occurrences of words with a larger share of the corpus, 0 to keep all (default: %(default)s)",
     )
     _add_switch(add, "--sorted-vocab", 1, "sort words by falling count")
     _add_switch(add, "--null-word", 0, "add a null word to the vocabulary")
@@ -198,7 +198,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("workers")),
         default=3,
-        help="cores to use; with 1, runs with one seed are equal (default: %(default)s)",
+        help="cores to use; with 1, two runs with one seed are equal (default: %(default)s)",
     )
     add(
         "--seed",
@@ -212,7 +212,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("batch_words")),
         default=10_000,
-        help="gensim's batch size, taken for compatibility (default: %(default)s)",
+        help="raw words of a block; 10000 means a number chosen by the corpus (default: %(default)s)",
     )
     add(
         "--compute-loss",
@@ -229,7 +229,7 @@ def _add_progress(parser: argparse.ArgumentParser) -> None:
         "--progress",
         action="store_true",
         default=None,
-        help="show a progress bar (default: on a terminal; elsewhere log lines)",
+        help="show a progress bar (default: on a terminal; log lines elsewhere)",
     )
     shown.add_argument("--quiet", "-q", action="store_true", help="no progress, no log, no summary (default: no)")
 
@@ -242,8 +242,8 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     groups[CHECKPOINT_FLAGS].add_argument(
         "--resume",
         action="store_true",
-        help="resume from the newest checkpoint in --checkpoint-dir, or begin anew if there is none; the rest "
-        "of the command stays as it was (default: begin anew)",
+        help="resume from the newest checkpoint in --checkpoint-dir, or start if there is none; all other arguments "
+        "must stay the same (default: start)",
     )
     add_log_arguments(groups[TENSORBOARD_FLAGS])
 

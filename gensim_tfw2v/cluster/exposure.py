@@ -92,7 +92,7 @@ def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:
             raise ClusterError(
                 f"{task} at {address} is on a network, where nothing is encrypted and whoever reaches a port can run "
                 "code: allow that with allow_network=True (--allow-network) if you trust everybody there, or use "
-                "cluster/tunnel.sh (docs/how-it-works/security.md)"
+                "cluster/tunnel.sh (docs/how-to/encrypt.md)"
             )
 
 

@@ -40,8 +40,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             LEARNING_FLAGS,
             None,
-            "let the learning rate fall evenly to --min-alpha",
-            default="as in gensim, which with n --workers takes 1/n of the fall within an epoch of a file",
+            "lower the learning rate evenly to --min-alpha",
+            default="as in gensim: for a file and n --workers, an epoch takes 1/n of the fall",
         ),
         is_read_by_train=True,
         is_fixed_in_training=True,
@@ -64,7 +64,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "int",
         "Bytes of disk that the encoded corpus may take if it does not fit `cache_memory`",
         rule=Bytes(),
-        flag=Flag(MEMORY_FLAGS, "BYTES", "disk space that it may take instead"),
+        flag=Flag(MEMORY_FLAGS, "BYTES", "disk space for a corpus that exceeds --cache-memory"),
         is_read_by_train=True,
     ),
     Argument(
@@ -73,7 +73,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "str, optional",
         "Folder of the encoded corpus on disk",
         "the system's folder for temporary files",
-        flag=Flag(MEMORY_FLAGS, "FOLDER", "where that space is", default="the temporary folder"),
+        flag=Flag(MEMORY_FLAGS, "FOLDER", "folder for --cache-disk", default="the temporary folder"),
     ),
     Argument(
         "batch_tokens",
@@ -104,7 +104,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Negative words drawn for each run. They are weighted so that they replace `negative` draws for each pair",
         "chosen from the vocabulary's size",
         rule=WholeNumber(1, is_int=True, or_none=True),
-        flag=Flag(TUNING_FLAGS, "N", "negative words drawn for each such run"),
+        flag=Flag(TUNING_FLAGS, "N", "negative words drawn for each of these runs"),
         is_read_by_train=True,
         is_fixed_in_training=True,
     ),
@@ -139,7 +139,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Folder in which `train()` writes [checkpoints](docs/how-to/resume.md), from which training can be resumed. It "
         "is not saved with the model",
         "no checkpoints",
-        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "write checkpoints there, for --resume", default="none"),
+        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "folder for checkpoints, from which --resume continues", default="none"),
         is_saved=False,
     ),
     Argument(
@@ -162,7 +162,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "int",
         "How many checkpoints are kept; older ones are removed",
         rule=WholeNumber(1, is_int=True),
-        flag=Flag(CHECKPOINT_FLAGS, "N", "checkpoints that are kept"),
+        flag=Flag(CHECKPOINT_FLAGS, "N", "how many of the newest checkpoints to keep"),
         is_read_by_train=True,
     ),
     Argument(
@@ -172,7 +172,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Folder in which `train()` logs for [TensorBoard](docs/how-to/tensorboard.md), or a `TensorBoardLog` that "
         "also says what. Also an argument of `train()`. It is not saved with the model",
         "no log",
-        flag=Flag(TENSORBOARD_FLAGS, "FOLDER", "log the training for TensorBoard there"),
+        flag=Flag(TENSORBOARD_FLAGS, "FOLDER", "folder for a log that TensorBoard shows"),
         is_saved=False,
     ),
     Argument(
@@ -187,8 +187,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             CLUSTER_FLAGS,
             "FILE",
-            'train over the tasks in a JSON file, {"ps": [...], "worker": [...]}, or in TF_CONFIG if FILE is env',
-            default="in this process",
+            'train on the tasks in a JSON file, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG',
+            default="train in this process",
         ),
         is_saved=False,
     ),
@@ -209,7 +209,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "float",
         "Seconds after which a block that its worker has not finished goes to another worker",
         rule=PositiveNumber(unit="seconds"),
-        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which another worker gets a block that is not finished"),
+        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which an unfinished block goes to another worker"),
         is_read_by_train=True,
     ),
     Argument(
@@ -219,7 +219,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Seconds that training waits for lost tasks with vectors to restart. It then continues from the last "
         "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
         rule=PositiveNumber(unit="seconds"),
-        flag=Flag(CLUSTER_FLAGS, "SECONDS", "time that training waits for lost tasks with vectors to restart"),
+        flag=Flag(CLUSTER_FLAGS, "SECONDS", "how long training waits for lost tasks that hold vectors"),
         is_read_by_train=True,
     ),
     Argument(
@@ -228,7 +228,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "int",
         "How often a training may continue after it has lost tasks with vectors",
         rule=WholeNumber(0, is_int=True),
-        flag=Flag(CLUSTER_FLAGS, "N", "how often training may continue after it has lost tasks with vectors"),
+        flag=Flag(CLUSTER_FLAGS, "N", "how often training may recover from the loss of tasks that hold vectors"),
         is_read_by_train=True,
     ),
     Argument(
@@ -254,8 +254,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(
             CLUSTER_FLAGS,
             None,
-            "the tasks may be on a network, where nothing is encrypted and whoever reaches a port can run code",
-            default="this machine alone",
+            "allow tasks on a network, where nothing is encrypted and whoever reaches a port can run code",
+            default="only this machine",
             is_switch=True,
         ),
         is_saved=False,

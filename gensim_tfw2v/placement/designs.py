@@ -204,7 +204,7 @@ def check_design(arguments: Mapping[str, Any], has_cluster: bool) -> None:
         takers = " or ".join(repr(other) for other in DESIGNS if argument in DESIGNS[other].arguments)
         raise ValueError(
             f"{argument}={arguments[argument]!r} does not go with distribution={name!r}; leave one of them "
-            f"out, or take distribution={takers}"
+            f"out, or choose distribution={takers}"
         )
     reason = design.why_not(arguments)
     if reason:

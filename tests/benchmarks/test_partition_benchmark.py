@@ -1,4 +1,4 @@
-"""`benchmarks/partition.py`: what is sampled, what missing words come to, and that it goes on from its results."""
+"""`benchmarks/partition.py`: what is sampled, what missing words come to, and that it continues from its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tfw2v train` with checkpoints: killed and started again, finished, and refused where it cannot go on."""
+"""`tfw2v train` with checkpoints: killed and started again, finished, and refused where it cannot resume."""
 
 from __future__ import annotations
 

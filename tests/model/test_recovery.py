@@ -1,4 +1,4 @@
-"""Servers that are killed, hung or exchanged in the midst of training: it goes on by itself."""
+"""Servers that are killed, hung or exchanged in the midst of training: it continues by itself."""
 
 from __future__ import annotations
 

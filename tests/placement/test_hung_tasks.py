@@ -46,7 +46,7 @@ def cluster(mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def resume_all(cluster: LocalCluster) -> None:
-    """Have all tasks go on."""
+    """Let all tasks continue."""
     for process in cluster.processes.values():
         process.send_signal(signal.SIGCONT)
 
@@ -65,7 +65,7 @@ def untrained(cluster: LocalCluster, **arguments: Any) -> tuple[TFWord2Vec, dict
 
 
 class FreezeIn:
-    """Stops a task at the first call of a function, which then goes on."""
+    """Stops a task at the first call of a function, which then continues."""
 
     def __init__(self, process: subprocess.Popen[bytes], function: Callable[..., Any]) -> None:
         self._process, self._function = process, function
@@ -216,7 +216,7 @@ def trains_on(worker: int, model: TFWord2Vec, corpus: dict[str, Any]) -> bool:
     return bool(model.training_report["tasks"][f"worker {worker}"]["blocks"])
 
 
-# The task that stops, the function in which it does, and whether training goes on without it.
+# The task that stops, the function in which it does, and whether training continues without it.
 MOMENTS: dict[str, tuple[str, Any, str, bool]] = {
     "connecting": ("worker", connection, "strategy_for", False),
     "describing": ("worker", remote_functions, "call", False),

@@ -1,4 +1,4 @@
-"""Sub-models that go on: from a checkpoint, without the sub-models of lost workers, and from the last merge."""
+"""Sub-models that continue: from a checkpoint, without the sub-models of lost workers, and from the last merge."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_training_with_a_huffman_tree_that_stopped_in_an_epoch_goes_on_with_th
 
 
 def test_sub_models_go_on_elsewhere_as_many_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cluster has two workers; what began with two sub-models there goes on with two in this process."""
+    """The cluster has two workers; what began with two sub-models there continues with two in this process."""
     settings = SMALL | PARTITION | {"workers": 1, "submodels": None, "batch_words": 3000, "epochs": 4}
     settings |= {"sampling": "equal"}
     model = TFWord2Vec(**settings, cluster=shared_cluster(), checkpoint_dir=tmp_path, checkpoint_every="3000 words")
@@ -140,7 +140,7 @@ def test_a_lost_sub_model_stays_lost_where_training_goes_on(
 
     class Change(CallbackAny2Vec):
         def on_epoch_end(self, model: Any) -> None:
-            model.wv.vectors[:] *= 1.1  # all sub-models that are left go on with these
+            model.wv.vectors[:] *= 1.1  # all sub-models that are left continue with these
 
     model = untrained(mortal_cluster, max_recoveries=0, checkpoint_dir=tmp_path)
     try:

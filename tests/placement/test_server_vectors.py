@@ -170,7 +170,7 @@ def test_tables_that_are_being_made_are_waited_for(monkeypatch: pytest.MonkeyPat
         make(*arguments)
 
     monkeypatch.setattr(RemoteTables, "make", make_slowly)
-    interrupted = threading.Thread(target=lambda: store.tables_on(connection))  # the training's, which goes on
+    interrupted = threading.Thread(target=lambda: store.tables_on(connection))  # the training's, which continues
     interrupted.start()
     assert begun.wait(60)
     threading.Timer(0.2, go_on.set).start()

@@ -144,7 +144,7 @@ class Stopping:
         monkeypatch.setattr(Tickets, "sealed", seal)
 
     def go_on(self) -> None:
-        """Have the worker go on."""
+        """Let the worker continue."""
         self._cluster.processes["worker", self.worker].send_signal(signal.SIGCONT)
 
 

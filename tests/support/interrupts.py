@@ -18,7 +18,7 @@ def heed_interrupts() -> None:
 
 
 def freeze(child: subprocess.Popen[Any]) -> None:
-    """Stop a child, and return when it has stopped: its other threads go on until its first one has heard."""
+    """Stop a child, and return when it has stopped: its other threads continue until its first one has heard."""
     child.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED)
 

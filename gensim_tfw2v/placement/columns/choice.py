@@ -14,7 +14,7 @@ from gensim_tfw2v.steps.settings import StepSettings
 
 def why_not(arguments: Mapping[str, Any]) -> str | None:
     """Return why this design cannot train a model with these arguments, None if it can."""
-    instead = "take another distribution, or "
+    instead = "choose another distribution, or "
     if not arguments["sg"]:
         return (
             "trains skip-gram alone: CBOW would multiply sums of context vectors, which differ for every target; "

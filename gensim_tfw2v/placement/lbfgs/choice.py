@@ -44,8 +44,8 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
     """Return why a model with these arguments cannot be trained by L-BFGS, None if it can be."""
     if arguments.get("hs"):
         return (
-            "trains no hierarchical softmax (hs=1): as in gensim, nodes with clear scores take no step, and steps with "
-            "such gaps are no gradient of one loss; set hs=0 and negative, or leave distribution out"
+            "cannot train hierarchical softmax (hs=1): as in gensim, nodes with clear scores take no step, so the "
+            "steps are not the gradient of one loss; set hs=0 and negative, or leave distribution out"
         )
     if not arguments.get("negative", 1):
         return "needs negative sampling (negative=0 has no loss without hs=1); set negative, or leave distribution out"

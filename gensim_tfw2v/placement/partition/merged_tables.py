@@ -102,7 +102,7 @@ def _merged_inputs(inputs: Sequence[Float32Array], trained: Sequence[BoolArray],
     try:
         found = merge_submodels(submodels, method, merged.shape[1])
     except ValueError as error:  # a sub-model has no word in common with others
-        logger.warning("%s; the sub-models, which began with equal vectors, are averaged without being turned", error)
+        logger.warning("%s; the sub-models began with equal vectors, so they are averaged without rotation", error)
         found, method = merge_submodels(submodels, AVERAGE), AVERAGE
     merged[known] = found
     if method != AVERAGE:

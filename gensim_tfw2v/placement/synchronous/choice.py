@@ -43,7 +43,7 @@ def _warn_of_idle_cores(request: ClusterRequest) -> None:
     if request.cores > 1:
         logger.warning(
             "synchronous rounds use 1 of %i cores of each worker, to stay reproducible; start a worker with --cores 1 "
-            "for each core, or take another distribution",
+            "for each core, or choose another distribution",
             request.cores,
         )
 
