@@ -6,6 +6,7 @@ griffe fills it.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import griffe
@@ -21,4 +22,4 @@ class OwnArguments(griffe.Extension):
     def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
         """Fill the place in one class's docstring, if it has one."""
         if cls.docstring and _PLACE in cls.docstring.value:
-            cls.docstring.value = cls.docstring.value.replace(_PLACE, docstring_of_own())
+            cls.docstring.value = cls.docstring.value.replace(_PLACE, inspect.cleandoc(docstring_of_own()))
