@@ -50,7 +50,6 @@ class Graph:
 def read_graph(rng: np.random.Generator) -> Graph:
     """Return the graph of digits without a part of its edges."""
     pictures, labels = load_digits(return_X_y=True)
-    nodes = len(labels)
     near = kneighbors_graph(pictures, NEIGHBOURS).toarray() > 0
     joined = near | near.T
     edges = np.argwhere(np.triu(joined))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.child_process import environment
+from support.ports import free_ports
 
 SCRIPTS = Path(__file__).parents[2] / "cluster"
 REFUSED = "tfw2v: error: ps 0 runs another version"
@@ -43,16 +43,6 @@ def write_program(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
-
-
-def free_ports(count: int) -> int:
-    """Return the first of consecutive ports below those that systems give out, at which nobody listens."""
-    for first in range(20000, 30000, count):
-        with contextlib.suppress(OSError), contextlib.ExitStack() as held:
-            for port in range(first, first + count):
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
-            return first
-    raise AssertionError("no free ports")
 
 
 def stand_ins(folder: Path, worker: str = "exec sleep 60", status: int = 1, remote: str = "exit 1") -> dict[str, str]:
