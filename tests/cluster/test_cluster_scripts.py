@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.child_process import environment
-from support.ports import free_ports
+from support.free_ports import free_ports
 
 SCRIPTS = Path(__file__).parents[2] / "cluster"
 REFUSED = "tfw2v: error: ps 0 runs another version"

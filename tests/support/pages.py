@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.ports import free_ports
+from support.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).parent / "page_driver.py"

@@ -1,4 +1,4 @@
-"""Ports on loopback for tests that start programs which take consecutive ones."""
+"""Ports at which nobody listens, for programs that take their ports as arguments."""
 
 from __future__ import annotations
 
