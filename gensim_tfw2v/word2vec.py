@@ -53,11 +53,9 @@ class TFWord2Vec(Word2Vec):
 
     Examples
     --------
-    .. sourcecode:: pycon
-
-        >>> from gensim_tfw2v import TFWord2Vec
-        >>> sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]]
-        >>> model = TFWord2Vec(sentences, min_count=1)
+    >>> from gensim_tfw2v import TFWord2Vec
+    >>> sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]]
+    >>> model = TFWord2Vec(sentences, min_count=1)
     """
 
     _is_constructed = True  # also for models that were loaded
