@@ -12,11 +12,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from gensim.models import KeyedVectors
+from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
 
 LENGTH = 10  # of a list of recommendations
+RECENT = 5  # films of a session that decide what comes next
+CHANGES: list[dict[str, float]] = [
+    {},
+    {"sg": 1},
+    {"epochs": 50},
+    {"sample": 0},
+    {"ns_exponent": 0},
+]  # one after another
 Sessions = list[list[str]]
 Recommend = Callable[[Sequence[str]], list[str]]
 
@@ -45,15 +53,26 @@ def read_titles(folder: Path) -> dict[str, str]:
         return {row["item_id:token"]: row["movie_title:token_seq"] for row in rows}
 
 
-def by_vectors(vectors: KeyedVectors, recent: int = 3) -> Recommend:
+def by_neighbours(model: Word2Vec) -> Recommend:
     """Return a function that recommends the films whose vectors are nearest to those of the most recent ones."""
-    unit = vectors.get_normed_vectors()
+    unit = model.wv.get_normed_vectors()
+    return by_scores(model, unit, unit)
+
+
+def by_prediction(model: Word2Vec) -> Recommend:
+    """Return a function that recommends the films that the model expects beside the most recent ones."""
+    return by_scores(model, model.wv.vectors, model.syn1neg)
+
+
+def by_scores(model: Word2Vec, of_seen: np.ndarray, of_candidates: np.ndarray) -> Recommend:
+    """Return a function that recommends the films whose products with the most recent ones are largest."""
+    ids, films = model.wv.key_to_index, model.wv.index_to_key
 
     def recommend(seen: Sequence[str]) -> list[str]:
-        known = [vectors.key_to_index[film] for film in seen if film in vectors.key_to_index]
-        similarity = unit @ unit[known[-recent:]].sum(axis=0)
-        similarity[known] = -np.inf
-        return [vectors.index_to_key[place] for place in np.argsort(-similarity)[:LENGTH]]
+        known = [ids[film] for film in seen if film in ids]
+        scores = of_candidates @ of_seen[known[-RECENT:]].mean(axis=0)
+        scores[known] = -np.inf
+        return [films[place] for place in np.argsort(-scores)[:LENGTH]]
 
     return recommend
 
@@ -68,7 +87,7 @@ def by_popularity(sessions: Sessions) -> Recommend:
     return recommend
 
 
-def scores(recommend: Recommend, sessions: Sessions, following: list[str]) -> tuple[float, float]:
+def measured(recommend: Recommend, sessions: Sessions, following: list[str]) -> tuple[float, float]:
     """Return hit rate and NDCG: the share of lists with the film that followed, and the same discounted by its rank."""
     ranks = []
     for session, film in zip(sessions, following, strict=True):
@@ -78,32 +97,42 @@ def scores(recommend: Recommend, sessions: Sessions, following: list[str]) -> tu
     return float(np.mean(np.isfinite(places))), float(np.mean(1 / np.log2(places + 2)))
 
 
-def train(sessions: Sessions, **settings: float) -> TFWord2Vec:
+def train(sessions: Sessions, word2vec: type[Word2Vec] = TFWord2Vec, **settings: float) -> Word2Vec:
     """Return a model of all films that occur twice or more."""
-    defaults = {"vector_size": 50, "min_count": 2, "workers": 2, "seed": 1}
-    return TFWord2Vec(sessions, **{**defaults, **settings})
-
-
-BEST = {"sg": 1, "epochs": 30, "window": 5, "sample": 0, "ns_exponent": 0.0}
-TRIALS = {
-    "gensim's defaults": {},
-    "skip-gram": {"sg": 1},
-    "30 epochs": {"sg": 1, "epochs": 30},
-    "all of it": BEST,
-}
+    return word2vec(sessions, **{"vector_size": 50, "min_count": 2, "workers": 2, "seed": 1, **settings})
 
 
 def main() -> None:
-    """Compare settings on the last film but one of each person, and the best of them with popularity on the last."""
+    """Choose settings by the last film but one of each person, and compare the best of them by the last film."""
     folder = folder_of_ratings()
     sessions, titles = read_sessions(folder), read_titles(folder)
-    known = [session[:-2] for session in sessions]
     print(f"{len(sessions)} people, {len(titles)} films, {sum(map(len, sessions))} ratings")
 
-    print(f"\n{'settings':40} hit rate   NDCG")
-    for name, settings in TRIALS.items():
-        hits, ndcg = scores(by_vectors(train(known, **settings).wv), known, [session[-2] for session in sessions])
-        print(f"{name:40} {hits:8.3f} {ndcg:6.3f}")
+    known, following = [session[:-2] for session in sessions], [session[-2] for session in sessions]
+    print(f"\n{'the last film but one':32} hit rate   NDCG")
+    settings: dict[str, float] = {}
+    for change in CHANGES:
+        settings |= change
+        name = ", ".join(f"{key}={value}" for key, value in change.items())
+        hit_rate, ndcg = measured(by_prediction(train(known, **settings)), known, following)
+        print(f"{f'and {name}' if name else 'the defaults':32} {hit_rate:8.3f} {ndcg:6.3f}")
+
+    known, following = [session[:-1] for session in sessions], [session[-1] for session in sessions]
+    model = train(known, **settings)
+    rows = {
+        "the most popular films": by_popularity(known),
+        "TFWord2Vec, nearest vectors": by_neighbours(model),
+        "TFWord2Vec, predicted films": by_prediction(model),
+        "Word2Vec, predicted films": by_prediction(train(known, Word2Vec, **settings)),
+    }
+    print(f"\n{'the last film':32} hit rate   NDCG")
+    for name, recommend in rows.items():
+        hit_rate, ndcg = measured(recommend, known, following)
+        print(f"{name:32} {hit_rate:8.3f} {ndcg:6.3f}")
+
+    seen = known[0]
+    print(f"\nafter {', '.join(titles[film] for film in seen[-RECENT:])}:")
+    print(", ".join(titles[film] for film in by_prediction(model)(seen)))
 
 
 if __name__ == "__main__":

@@ -115,3 +115,36 @@ def test_no_sentence_is_long(page: Path) -> None:
 def test_every_page_is_in_the_entrance_and_in_the_sites_menu(entrance: str) -> None:
     text = (DOCS / entrance).read_text(encoding="utf8")
     assert [page for page in SITE_PAGES if page != "README.md" and page not in text] == []
+
+
+def figures(text: str, names: list[str]) -> dict[str, list[float]]:
+    """Return the numbers that end the lines of an output which begin with these names."""
+    rows = re.findall(rf"^({'|'.join(map(re.escape, names))})((?: +[\d.]+)+)$", text, re.MULTILINE)
+    return {name: [float(number) for number in numbers.split()] for name, numbers in rows}
+
+
+CLASSES = ["Word2Vec", "TFWord2Vec"]
+
+
+@pytest.mark.slow
+def test_vectors_of_nodes_know_as_much_as_gensims_and_as_the_page_shows(printed: Callable[[Path], str]) -> None:
+    page = DOCS / "tutorials" / "graphs.md"
+    shown, found = figures(page.read_text(encoding="utf8"), CLASSES), figures(printed(page), CLASSES)
+    for name in CLASSES:
+        assert found[name][1:] == pytest.approx(shown[name][1:], abs=0.06)
+    assert found["TFWord2Vec"][1:] == pytest.approx(found["Word2Vec"][1:], abs=0.06)
+    assert min(found["TFWord2Vec"][1:]) > 0.8
+
+
+@pytest.mark.slow
+def test_predicted_films_are_better_than_popular_and_near_ones_and_as_good_as_gensims(
+    printed: Callable[[Path], str],
+) -> None:
+    page = DOCS / "tutorials" / "items.md"
+    names = ["the most popular films", "TFWord2Vec, nearest vectors", *(f"{name}, predicted films" for name in CLASSES)]
+    shown, found = figures(page.read_text(encoding="utf8"), names), figures(printed(page), names)
+    for name in names:
+        assert found[name] == pytest.approx(shown[name], abs=0.03)
+    popular, near, gensims, ours = (found[name] for name in names)
+    assert ours == pytest.approx(gensims, abs=0.03)
+    assert ours[0] > 1.5 * max(popular[0], near[0])

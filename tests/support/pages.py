@@ -80,7 +80,7 @@ def printed_by(page: Path, folder: Path) -> str:
     todo.write_text(json.dumps(steps(page)), encoding="utf8")
     environment = os.environ | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         "PYTHONUNBUFFERED": "1",
         "TFW2V_PYTHON": sys.executable,
         "TFW2V_PORT": str(free_ports(4)),
