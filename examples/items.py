@@ -131,8 +131,8 @@ def main() -> None:
         print(f"{name:32} {hit_rate:8.3f} {ndcg:6.3f}")
 
     seen = known[0]
-    print(f"\nafter {', '.join(titles[film] for film in seen[-RECENT:])}:")
-    print(", ".join(titles[film] for film in by_prediction(model)(seen)))
+    print(f"\nto follow {'; '.join(titles[film] for film in seen[-RECENT:])}:")
+    print("; ".join(titles[film] for film in by_prediction(model)(seen)))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 
 # Commands that run until Ctrl-C, and what they print when they are ready.
 SERVING = {"cluster/local.sh": "ready: ", "tfw2v tensorboard": "http://"}
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 120
 
 
 def start(command: str, ready: str, number: int) -> subprocess.Popen[bytes]:
@@ -35,10 +35,13 @@ def start(command: str, ready: str, number: int) -> subprocess.Popen[bytes]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a command that serves, with its children."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    process.wait()
+    """End a command that serves, which ends its children; those that do not end in time are killed."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def main() -> None:

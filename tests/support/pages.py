@@ -110,6 +110,6 @@ def sentences(page: Path) -> list[str]:
 
 
 def shape(text: str) -> list[str]:
-    """Return the lines of an output without its numbers and spaces."""
-    lines = (re.sub(r"-?\d[\d,.]*", "0", line).split() for line in text.splitlines())
+    """Return the lines of an output without its numbers, versions, names of machines and spaces."""
+    lines = (re.sub(r"-?\d[\w,.]*", "0", re.sub(r"\S+/\d+", "0", line)).split() for line in text.splitlines())
     return [" ".join(line) for line in lines if line]
