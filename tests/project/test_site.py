@@ -43,7 +43,7 @@ def test_the_site_fetches_nothing_from_other_sites(site: Path) -> None:
     [
         ("", "start/first-vectors/"),
         ("repository/CONTRIBUTING", "../../contributing/glossary/"),
-        ("repository/benchmarks", "words/s"),
+        ("repository/benchmarks", "compare.py"),
         ("repository/examples/quickstart.py", "PrintLoss"),
         ("repository/examples/one_class_classification.ipynb", "data:image/png;base64,"),
         ("reference/api", "keep_checkpoints"),
