@@ -33,7 +33,7 @@ _Model = TypeVar("_Model", bound="TFWord2Vec")
 
 
 class TFWord2Vec(Word2Vec):
-    """Train, use and evaluate word vectors as with :class:`gensim.models.Word2Vec`, faster.
+    """Train, use and evaluate word vectors as with `gensim.models.Word2Vec`, faster.
 
     Every argument, attribute and method of gensim's class has the same meaning; `train()` runs TensorFlow graphs.
     ``docs/start/from-gensim.md`` lists the differences. The arguments below are this class's own.
@@ -53,11 +53,9 @@ class TFWord2Vec(Word2Vec):
 
     Examples
     --------
-    .. sourcecode:: pycon
-
-        >>> from gensim_tfw2v import TFWord2Vec
-        >>> sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]]
-        >>> model = TFWord2Vec(sentences, min_count=1)
+    >>> from gensim_tfw2v import TFWord2Vec
+    >>> sentences = [["cat", "say", "meow"], ["dog", "say", "woof"]]
+    >>> model = TFWord2Vec(sentences, min_count=1)
     """
 
     _is_constructed = True  # also for models that were loaded
@@ -211,7 +209,7 @@ class TFWord2Vec(Word2Vec):
         cluster: Any = None,
         resume: ResumeFrom = False,
     ) -> tuple[int, int]:
-        """Update the vectors from a corpus, as :meth:`gensim.models.Word2Vec.train` does and with its arguments.
+        """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
         for each worker is read ahead. `logdir` and `cluster` replace those of the constructor, for this training.
@@ -220,7 +218,7 @@ class TFWord2Vec(Word2Vec):
         ----------
         resume : bool, str or os.PathLike
             True resumes from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
-            The path of a checkpoint resumes from that one. See :meth:`resume`, which needs no model.
+            The path of a checkpoint resumes from that one. See `resume`, which needs no model.
 
         Returns
         -------
@@ -265,7 +263,7 @@ class TFWord2Vec(Word2Vec):
         checkpoint_dir : str or os.PathLike
             The training's ``checkpoint_dir``, or one of the checkpoints in it, to resume from that one.
         corpus_iterable, corpus_file, callbacks, report_delay
-            As for :meth:`train`.
+            As for `train`.
         epochs : int, optional
             Number of epochs, at least as many as the training began with. By default as many.
         **changes
@@ -337,7 +335,7 @@ class TFWord2Vec(Word2Vec):
 
     @classmethod
     def load(cls: type[_Model], *args: Any, rethrow: bool = False, **kwargs: Any) -> _Model:
-        """Return a model saved by :meth:`save`, by gensim's own class or by a subclass of that, ready to train on."""
+        """Return a model saved by `save`, by gensim's own class or by a subclass of that, ready to train on."""
         return as_class(cls, loaded(super().load, *args, rethrow=rethrow, **kwargs))
 
     def __getstate__(self) -> dict[str, Any]:

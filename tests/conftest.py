@@ -47,6 +47,7 @@ LONG_FILES = [
     "test_lbfgs.py",
     "test_cluster_endings.py",
     "test_placement.py",
+    "test_pages.py",
     "test_notebook.py",
     "test_quality.py",
     "test_tensorboard_browser.py",
@@ -74,6 +75,7 @@ LONG_FILES = [
     "test_node_table.py",
     "test_stale_blocks.py",
     "test_examples.py",
+    "test_site.py",
 ]
 LEFT_OUT = pytest.StashKey[int]()
 

@@ -1,4 +1,4 @@
-"""A table of arguments → its rows in the README and its entries in a docstring."""
+"""A table of arguments → its rows in docs/reference/arguments.md and its entries in a docstring."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ def docstring_entries(arguments: Iterable[Argument]) -> str:
     lines: list[str] = []
     for argument in arguments:
         lines.append(f"{argument.name} : {argument.type}")
-        text = _without_links(argument.help) + "." + _sentence_of_default(argument)
+        text = _without_links(f"{argument.help}.{_sentence_of_default(argument)}")
         lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent="    ")
     return textwrap.indent("\n".join(lines), "    ").lstrip()
 
 
 def table_in_markdown(arguments: Iterable[Argument]) -> str:
-    """Return a table of arguments, as in the README."""
+    """Return a table of arguments, as in docs/reference/arguments.md: links in it begin in that folder."""
     rows = [
         f"| `{argument.name}` | `{_shown(argument.default)}` | {argument.help}.{_sentence_of_default(argument)} |"
         for argument in arguments
     ]
-    return "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows]).replace("``", "`")
+    table = "\n".join(["| argument | default | meaning |", "|---|---|---|", *rows])
+    return table.replace("``", "`").replace("](docs/", "](../")
 
 
 def _sentence_of_default(argument: Argument) -> str:

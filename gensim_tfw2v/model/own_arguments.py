@@ -1,4 +1,4 @@
-"""The table of TFWord2Vec's own arguments, in the order of the README and of `tfw2v train --help`."""
+"""The table of TFWord2Vec's own arguments, in the order of docs/reference/arguments.md and of `tfw2v train --help`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table holds the class's own arguments: signature, docstring, README and command line follow it."""
+"""One table holds the class's own arguments: signature, docstring, documentation and command line follow it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def test_the_model_keeps_every_own_argument_as_an_attribute() -> None:
     }
 
 
-def test_the_readme_has_the_tables_rows() -> None:
+def test_the_page_of_arguments_has_the_tables_rows() -> None:
     """To update it, print this with `python -c`, after imports as above: `print(table_in_markdown(OWN_ARGUMENTS))`."""
-    assert table_in_markdown(OWN_ARGUMENTS) in (ROOT / "README.md").read_text(encoding="utf8")
+    page = ROOT / "docs" / "reference" / "arguments.md"
+    assert table_in_markdown(OWN_ARGUMENTS) in page.read_text(encoding="utf8")
 
 
 @pytest.mark.parametrize("argument", OWN_ARGUMENTS, ids=lambda argument: argument.name)

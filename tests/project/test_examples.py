@@ -24,23 +24,6 @@ def test_the_quickstart_prints_falling_losses_and_neighbours() -> None:
     assert "rural" in next(line for line in done.stdout.splitlines() if line.startswith("fire:"))
 
 
-@pytest.mark.slow
-def test_the_first_example_of_the_readme_finds_words_of_one_kind(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf8")
-    assert "\npython examples/wiki_corpus.py wiki.txt  " in readme
-    corpus = [sys.executable, str(ROOT / "examples" / "wiki_corpus.py"), "wiki.txt"]
-    example = [sys.executable, "-c", re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0]]
-    for command in (corpus, example):
-        done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    assert "'poetry'" in done.stdout
-    assert (tmp_path / "wiki.model").is_file()
-
-
-def test_the_first_example_of_the_readme_stands_within_its_first_45_lines() -> None:
-    lines = (ROOT / "README.md").read_text(encoding="utf8").splitlines()
-    assert lines.index("```", lines.index("```python")) < 45
-
-
 RESULTS = ROOT / "benchmarks" / "results"
 PAGES = sorted(page for folder in (".", "benchmarks", "cluster") for page in (ROOT / folder).glob("*.md"))
 PAGES += sorted((ROOT / "docs").rglob("*.md"))

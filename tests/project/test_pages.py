@@ -1,0 +1,150 @@
+"""The pages that newcomers read: all that they show works, and their sentences are short."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from support.pages import ROOT, blocks, commands_not_run, printed_by, sentences, shape
+
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
+RUN = [README, *sorted(page for folder in ("start", "tutorials") for page in (DOCS / folder).glob("*.md"))]
+PLAIN = [*RUN, *sorted(page for folder in ("how-to", "help") for page in (DOCS / folder).glob("*.md"))]
+LONGEST_SENTENCE = 30
+SITE_PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    """Return a function that runs a page once, and returns what its code and commands print."""
+    known: dict[Path, str] = {}
+
+    def run(page: Path) -> str:
+        if "examples/items.py" in page.read_text(encoding="utf8") and find_spec("recbole") is None:
+            pytest.skip("needs the ratings that a package holds: pip install --no-deps recbole==1.2.1")
+        if page not in known:
+            known[page] = printed_by(page, tmp_path_factory.mktemp("page"))
+        return known[page]
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_all_code_and_commands_of_a_page_work(page: Path, printed: Callable[[Path], str]) -> None:
+    printed(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in RUN if page != README], ids=name_of)
+def test_a_page_shows_what_its_commands_print(page: Path, printed: Callable[[Path], str]) -> None:
+    shown = [line for block in blocks(page) if block.language == "text" for line in shape(block.text)]
+    found = shape(printed(page)) if shown else []
+    assert [line for line in shown if line not in found] == []
+
+
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_commands_that_install_name_what_is_there(page: Path) -> None:
+    extras = (ROOT / "pyproject.toml").read_text(encoding="utf8").partition("[project.optional-dependencies]")[2]
+    for command in commands_not_run(page):
+        for file in re.findall(r"(?:scripts|examples|cluster)/[\w./-]+", command):
+            assert (ROOT / file).is_file(), command
+        for extra in re.findall(r"\.\[(\w+)\]", command):
+            assert f"\n{extra} = [" in extras, command
+
+
+@pytest.mark.slow
+def test_the_first_example_of_the_readme_finds_words_of_one_kind(printed: Callable[[Path], str]) -> None:
+    assert "poetry" in printed(README)
+
+
+def test_the_first_code_of_the_readme_stands_within_its_first_45_lines() -> None:
+    lines = README.read_text(encoding="utf8").splitlines()
+    assert lines.index("```", lines.index("```python")) < 45
+
+
+def test_the_readme_has_at_most_450_words_before_its_details() -> None:
+    text = README.read_text(encoding="utf8").partition("\n## Command line")[0]
+    assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split()) <= 450
+
+
+MODES = {
+    "skip-gram, negative sampling": "sg-neg",
+    "CBOW, negative sampling": "cbow-neg",
+    "skip-gram, hierarchical softmax": "sg-hs",
+    "CBOW, hierarchical softmax": "cbow-hs",
+}
+
+
+def measured(mode: str) -> list[str]:
+    """Return the cells of the README's table for a mode, from the results of five epochs."""
+    results = json.loads((ROOT / "benchmarks" / "results" / "five_epochs.json").read_text(encoding="utf8"))
+    ours, gensims = (
+        next(run for run in results["runs"] if run["mode"] == mode and run["system"] == system)
+        for system in ("tfw2v", "gensim")
+    )
+    return [
+        f"{ours['words_per_second'] / gensims['words_per_second']:.1f} times",
+        f"{ours['scores']['mean']:.1f} / {gensims['scores']['mean']:.1f}",
+        f"{ours['peak_rss_bytes'] / 1e6:.0f} / {gensims['peak_rss_bytes'] / 1e6:.0f} MB",
+    ]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_readmes_table_is_that_of_a_committed_result(mode: str) -> None:
+    row = re.search(rf"^\| {mode} \| (.*) \|$", README.read_text(encoding="utf8"), re.MULTILINE)
+    assert row is not None
+    assert row[1].split(" | ") == measured(MODES[mode])
+
+
+@pytest.mark.parametrize("page", PLAIN, ids=name_of)
+def test_no_sentence_is_long(page: Path) -> None:
+    assert [sentence for sentence in sentences(page) if len(sentence.split()) > LONGEST_SENTENCE] == []
+
+
+@pytest.mark.parametrize("entrance", ["README.md", "../mkdocs.yml"])
+def test_every_page_is_in_the_entrance_and_in_the_sites_menu(entrance: str) -> None:
+    text = (DOCS / entrance).read_text(encoding="utf8")
+    assert [page for page in SITE_PAGES if page != "README.md" and page not in text] == []
+
+
+def figures(text: str, names: list[str]) -> dict[str, list[float]]:
+    """Return the numbers that end the lines of an output which begin with these names."""
+    rows = re.findall(rf"^({'|'.join(map(re.escape, names))})((?: +[\d.]+)+)$", text, re.MULTILINE)
+    return {name: [float(number) for number in numbers.split()] for name, numbers in rows}
+
+
+CLASSES = ["Word2Vec", "TFWord2Vec"]
+
+
+@pytest.mark.slow
+def test_vectors_of_nodes_know_as_much_as_gensims_and_as_the_page_shows(printed: Callable[[Path], str]) -> None:
+    page = DOCS / "tutorials" / "graphs.md"
+    shown, found = figures(page.read_text(encoding="utf8"), CLASSES), figures(printed(page), CLASSES)
+    for name in CLASSES:
+        assert found[name][1:] == pytest.approx(shown[name][1:], abs=0.06)
+    assert found["TFWord2Vec"][1:] == pytest.approx(found["Word2Vec"][1:], abs=0.06)
+    assert min(found["TFWord2Vec"][1:]) > 0.8
+
+
+@pytest.mark.slow
+def test_predicted_films_are_better_than_popular_and_near_ones_and_as_good_as_gensims(
+    printed: Callable[[Path], str],
+) -> None:
+    page = DOCS / "tutorials" / "items.md"
+    names = ["the most popular films", "TFWord2Vec, nearest vectors", *(f"{name}, predicted films" for name in CLASSES)]
+    shown, found = figures(page.read_text(encoding="utf8"), names), figures(printed(page), names)
+    for name in names:
+        assert found[name] == pytest.approx(shown[name], abs=0.03)
+    popular, near, gensims, ours = (found[name] for name in names)
+    assert ours == pytest.approx(gensims, abs=0.03)
+    assert ours[0] > 2 * max(popular[0], near[0])

@@ -1,0 +1,62 @@
+"""`scripts/docs` builds the site from the pages of the repository, without a warning and without other sites."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ELSEWHERE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site, built from a copy of the files that it is made of."""
+    copy = tmp_path_factory.mktemp("clone")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=copy, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return copy / "site"
+
+
+@pytest.mark.slow
+def test_the_site_fetches_nothing_from_other_sites(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert pages
+    assert [page.name for page in pages if ELSEWHERE.search(page.read_text(encoding="utf8"))] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("", "start/first-vectors/"),
+        ("repository/CONTRIBUTING", "../../contributing/glossary/"),
+        ("repository/benchmarks", "compare.py"),
+        ("repository/examples/quickstart.py", "PrintLoss"),
+        ("repository/examples/one_class_classification.ipynb", "data:image/png;base64,"),
+        ("reference/api", "keep_checkpoints"),
+    ],
+)
+def test_files_that_pages_link_to_are_pages_of_the_site(page: str, shown: str, site: Path) -> None:
+    assert shown in (site / page / "index.html").read_text(encoding="utf8")
+
+
+@pytest.mark.slow
+def test_the_api_has_a_heading_for_every_public_name(site: Path) -> None:
+    import gensim_tfw2v
+
+    text = (site / "reference" / "api" / "index.html").read_text(encoding="utf8")
+    names = [name for name in gensim_tfw2v.__all__ if name != "__version__"]
+    assert [name for name in names if f'id="gensim_tfw2v.{name}"' not in text] == []
