@@ -146,7 +146,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "checkpoint_every",
         600.0,
         "float or str",
-        'How often: seconds, or words as in `"5e6 words"`',
+        'Time between two checkpoints: seconds, or words as in `"5e6 words"`',
         rule=Interval(),
         flag=Flag(
             CHECKPOINT_FLAGS,
@@ -160,7 +160,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "keep_checkpoints",
         3,
         "int",
-        "How many checkpoints are kept; older ones are removed",
+        "How many of the newest checkpoints are kept",
         rule=WholeNumber(1, is_int=True),
         flag=Flag(CHECKPOINT_FLAGS, "N", "how many of the newest checkpoints to keep"),
         is_read_by_train=True,
@@ -170,7 +170,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         None,
         "str, os.PathLike or TensorBoardLog, optional",
         "Folder in which `train()` logs for [TensorBoard](docs/how-to/tensorboard.md), or a `TensorBoardLog` that "
-        "also says what. Also an argument of `train()`. It is not saved with the model",
+        "also sets what is logged. Also an argument of `train()`. It is not saved with the model",
         "no log",
         flag=Flag(TENSORBOARD_FLAGS, "FOLDER", "folder for a log that TensorBoard shows"),
         is_saved=False,
@@ -196,7 +196,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "distribution",
         DEFAULT_DESIGN,
         "str",
-        f"[How](docs/how-it-works/distributions.md) the tasks of a cluster train together. {designs_described()}",
+        f"[How](docs/how-to/choose-a-distribution.md) the tasks of a cluster train together. {designs_described()}",
         rule=Choice(DESIGNS, or_none=False),
         flag=Flag(CLUSTER_FLAGS, None, "how the tasks of the cluster train together"),
         is_read_by_train=True,
@@ -216,7 +216,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "recovery_timeout",
         300.0,
         "float",
-        "Seconds that training waits for lost tasks with vectors to restart. It then continues from the last "
+        "Seconds that training waits until lost tasks that hold vectors restart. It then continues from the last "
         "checkpoint, or without `checkpoint_dir` from the end of the last epoch",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(CLUSTER_FLAGS, "SECONDS", "how long training waits for lost tasks that hold vectors"),
@@ -226,7 +226,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "max_recoveries",
         10,
         "int",
-        "How often a training may continue after it has lost tasks with vectors",
+        "How often a training may recover from the loss of tasks that hold vectors",
         rule=WholeNumber(0, is_int=True),
         flag=Flag(CLUSTER_FLAGS, "N", "how often training may recover from the loss of tasks that hold vectors"),
         is_read_by_train=True,

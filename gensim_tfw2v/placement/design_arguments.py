@@ -40,7 +40,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "submodels",
         None,
         "int, optional",
-        "Sub-models that train apart, where `distribution` has them",
+        "Number of sub-models that train apart, where `distribution` has them",
         "as many as the cluster has workers; 2 without a cluster",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(CLUSTER_FLAGS, "N", "number of sub-models that train apart"),
@@ -79,8 +79,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "merge",
         None,
         '{"alir", "pca", "concatenate", "average"}, optional',
-        "How the vectors of sub-models become one ([the "
-        "methods](docs/how-it-works/distributions.md#partition-and-merge)). "
+        "How the vectors of sub-models are merged ([the methods](docs/how-to/merge.md#choose-a-method)). "
         'Only `merge_vectors()` takes `"concatenate"`',
         "alir",
         rule=Choice(METHODS),
