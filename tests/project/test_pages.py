@@ -124,15 +124,18 @@ def figures(text: str, names: list[str]) -> dict[str, list[float]]:
 
 
 CLASSES = ["Word2Vec", "TFWord2Vec"]
+# How much labels, groups and links of a run may differ from another's. k-means finds 0.84 to 0.91 with either class.
+SPREADS = [0.02, 0.1, 0.02]
 
 
 @pytest.mark.slow
 def test_vectors_of_nodes_know_as_much_as_gensims_and_as_the_page_shows(printed: Callable[[Path], str]) -> None:
     page = DOCS / "tutorials" / "graphs.md"
     shown, found = figures(page.read_text(encoding="utf8"), CLASSES), figures(printed(page), CLASSES)
-    for name in CLASSES:
-        assert found[name][1:] == pytest.approx(shown[name][1:], abs=0.06)
-    assert found["TFWord2Vec"][1:] == pytest.approx(found["Word2Vec"][1:], abs=0.06)
+    for column, spread in enumerate(SPREADS, start=1):  # the first column has seconds
+        for name in CLASSES:
+            assert found[name][column] == pytest.approx(shown[name][column], abs=spread)
+        assert found["TFWord2Vec"][column] == pytest.approx(found["Word2Vec"][column], abs=spread)
     assert min(found["TFWord2Vec"][1:]) > 0.8
 
 
