@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 EXPECTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
-# Pages whose Python starts clusters, or trains on much text: it runs in a process of its own.
-LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "tensorboard.md"]
+# Pages whose Python starts clusters, or trains for long: it runs in a process of its own.
+LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "tensorboard.md", "tune.md"]
 SHORT_PAGES = sorted(PAGES.keys() - LONG_PAGES - {"encrypt.md"})
 # Commands of other programs, and scripts that need other machines.
 OTHERS = {"lscpu", "pip", "scp", "sha256sum", "unshare", "cluster/ssh.sh", "cluster/tunnel.sh"}
@@ -80,7 +80,7 @@ def test_the_python_of_a_page_runs_in_order(page: str, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", LONG_PAGES)
-def test_the_python_of_a_page_about_clusters_or_logs_runs_in_order(page: str, folder: Path) -> None:
+def test_the_python_of_a_page_that_takes_longer_runs_in_order(page: str, folder: Path) -> None:
     program = "\n".join(blocks(page, "python"))
     assert program
     (folder / "page.py").write_text(program, encoding="utf8")

@@ -43,6 +43,7 @@ def keys_of_tasks(report: Mapping[str, Any]) -> set[str]:
     return {f"tasks/{key}" for metrics in report["tasks"].values() for key in metrics}
 
 
+@pytest.mark.slow
 def test_every_key_of_a_report_of_a_cluster_is_named(clustered: Clustered) -> None:
     report = clustered.model.training_report
     assert report is not None
@@ -62,6 +63,7 @@ def test_every_key_of_a_report_of_another_design_is_named(distribution: str, tmp
     assert keys_of_tasks(model.training_report) - NAMED == set()
 
 
+@pytest.mark.slow
 def test_every_tag_of_a_log_is_named(clustered: Clustered) -> None:
     tags = set(events_of(clustered.folder).Tags()["scalars"])
     groups = {group for group in ("essentials", "scores", "final") if f"`{group}/…`" in REPORTS}
