@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Int64Array
+from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress
 from gensim_tfw2v.corpus.sentence_batches import sentence_batches
@@ -19,7 +19,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 class SentenceScan:
     """The result of one pass over an iterable of sentences."""
 
-    sentences: Any
+    sentences: object
     """The iterable."""
     words: list[Any]
     """Distinct words in the order of their first appearance."""
@@ -40,27 +40,25 @@ class SentenceScan:
 
 
 def scan_sentences(
-    sentences: Any,
-    budget: CacheBudget,
-    progress: ScanProgress,
-    shown: Callable[[Any], Iterable[Iterable[Hashable]]],
+    sentences: object, shown: Iterable[Iterable[Hashable]], budget: CacheBudget, progress: ScanProgress
 ) -> SentenceScan:
     """Return the words of sentences and their counts, and keep the sentences as numbers within a budget.
 
     Parameters
     ----------
+    sentences : object
+        The iterable as the user gave it, by which `SentenceScan.stands_for` knows it again.
+    shown : iterable of iterable of hashable
+        The same sentences, which are read.
     progress : callable
         Called after each batch of sentences with the words, distinct words and sentences so far.
-    shown : callable
-        Returns the sentences to iterate over for `sentences`, such as with checks and a bar.
     """
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
+    tally = _Tally(vocabulary)
     try:
-        for batch in sentence_batches(shown(sentences)):
+        for batch in sentence_batches(shown):
             ids = batch.ids(map(vocabulary.number, batch.words))
-            counts = np.bincount(ids)
-            numbers = np.flatnonzero(counts).astype(np.int32)
-            vocabulary.add(numbers, counts[numbers])
+            tally.add(ids)
             if 0 in batch.begun:
                 store.close()  # pieces would pass for sentences
             store.append(Sentences(ids, np.array(batch.lengths, dtype=np.int32)))
@@ -70,5 +68,29 @@ def scan_sentences(
     except BaseException:
         store.close()
         raise
+    tally.end()
     words, counts = vocabulary.words_and_counts()
     return SentenceScan(sentences, words, counts, vocabulary.total_words, vocabulary.sentence_count, store)
+
+
+class _Tally:
+    """Counts words of a vocabulary, as many at once as it has distinct ones: each count passes over all of these."""
+
+    def __init__(self, vocabulary: RawVocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._pending: list[Int32Array] = []
+        self._words = 0
+
+    def add(self, numbers: Int32Array) -> None:
+        """Count words, given by their numbers."""
+        self._pending.append(numbers)
+        self._words += numbers.size
+        if self._words >= len(self._vocabulary):
+            self.end()
+
+    def end(self) -> None:
+        """Count what is pending."""
+        if self._pending:
+            counts = np.bincount(np.concatenate(self._pending))
+            self._vocabulary.add(np.arange(counts.size, dtype=np.int32), counts)
+            self._pending, self._words = [], 0

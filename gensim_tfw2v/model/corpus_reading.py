@@ -105,14 +105,7 @@ class CorpusReader:
         finally:
             report.close()
         self._scan = scan
-        logger.info(
-            "collected %i word types from a corpus of %i raw words and %i sentences",
-            len(scan.words),
-            scan.total_words,
-            scan.sentence_count,
-        )
-        counts = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
-        return RawVocabulary(counts, scan.total_words, scan.sentence_count)
+        return _collected(scan)
 
     def count_sentences(
         self, sentences: Any, options: ReadingOptions, progress_per: int, is_trained_next: bool
@@ -121,19 +114,9 @@ class CorpusReader:
         logger.info("collecting all words and their counts")
         budget = options.budget if is_trained_next else _NOTHING_KEPT
         scan = self._sentence_scan = scan_sentences(
-            sentences,
-            budget,
-            SentenceScanLog(progress_per),
-            lambda found: _shown_and_warned(found, options.draws_bar),
+            sentences, _shown_and_warned(sentences, options.draws_bar), budget, SentenceScanLog(progress_per)
         )
-        logger.info(
-            "collected %i word types from a corpus of %i raw words and %i sentences",
-            len(scan.words),
-            scan.total_words,
-            scan.sentence_count,
-        )
-        counts = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
-        return RawVocabulary(counts, scan.total_words, scan.sentence_count)
+        return _collected(scan)
 
     def source(
         self,
@@ -172,6 +155,18 @@ class CorpusReader:
             return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words, scan=scan)
         readers = options.readers
         return FileSource(str(corpus.file), known, block_words, budget, readers, scan=self._scan, ids_below=words)
+
+
+def _collected(scan: FileScan | SentenceScan) -> RawVocabulary:
+    """Return the vocabulary that a scan has found, and log its size as gensim does."""
+    logger.info(
+        "collected %i word types from a corpus of %i raw words and %i sentences",
+        len(scan.words),
+        scan.total_words,
+        scan.sentence_count,
+    )
+    counts = defaultdict(int, zip(scan.words, scan.counts.tolist(), strict=True))
+    return RawVocabulary(counts, scan.total_words, scan.sentence_count)
 
 
 def shown_sentences(sentences: Iterable[Sequence[Any]], draws_bar: bool) -> Iterable[Any]:

@@ -130,9 +130,7 @@ class ScanLog:
     def __call__(self, words: int, distinct: int, sentences: int) -> None:
         if time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + _LOG_EVERY_SECONDS
-            logger.info(
-                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct
-            )
+            _log_scan(words, distinct, sentences)
 
     def close(self) -> None:
         """Do nothing: there is no unfinished line."""
@@ -148,9 +146,11 @@ class SentenceScanLog:
     def __call__(self, words: int, distinct: int, sentences: int) -> None:
         if sentences > self._next_report:
             self._next_report = sentences - sentences % self._progress_per + self._progress_per
-            logger.info(
-                "PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct
-            )
+            _log_scan(words, distinct, sentences)
+
+
+def _log_scan(words: int, distinct: int, sentences: int) -> None:
+    logger.info("PROGRESS: at sentence #%i, processed %i words, keeping %i word types", sentences, words, distinct)
 
 
 class FractionBar:

@@ -11,6 +11,7 @@ import pytest
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec, tuning
+from gensim_tfw2v.corpus.sentence_batches import sentence_batches
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "seed": 1, "epochs": 2}
 SENTENCES = [["b", "a", "b"], [], ["c", 7, ("d", 1)], ["a"] * 40, np.array(["e", "b"])]
@@ -27,13 +28,9 @@ class Counted:
         return iter(self.sentences)
 
 
-@pytest.mark.parametrize("sentences_at_once", [1, 2, 256])
 @pytest.mark.parametrize("words_at_once", [1, 4, 50_000])
-def test_words_are_counted_as_gensim_counts_them(
-    words_at_once: int, sentences_at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_are_counted_as_gensim_counts_them(words_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "ITERABLE_WORDS", words_at_once)
-    monkeypatch.setattr(tuning, "ITERABLE_SENTENCES", sentences_at_once)
     ours, gensims = TFWord2Vec(**SMALL), Word2Vec(**SMALL)
     assert ours.scan_vocab(SENTENCES) == gensims.scan_vocab(SENTENCES) == (48, 5)
     assert list(ours.raw_vocab.items()) == list(gensims.raw_vocab.items())
@@ -85,7 +82,6 @@ def test_progress_is_logged_by_sentences_and_text_is_warned_of(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tuning, "ITERABLE_WORDS", 1)
-    monkeypatch.setattr(tuning, "ITERABLE_SENTENCES", 1)
     with caplog.at_level(logging.INFO):
         TFWord2Vec(**SMALL).scan_vocab(["ab", "cd", "ef", "gh", "ij"], progress_per=2)
     lines = [record.getMessage() for record in caplog.records]
@@ -95,3 +91,26 @@ def test_progress_is_logged_by_sentences_and_text_is_warned_of(
     ]
     assert any("First item here is instead plain" in line for line in lines)
     assert "collected 10 word types from a corpus of 10 raw words and 5 sentences" in lines
+
+
+def reused_list(sentences: list[list[str]]) -> Iterator[list[str]]:
+    """Yield all sentences in one list, which is emptied for the next one."""
+    words: list[str] = []
+    for sentence in sentences:
+        words[:] = sentence
+        yield words
+
+
+def test_an_iterator_may_yield_one_list_again_and_again() -> None:
+    sentences = [["a", "b"], ["c"], ["a", "d", "e"]]
+    ours, gensims = TFWord2Vec(**SMALL), Word2Vec(**SMALL)
+    assert ours.scan_vocab(reused_list(sentences)) == gensims.scan_vocab(reused_list(sentences)) == (6, 3)
+    assert list(ours.raw_vocab.items()) == list(gensims.raw_vocab.items())
+
+
+def test_sentences_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long sentences that wait for others would take memory."""
+    monkeypatch.setattr(tuning, "ITERABLE_WORDS", 2)
+    taken = iter([["a", "b"], ["c"]])
+    assert next(sentence_batches(taken)).words == ["a", "b"]
+    assert next(taken) == ["c"]
