@@ -11,20 +11,19 @@ import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 from gensim.test.utils import datapath
 from support.child_process import environment, wait_until
 from support.free_ports import free_ports
+from support.pages import blocks, without_blocks
 
 from gensim_tfw2v.cli import main as cli
 from gensim_tfw2v.cluster.specification import addresses_of, read_file
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
-BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 EXPECTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 # Pages whose Python starts clusters, or trains for long: it runs in a process of its own.
 LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "tensorboard.md", "tune.md"]
@@ -35,22 +34,20 @@ ENDLESS = {"server", "tensorboard"}
 ARTICLES = 100  # of news: 19,000 words
 
 
-def blocks(page: str, language: str) -> list[str]:
-    """Return the blocks of a language in a page; those without one are commands and files."""
-    found = BLOCK.findall(PAGES[page].read_text(encoding="utf8"))
-    return [textwrap.dedent(text) for _, named, text in found if named == language]
+def texts(page: str, language: str) -> list[str]:
+    """Return the texts of a page's blocks of a language; those without one are commands and files."""
+    return [block.text for block in blocks(PAGES[page]) if block.language == language]
 
 
 def commands(page: str) -> list[list[str]]:
     """Return the commands in a page."""
-    lines = [line for block in blocks(page, "") for line in block.splitlines()]
-    found = [shlex.split(line, comments=True) for line in lines]
-    return [words for words in found if words and words[0] not in ("ps", "worker")]
+    found = [shlex.split(command) for block in blocks(PAGES[page]) if not block.language for command in block.commands]
+    return [words for words in found if words[0] not in ("ps", "worker")]
 
 
 def hosts_in(page: str) -> str:
     """Return the first list of hosts in a page."""
-    return next(block for block in blocks(page, "") if re.match("ps +", block))
+    return next(block for block in texts(page, "") if re.match("ps +", block))
 
 
 @pytest.fixture
@@ -71,7 +68,7 @@ def check_printed(program: str, printed: str) -> None:
 
 @pytest.mark.parametrize("page", SHORT_PAGES)
 def test_the_python_of_a_page_runs_in_order(page: str, folder: Path) -> None:
-    program = "\n".join(blocks(page, "python"))
+    program = "\n".join(texts(page, "python"))
     assert program
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(program, page, "exec"), {"__name__": "__main__"})
@@ -81,7 +78,7 @@ def test_the_python_of_a_page_runs_in_order(page: str, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", LONG_PAGES)
 def test_the_python_of_a_page_that_takes_longer_runs_in_order(page: str, folder: Path) -> None:
-    program = "\n".join(blocks(page, "python"))
+    program = "\n".join(texts(page, "python"))
     assert program
     (folder / "page.py").write_text(program, encoding="utf8")
     done = subprocess.run([sys.executable, "page.py"], env=environment(), capture_output=True, text=True, timeout=300)
@@ -121,7 +118,7 @@ def test_a_page_names_only_programs_that_are_known(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_within_the_text_of_a_page_have_flags_that_exist(page: str) -> None:
-    text = " ".join(BLOCK.sub("", PAGES[page].read_text(encoding="utf8")).split())
+    text = " ".join(without_blocks(PAGES[page]).split())
     parsers = {name: parser.format_help() for name, parser in subparsers().items()}
     for command, rest in re.findall(r"`(?:TFW2V\w+=\S+ )?tfw2v (\w+)([^`]*)`", text):
         assert [flag for flag in re.findall(r"--[\w-]+", rest) if f" {flag} " not in parsers[command]] == []
@@ -146,7 +143,7 @@ def test_a_list_of_hosts_is_read_by_the_scripts(page: str, folder: Path) -> None
 def test_the_addresses_and_the_variable_for_clusters_are_understood(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, variable = blocks("deploy.md", "json")
+    file, variable = texts("deploy.md", "json")
     (folder / "cluster.json").write_text(file)
     monkeypatch.setenv("TF_CONFIG", variable)
     assert read_file(folder / "cluster.json") == addresses_of("env") == json.loads(file)

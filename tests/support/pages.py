@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from support.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).parent / "page_driver.py"
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 # Commands that install something, or need a person. They are not run; what they name has to be there.
 _NOT_RUN = ("pip install", "scripts/", ". ", "jupyter ", "apt-get ")
 # What the run does in place of a command: the demo's corpus, without an environment of its own.
@@ -39,7 +40,13 @@ class Block:
 
 def blocks(page: Path) -> list[Block]:
     """Return a page's blocks of code in turn."""
-    return [Block(*found) for found in _BLOCK.findall(page.read_text(encoding="utf8"))]
+    found = _BLOCK.findall(page.read_text(encoding="utf8"))
+    return [Block(language, textwrap.dedent(text)) for _, language, text in found]
+
+
+def without_blocks(page: Path) -> str:
+    """Return a page's text without its blocks of code."""
+    return _BLOCK.sub("", page.read_text(encoding="utf8"))
 
 
 def commands_not_run(page: Path) -> list[str]:
@@ -100,7 +107,7 @@ def printed_by(page: Path, folder: Path) -> str:
 
 def sentences(page: Path) -> list[str]:
     """Return the sentences of a page's prose: no code, tables, headings or addresses of links."""
-    text = _BLOCK.sub("", page.read_text(encoding="utf8"))
+    text = without_blocks(page)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"`[^`]*`", "code", text)
     text = re.sub(r"^(\||#|<).*$", "", text, flags=re.MULTILINE)
