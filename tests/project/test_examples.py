@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.clone import files_of_clone, in_a_clone
 
 from gensim_tfw2v import local_cluster
 
@@ -65,10 +66,9 @@ def test_every_file_and_heading_that_a_page_links_to_is_there(page: Path) -> Non
     assert missing == []
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a clone, so git lists no files")
+@in_a_clone
 def test_every_result_in_the_repository_is_cited_by_a_page() -> None:
-    listed = subprocess.run(["git", "ls-files", "-z", RESULTS], cwd=ROOT, capture_output=True, text=True, check=True)
-    results = [ROOT / name for name in listed.stdout.split("\0") if name]
+    results = [ROOT / name for name in files_of_clone(RESULTS)]
     pages = [page for page in PAGES if page.parent != RESULTS]
     cited = {(page.parent / link).resolve() for page in pages for link in LINK.findall(page.read_text(encoding="utf8"))}
     assert results

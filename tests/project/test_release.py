@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import check_release
 import pytest
+from support.clone import copy_of_clone, in_a_clone
 from support.compiler import needs_a_compiler
 
 import gensim_tfw2v
@@ -20,7 +20,6 @@ import gensim_tfw2v
 ROOT = Path(check_release.ROOT)
 LIBRARIES = ("native/compiled", *(f"operations/{level}" for level in ("baseline", "v3", "v4")))
 WHEEL = "gensim_tfw2v-1.2.3-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
-in_a_clone = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is not a clone, so git lists no files")
 
 Checkout = Callable[[str, str, str], Path]  # makes a folder from a version, what is cited, and what has changed
 Wheel = Callable[[str, dict[str, bytes]], Path]  # makes a wheel from its name and files
@@ -170,12 +169,7 @@ def test_files_that_a_source_archive_lacks_or_should_not_hold_are_named(tmp_path
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """Return a folder with a copy of the files that git lists."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    folder = tmp_path / "source"
-    for name in filter(None, listed.split("\0")):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
-    return folder
+    return copy_of_clone(tmp_path / "source")
 
 
 def build(kind: str, source: Path, folder: Path) -> Path:

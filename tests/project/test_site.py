@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.clone import copy_of_clone, in_a_clone
 
-ROOT = Path(__file__).parents[2]
+pytestmark = [pytest.mark.slow, in_a_clone]
 ELSEWHERE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//""")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the site, built from a copy of the files that it is made of."""
-    copy = tmp_path_factory.mktemp("clone")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
+    copy = copy_of_clone(tmp_path_factory.mktemp("clone"))
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=copy, capture_output=True, text=True
     )
@@ -30,14 +25,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy / "site"
 
 
-@pytest.mark.slow
 def test_the_site_fetches_nothing_from_other_sites(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert pages
     assert [page.name for page in pages if ELSEWHERE.search(page.read_text(encoding="utf8"))] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "shown"),
     [
@@ -53,7 +46,6 @@ def test_files_that_pages_link_to_are_pages_of_the_site(page: str, shown: str, s
     assert shown in (site / page / "index.html").read_text(encoding="utf8")
 
 
-@pytest.mark.slow
 def test_the_api_has_a_heading_for_every_public_name(site: Path) -> None:
     import gensim_tfw2v
 
