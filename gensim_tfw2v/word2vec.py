@@ -211,8 +211,8 @@ class TFWord2Vec(Word2Vec):
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
-        `word_count` and `queue_factor` have no effect. `logdir` and `cluster` replace those of the constructor for this
-        call.
+        `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
+        for each worker is read ahead. `logdir` and `cluster` replace those of the constructor, for this training.
 
         Parameters
         ----------
