@@ -48,8 +48,8 @@ class TFWord2Vec(Word2Vec):
         Mean loss per trained pair of each epoch of the last `train()`: over all batches with ``compute_loss=True``,
         otherwise over every 16th batch, or every 64th if batches have 512 words or more.
     training_report : dict or None
-        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness, metrics of every task. With
-        sub-models also what each of them trained.
+        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness and metrics of every task. With
+        sub-models, also what each of them trained.
 
     Examples
     --------
@@ -217,8 +217,8 @@ class TFWord2Vec(Word2Vec):
         Parameters
         ----------
         resume : bool, str or os.PathLike
-            True resumes from the newest checkpoint in the model's ``checkpoint_dir``, or begins anew if there is none.
-            The path of a checkpoint resumes from that one. See `resume`, which needs no model.
+            True resumes from the newest checkpoint in the model's ``checkpoint_dir``, or begins if there is none. The
+            path of a checkpoint resumes from that one. The method `resume` does the same without a model.
 
         Returns
         -------
@@ -253,10 +253,10 @@ class TFWord2Vec(Word2Vec):
         report_delay: float = 1.0,
         **changes: Any,
     ) -> _Model:
-        """Return the model of a training that was interrupted, after it has been trained to its end.
+        """Resume an interrupted training, and return its model when training has ended.
 
-        The corpus must be the one with which training began. It is read up to where training was interrupted, and
-        training continues from there.
+        Give the corpus with which training began. It is read up to where training was interrupted, and training
+        continues from there.
 
         Parameters
         ----------
@@ -302,15 +302,15 @@ class TFWord2Vec(Word2Vec):
     def export_vectors(self, path: str | os.PathLike[str], file_format: str | None = None) -> None:
         """Write the vectors to a file a few rows at a time, in the order of the vocabulary.
 
-        The file, and for keyed vectors the matrix beside it, appears when it is complete. Vectors that do not fit the
-        memory are opened from keyed vectors: ``KeyedVectors.load(path, mmap="r")``.
+        The file, and for keyed vectors the matrix beside it, appears when it is complete. To open vectors that do not
+        fit into memory, write keyed vectors: ``KeyedVectors.load(path, mmap="r")``.
 
         Parameters
         ----------
         path : str or os.PathLike
-            The file; its suffix sets the format: .txt or .vec, .bin, .kv.
+            The file. Its suffix sets the format: .txt or .vec, .bin, .kv.
         file_format : {"text", "binary", "keyed-vectors"}, optional
-            The format, whatever the suffix.
+            Format in place of the one that the suffix sets.
         """
         write_vectors(self.wv, Path(path), file_format)
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=whole_number(1),
         default=300_000,
-        help="only the first N words are known (default: %(default)s)",
+        help="use only the first N words of the model (default: %(default)s)",
     )
     parser.add_argument("--case-sensitive", action="store_true", help="distinguish upper from lower case (default: no)")
     parser.add_argument("--sections", action="store_true", help="show every section of the analogies (default: no)")

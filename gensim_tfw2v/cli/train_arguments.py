@@ -84,7 +84,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("vector_size")),
         default=100,
-        help="dimensions (default: %(default)s)",
+        help="numbers in each vector (default: %(default)s)",
     )
     kind = group.add_mutually_exclusive_group()
     kind.add_argument("--sg", dest="sg", action="store_const", const=1, default=0, help="skip-gram (default: CBOW)")
@@ -111,7 +111,7 @@ def _add_objective(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("negative")),
         default=5,
-        help="negative samples for each pair, 0 for none (default: %(default)s)",
+        help="negative words for each pair, 0 for none (default: %(default)s)",
     )
     add(
         "--ns-exponent",

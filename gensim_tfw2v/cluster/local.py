@@ -112,12 +112,19 @@ class LocalCluster:
 
 @contextlib.contextmanager
 def local_cluster(ps: int = 1, workers: int = 1, cores: int = 1) -> Iterator[LocalCluster]:
-    """Run `ps` parameter servers and `workers` workers on loopback, and yield a value for ``cluster=``.
+    """Run a cluster on this machine for the length of a ``with`` block, and yield a value for ``cluster=``.
 
-    Each worker trains a block with `cores` cores side by side.
+    The processes end with the block, and also when this process is killed. Only this machine can reach them; a warning
+    says so if the system cannot ensure that.
 
-    The processes end with the block, and also when this process is killed. They answer this machine alone; where the
-    system does not allow that, a warning says so.
+    Parameters
+    ----------
+    ps : int
+        Number of parameter servers, which hold the vectors.
+    workers : int
+        Number of workers, which train.
+    cores : int
+        Cores with which each worker trains a block side by side.
     """
     if ps < 1 or workers < 1:
         raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")

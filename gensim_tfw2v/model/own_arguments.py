@@ -34,7 +34,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         'How the learning rate falls from `alpha` to `min_alpha`. `"linear"`: evenly over all epochs, as gensim '
         "documents it",
         "as in gensim's class: evenly for iterables; for a `corpus_file` by 1/`workers` of that within an epoch, with "
-        "a drop between epochs ([picture](docs/start/from-gensim.md#the-learning-rate)). An `end_alpha` "
+        "a drop between epochs ([picture](docs/how-it-works/learning-rate.md)). An `end_alpha` "
         "given to `train()` is always reached",
         rule=Choice(SCHEDULES),
         flag=Flag(
@@ -139,7 +139,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Folder in which `train()` writes [checkpoints](docs/how-to/resume.md), from which training can be resumed. It "
         "is not saved with the model",
         "no checkpoints",
-        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "folder for checkpoints, from which --resume continues", default="none"),
+        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "folder for checkpoints; --resume resumes from the newest", default="none"),
         is_saved=False,
     ),
     Argument(

@@ -25,13 +25,12 @@ _LEAST_THREADS = 4  # because some of them wait for other tasks
 
 
 def register_functions(cores: int = 1) -> None:
-    """Make this process able to be a task: call it before starting a `tf.distribute.Server` of your own.
+    """Add this package's functions to a process; call it before you start a `tf.distribute.Server` of your own there.
 
     Parameters
     ----------
     cores : int
-        If it is a worker: how many cores may train a block side by side. The server needs as many inter-op threads, and
-        some more.
+        Cores with which a worker trains a block side by side. The server needs as many inter-op threads, and some more.
     """
     if cores < 1:
         raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")

@@ -1,4 +1,4 @@
-"""Messages between tasks that are damaged or do not fit: the table in docs/reference/errors.md, row by row."""
+"""Messages between tasks that are damaged or do not fit: the table in tests/data/errors.md, row by row."""
 
 from __future__ import annotations
 

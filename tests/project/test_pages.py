@@ -9,15 +9,48 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from support.pages import ROOT, blocks, commands_not_run, printed_by, sentences, shape
+from support.pages import ROOT, blocks, commands_not_run, printed_by, sentences, shape, words
 
 from gensim_tfw2v.cluster.health import answers
 
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 RUN = [README, *sorted(page for folder in ("start", "tutorials") for page in (DOCS / folder).glob("*.md"))]
-PLAIN = [*RUN, *sorted(page for folder in ("how-to", "help") for page in (DOCS / folder).glob("*.md"))]
+PLAIN = [
+    *RUN,
+    *sorted(page for folder in ("how-to", "help", "how-it-works") for page in (DOCS / folder).glob("*.md")),
+    DOCS / "reference" / "errors.md",
+]
 LONGEST_SENTENCE = 30
+# Words that a page may have beside its code, so that it can be read at one sitting.
+MOST_WORDS = {
+    "start/install.md": 200,
+    "start/first-vectors.md": 400,
+    "start/from-gensim.md": 700,
+    "tutorials/items.md": 800,
+    "tutorials/graphs.md": 800,
+    "tutorials/first-cluster.md": 500,
+    "how-to/corpora.md": 500,
+    "how-to/tune.md": 800,
+    "how-to/reproduce.md": 300,
+    "how-to/resume.md": 600,
+    "how-to/tensorboard.md": 700,
+    "how-to/choose-a-distribution.md": 600,
+    "how-to/deploy.md": 800,
+    "how-to/machines.md": 800,
+    "how-to/encrypt.md": 500,
+    "how-to/merge.md": 400,
+    "help/faq.md": 900,
+    "help/troubleshooting.md": 700,
+    "reference/errors.md": 1500,
+    "how-it-works/pipeline.md": 1700,
+    "how-it-works/learning-rate.md": 300,
+    "how-it-works/distributions.md": 2700,
+    "how-it-works/concurrency.md": 900,
+    "how-it-works/lost-tasks.md": 800,
+    "how-it-works/merging.md": 700,
+    "how-it-works/security.md": 700,
+}
 SITE_PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 
 
@@ -107,6 +140,15 @@ def test_the_readmes_table_is_that_of_a_committed_result(mode: str) -> None:
     row = re.search(rf"^\| {mode} \| (.*) \|$", README.read_text(encoding="utf8"), re.MULTILINE)
     assert row is not None
     assert row[1].split(" | ") == measured(MODES[mode])
+
+
+def test_a_page_of_the_table_is_there() -> None:
+    assert set(MOST_WORDS) - set(SITE_PAGES) == set()
+
+
+@pytest.mark.parametrize("name", MOST_WORDS)
+def test_a_page_has_no_more_words_than_it_may(name: str) -> None:
+    assert words(DOCS / name) <= MOST_WORDS[name]
 
 
 @pytest.mark.parametrize("page", PLAIN, ids=name_of)

@@ -1,4 +1,4 @@
-"""Trains models that were changed by hand, each change of docs/reference/errors.md in turn, and says what came of it.
+"""Trains models that were changed by hand, each change of tests/data/errors.md in turn, and says what came of it.
 
 A program of its own: a change that reaches memory which it should not ends the process, and this process only.
 `python changed_models.py FIRST` begins with the case of this number, after another process has ended.
@@ -19,8 +19,9 @@ from gensim_tfw2v import TFWord2Vec, local_cluster
 from support.contract import SENTENCES, assert_finite
 from support.error_table import TableRow, rows_of_tables
 
-# The last lines before the tables.
-BEFORE, IN_A_PASS, DIVERGING = "once, after `on_train_begin`):", "model:", "`alpha` was far too high before."
+# The headings of the tables.
+BEFORE, IN_A_PASS = "Models that were changed before a pass", "Models that were changed in the midst of a pass"
+DIVERGING = "Training that diverges"
 PLACES = ["local 0", "local 1", "cluster 0"]  # and whether it is skip-gram
 OTHERS = [["zebra", "okapi", "human"]] * 20
 

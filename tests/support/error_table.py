@@ -1,4 +1,4 @@
-"""The tables of docs/reference/errors.md: what is done, the error it gets, what the message contains."""
+"""The tables of tests/data/errors.md: what is done, the error it gets, what the message contains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gensim_tfw2v import DivergenceError
 
-TABLE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
+TABLE = Path(__file__).parents[1] / "data" / "errors.md"
 ERRORS: dict[str, type[Exception]] = {
     error.__name__: error
     for error in (
@@ -25,7 +25,7 @@ class TableRow:
     """One row of a table."""
 
     table: str
-    """The line that comes before its table, or the heading where there is none."""
+    """The heading above its table."""
     code: str
     error: type[Exception]
     fragments: tuple[str, ...]
@@ -39,15 +39,15 @@ class TableRow:
 
 def rows_of_tables() -> Iterator[TableRow]:
     """Yield the rows of all tables of Python code; fail on one that cannot be read."""
-    before = ""
+    heading = ""
     for line in TABLE.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("|"):
-            before = line or before
+        if line.startswith("## "):
+            heading = line.removeprefix("## ")
         elif line.startswith("| `") and not line.startswith("| `tfw2v "):
             cells = CELLS.match(line)
             assert cells, f"not a row of code, error, fragments and perhaps gensim: {line}"
             fragments = tuple(re.findall("`(.+?)`", cells["fragments"]))
-            yield TableRow(before, cells["code"], ERRORS[cells["error"]], fragments, cells["gensim"])
+            yield TableRow(heading, cells["code"], ERRORS[cells["error"]], fragments, cells["gensim"])
 
 
 def cases_under(heading: str) -> dict[str, tuple[str, ...]]:

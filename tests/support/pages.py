@@ -116,6 +116,11 @@ def sentences(page: Path) -> list[str]:
     return [sentence for paragraph in paragraphs for sentence in re.split(r"(?<=[.!?])\s+", paragraph) if sentence]
 
 
+def words(page: Path) -> int:
+    """Return how many words a page has beside its code; the bars of tables are none."""
+    return sum(bool(re.search(r"\w", word)) for word in without_blocks(page).split())
+
+
 def shape(text: str) -> list[str]:
     """Return the lines of an output without its numbers, versions, names of machines and spaces."""
     lines = (re.sub(r"-?\d[\w,.]*", "0", re.sub(r"\S+/\d+", "0", line)).split() for line in text.splitlines())

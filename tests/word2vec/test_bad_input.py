@@ -1,4 +1,4 @@
-"""Wrong arguments, corpora and files: the table in docs/reference/errors.md, row by row."""
+"""Wrong arguments, corpora and files: the table in tests/data/errors.md, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models changed by hand before or while they are trained: docs/reference/errors.md, row by row, in other processes."""
+"""Models changed by hand before or while they are trained: tests/data/errors.md, row by row, in other processes."""
 
 from __future__ import annotations
 
