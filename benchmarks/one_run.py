@@ -51,6 +51,8 @@ def measure(job: Job) -> dict[str, Any]:
     result["started_words_per_second"] = outcome.raw_words * job.epochs / (outcome.train_seconds - starting)
     result["finite"] = is_finite(outcome.keyed_vectors)
     result["scores"] = scores_of(outcome.keyed_vectors) if job.scores else None
+    if job.vectors_file is not None:
+        outcome.keyed_vectors.save(job.vectors_file)
     return result
 
 
@@ -71,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add_dtype_arguments(parser)
     add_distribution_arguments(parser)
     add_revision_argument(parser)
+    add("--vectors-file", metavar="FILE", help="save the vectors here, in gensim's format")
     add("--curve", action="store_true", help="score after every epoch as well; that time does not count")
     return parser
 

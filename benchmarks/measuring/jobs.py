@@ -48,6 +48,7 @@ class Job:
     revision: str = HERE  # of our package
     distribution: str | None = None  # how the tasks of a cluster train together
     round_words: int | None = None  # raw words of a round, where the distribution has rounds
+    vectors_file: str | None = None  # where the trained vectors are saved, in gensim's format
 
     @property
     def skip_gram(self) -> bool:

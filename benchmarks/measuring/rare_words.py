@@ -1,0 +1,136 @@
+"""Says how well vectors place rare words, by words of which some occurrences got another name before training."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SPREAD, BURST = "spread", "burst"
+COUNTS = (6, 20, 80)  # occurrences that get another name
+_LEAST_SHARE_LEFT = 0.75  # of a word's occurrences keep its name, so that its own vector stays what it would be
+_ENDING = "~renamed"  # of the other name
+ANCHORS = 1000  # words whose cosines to a word say where it is: the most frequent ones
+BANDS = ((5, 10), (10, 30), (30, 100), (100, 300), (300, 1000))  # occurrences, the second number left out
+_WORDS_IN_A_BAND = 500
+_WORDS_AT_ONCE = 256  # whose cosines to the whole vocabulary are in memory
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A word of which `count` occurrences got another name."""
+
+    word: str
+    count: int
+    kind: str  # SPREAD: drawn from all occurrences; BURST: one after the other, as in an article about one subject
+
+    @property
+    def name(self) -> str:
+        """Return the other name."""
+        return self.word + _ENDING
+
+
+def rename_words(corpus: Path, renamed_corpus: Path, words: int, seed: int) -> list[Renamed]:
+    """Write the corpus with new names of some occurrences of at most `words` words, and return these words.
+
+    They are the most frequent ones of those that are rare enough not to be among the anchors. Each has one of the
+    counts and kinds, in turn.
+    """
+    counts = Counter(word for line in _lines_of(corpus) for word in line)
+    least = max(COUNTS) / (1 - _LEAST_SHARE_LEFT)
+    candidates = [word for word, count in counts.most_common()[ANCHORS:] if count >= least][:words]
+    if not candidates:
+        raise ValueError(
+            f"{corpus.name} has no word with {least:.0f} occurrences beside its {ANCHORS} most frequent words"
+        )
+    rng = np.random.default_rng(seed)
+    rng.shuffle(candidates)
+    kinds = [(count, kind) for count in COUNTS for kind in (SPREAD, BURST)]
+    renamed = [Renamed(word, *kinds[number % len(kinds)]) for number, word in enumerate(candidates)]
+    taken = {one.word: _occurrences(one, counts[one.word], rng) for one in renamed}
+    _write_renamed(corpus, renamed_corpus, taken)
+    return renamed
+
+
+def _occurrences(one: Renamed, count: int, rng: np.random.Generator) -> set[int]:
+    """Return the numbers of the occurrences that get the other name, of `count` in all."""
+    if one.kind == SPREAD:
+        return set(rng.choice(count, one.count, replace=False).tolist())
+    first = int(rng.integers(count - one.count + 1))
+    return set(range(first, first + one.count))
+
+
+def _write_renamed(corpus: Path, renamed_corpus: Path, taken: Mapping[str, set[int]]) -> None:
+    seen: Counter[str] = Counter()
+    with renamed_corpus.open("w", encoding="utf-8") as written:
+        for line in _lines_of(corpus):
+            for place, word in enumerate(line):
+                if word in taken:
+                    if seen[word] in taken[word]:
+                        line[place] = word + _ENDING
+                    seen[word] += 1
+            written.write(" ".join(line) + "\n")
+
+
+def _lines_of(corpus: Path) -> Iterator[list[str]]:
+    with corpus.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield line.split()
+
+
+def reciprocal_ranks(vectors: Any, renamed: Sequence[Renamed]) -> dict[str, float]:
+    """Return the mean reciprocal rank in percent of true words among the neighbours of renamed ones, by kind."""
+    unit = vectors.get_normed_vectors()
+    by_kind: dict[str, list[np.ndarray]] = {}
+    for count in COUNTS:
+        for kind in (SPREAD, BURST):
+            for some in _in_parts([one for one in renamed if (one.count, one.kind) == (count, kind)]):
+                names = [vectors.key_to_index[one.name] for one in some]
+                words = [vectors.key_to_index[one.word] for one in some]
+                cosines = unit[names] @ unit.T
+                rows = np.arange(len(some))
+                cosines[rows, names] = -np.inf  # a word is not its own neighbour
+                ranks = 1 + (cosines > cosines[rows, words][:, None]).sum(axis=1)
+                by_kind.setdefault(f"{count} {kind}", []).append(1 / ranks)
+    return {kind: 100 * float(np.concatenate(parts).mean()) for kind, parts in by_kind.items()}
+
+
+def _in_parts(renamed: Sequence[Renamed]) -> Iterator[Sequence[Renamed]]:
+    for first in range(0, len(renamed), _WORDS_AT_ONCE):
+        yield renamed[first : first + _WORDS_AT_ONCE]
+
+
+def agreement_by_band(vectors: Any, reference: Any) -> dict[str, float]:
+    """Return how far words are where a reference has them, in percent, by bands of frequency.
+
+    It is the mean over a band's words of the correlation between their cosines to the anchors in both models, which
+    were trained on the same corpus.
+    """
+    by_band = {}
+    counts = np.array([reference.get_vecattr(word, "count") for word in reference.index_to_key])
+    anchors = reference.index_to_key[:ANCHORS]
+    for low, high in BANDS:
+        places = np.flatnonzero((counts >= low) & (counts < high) & (np.arange(len(counts)) >= len(anchors)))
+        if not len(places):
+            continue
+        some = places[np.linspace(0, len(places) - 1, min(len(places), _WORDS_IN_A_BAND)).astype(int)]
+        words = [reference.index_to_key[place] for place in some]
+        both = [_standardised(_cosines(model, words, anchors)) for model in (vectors, reference)]
+        by_band[f"{low} to {high - 1}"] = 100 * float((both[0] * both[1]).mean(axis=1).mean())
+    return by_band
+
+
+def _cosines(vectors: Any, words: Sequence[str], anchors: Sequence[str]) -> np.ndarray:
+    unit = vectors.get_normed_vectors()
+    rows = [[vectors.key_to_index[word] for word in some] for some in (words, anchors)]
+    return unit[rows[0]] @ unit[rows[1]].T
+
+
+def _standardised(cosines: np.ndarray) -> np.ndarray:
+    """Return each row with mean 0 and standard deviation 1."""
+    centred = cosines - cosines.mean(axis=1, keepdims=True)
+    return centred / centred.std(axis=1, keepdims=True)
