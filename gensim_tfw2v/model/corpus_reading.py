@@ -15,15 +15,16 @@ from typing import Any
 from gensim.models.word2vec import LineSentence, Word2Vec
 from smart_open import open as smart_open
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.decompression import is_compressed
-from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus.file_scan import FileScan, ScanProgress, scan_file
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
 from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
-from gensim_tfw2v.runtime.tensorflow import usable_cores
+from gensim_tfw2v.runtime.tensorflow import import_ahead, usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, SentenceScanLog, counted_sentences, wants_bar
 
 logger = logging.getLogger(__name__)
@@ -101,7 +102,7 @@ class CorpusReader:
         logger.info("collecting all words and their counts")
         report = ScanBar() if options.draws_bar else ScanLog()
         try:
-            scan = scan_file(path, options.readers, options.budget, report)
+            scan = scan_file(path, options.readers, options.budget, _importing_tensorflow(report))
         finally:
             report.close()
         self._scan = scan
@@ -155,6 +156,23 @@ class CorpusReader:
             return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words, scan=scan)
         readers = options.readers
         return FileSource(str(corpus.file), known, block_words, budget, readers, scan=self._scan, ids_below=words)
+
+
+def _importing_tensorflow(report: ScanProgress) -> ScanProgress:
+    """Return a function that reports a scan's progress, and begins to import TensorFlow once the scan takes a while.
+
+    Reading processes do the scan's work, for which this one mostly waits.
+    """
+    parts = 0
+
+    def report_and_import(words: int, distinct: int, sentences: int) -> None:
+        nonlocal parts
+        report(words, distinct, sentences)
+        parts += 1
+        if parts > tuning.SMALL_FILE_PARTS:
+            import_ahead()
+
+    return report_and_import
 
 
 def _collected(scan: FileScan | SentenceScan) -> RawVocabulary:

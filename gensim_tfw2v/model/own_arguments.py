@@ -139,7 +139,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "Folder in which `train()` writes [checkpoints](docs/how-to/resume.md), from which training can be resumed. It "
         "is not saved with the model",
         "no checkpoints",
-        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "folder for checkpoints; --resume resumes from the newest", default="none"),
+        flag=Flag(CHECKPOINT_FLAGS, "FOLDER", "folder of checkpoints; --resume takes the newest", default="none"),
         is_saved=False,
     ),
     Argument(

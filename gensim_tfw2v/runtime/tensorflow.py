@@ -7,17 +7,31 @@ import gc
 import logging
 import os
 import sys
-import tempfile
+import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from gensim_tfw2v.runtime.forks import refuse_forked_process
 from gensim_tfw2v.runtime.processor import instruction_level
+from gensim_tfw2v.runtime.start_messages import start_messages_held_back
 
 logger = logging.getLogger(__name__)
 
 _ALLOCATOR, _ONEDNN = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "TF_ENABLE_ONEDNN_OPTS"
 _CHOSEN_HERE: set[str] = set()  # environment variables that this module set
+_LOADING = threading.Lock()
+
+
+@dataclass
+class _ImportAhead:
+    """An import of TensorFlow that this module began before it is needed."""
+
+    thread: threading.Thread | None = None  # None also from when TensorFlow is ready to train
+
+
+_IMPORT_AHEAD = _ImportAhead()
 
 
 def usable_cores() -> int:
@@ -29,23 +43,43 @@ def usable_cores() -> int:
 
 def is_tensorflow_loaded() -> bool:
     """Return whether TensorFlow has been imported, by this package or by the program."""
-    return "tensorflow" in sys.modules
+    return "tensorflow" in sys.modules and _IMPORT_AHEAD.thread is None
+
+
+def import_ahead() -> None:
+    """Begin to import TensorFlow in a thread, so that less of it is left when `load_tensorflow` is called."""
+    with _LOADING:
+        if "tensorflow" not in sys.modules and _IMPORT_AHEAD.thread is None:
+            _choose_for_import()
+            # A daemon would be cut off in native code if the program ended meanwhile.
+            _IMPORT_AHEAD.thread = threading.Thread(target=_import_or_leave, name="import-tensorflow")
+            _IMPORT_AHEAD.thread.start()
 
 
 def load_tensorflow() -> Any:
     """Return the tensorflow module; the first call imports it and sets its thread pools."""
     refuse_forked_process()
-    if is_tensorflow_loaded():
-        import tensorflow as tf
-    else:
-        logger.info("loading TensorFlow")
-        _choose_allocator()
-        _choose_products()
-        with _quiet_start():
-            tf = import_quietly()
-            _set_threads(tf)
-            tf.constant(0)  # makes TensorFlow look for devices now, while messages about missing GPUs are held back
+    if not is_tensorflow_loaded():
+        with _LOADING:
+            if not is_tensorflow_loaded():
+                _load()
+    import tensorflow as tf
+
     return tf
+
+
+def _load() -> None:
+    logger.info("loading TensorFlow")
+    began = time.perf_counter()
+    _choose_for_import()
+    if _IMPORT_AHEAD.thread is not None:
+        _IMPORT_AHEAD.thread.join()
+    with start_messages_held_back():
+        tf = _import()
+        _set_threads(tf)
+        tf.constant(0)  # makes TensorFlow look for devices now, while messages about missing GPUs are held back
+    _IMPORT_AHEAD.thread = None
+    logger.info("TensorFlow is loaded, after %.1f s", time.perf_counter() - began)
 
 
 def import_quietly() -> Any:
@@ -53,7 +87,18 @@ def import_quietly() -> Any:
 
     TensorFlow does not start yet: a start takes a large part of a GPU's memory, which only training needs.
     """
-    with _quiet_start(), _keras_left_for_later(), _garbage_left_for_later():
+    with start_messages_held_back():
+        return _import()
+
+
+def _import_or_leave() -> None:
+    """Import TensorFlow. If this fails, `load_tensorflow` fails in the same way, in a thread that can report it."""
+    with contextlib.suppress(BaseException):
+        import_quietly()
+
+
+def _import() -> Any:
+    with _keras_left_for_later(), _garbage_left_for_later():
         import tensorflow as tf
     return tf
 
@@ -66,6 +111,12 @@ def check_runs_at_once() -> None:
             "train() needs TensorFlow's eager execution, which is off here: call it outside of tf.function and of "
             "`with tf.Graph().as_default()`, and without tf.compat.v1.disable_eager_execution()"
         )
+
+
+def _choose_for_import() -> None:
+    """Set what TensorFlow reads when it is imported."""
+    _choose_allocator()
+    _choose_products()
 
 
 def _choose_allocator() -> None:
@@ -153,29 +204,3 @@ def _set_threads(tf: Any) -> None:
         threading.set_inter_op_parallelism_threads(max(2, usable_cores()))
     except RuntimeError:  # TensorFlow has started already
         logger.info("TensorFlow is running with its own thread settings; training is faster with one intra-op thread")
-
-
-@contextlib.contextmanager
-def _quiet_start() -> Iterator[None]:
-    """Hold back what native code prints while TensorFlow starts, and show it only if the start fails."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if sys.stderr is not None:
-        with contextlib.suppress(ValueError):  # standard error is closed
-            sys.stderr.flush()
-    try:
-        saved = os.dup(2)
-    except OSError:  # there is no standard error
-        yield
-        return
-    with tempfile.TemporaryFile() as held_back:
-        os.dup2(held_back.fileno(), 2)
-        try:
-            yield
-        except BaseException:
-            os.dup2(saved, 2)
-            held_back.seek(0)
-            os.write(2, held_back.read())
-            raise
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -256,3 +257,38 @@ for sg in (0, 1):
     print(len(model.epoch_losses))
 """
     assert run_script(program).stdout.split() == ["5", "5"]
+
+
+def test_an_import_ahead_is_quiet_and_leaves_tensorflow_as_loading_it_does() -> None:
+    program = """
+import json, sys
+from gensim_tfw2v.runtime.tensorflow import import_ahead, is_tensorflow_loaded, load_tensorflow
+
+import_ahead()
+print("while it is imported", file=sys.stderr)
+facts = {"loaded": [is_tensorflow_loaded()]}
+tf = load_tensorflow()
+facts["loaded"].append(is_tensorflow_loaded())
+facts["intra"] = tf.config.threading.get_intra_op_parallelism_threads()
+print(json.dumps(facts))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"loaded": [False, True], "intra": 1}
+    assert done.stderr == "while it is imported\n"
+
+
+def test_an_import_ahead_that_fails_is_reported_where_tensorflow_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "tensorflow.py").write_text("raise ImportError('a library is missing')")
+    program = f"""
+import sys
+from gensim_tfw2v.runtime.tensorflow import import_ahead, load_tensorflow
+
+sys.path.insert(0, {str(tmp_path)!r})
+import_ahead()
+try:
+    load_tensorflow()
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("a library is missing\n", "")
