@@ -14,6 +14,7 @@ from measuring import systems
 from measuring.checkout import package_of
 from measuring.jobs import (
     MODES,
+    OPTIMIZERS,
     Job,
     add_corpus_argument,
     add_distribution_arguments,
@@ -70,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--run-tokens", type=int, metavar="N")
     add("--shared-negatives", type=int, metavar="N")
     add("--update-bound", type=float, metavar="X")
+    add("--optimizer", choices=OPTIMIZERS, help="tfw2v only; default: the package's own")
     add_dtype_arguments(parser)
     add_distribution_arguments(parser)
     add_revision_argument(parser)

@@ -11,6 +11,7 @@ from typing import Any
 from measuring.checkout import HERE
 from measuring.jobs import (
     MODES,
+    OPTIMIZERS,
     TUNING,
     Job,
     add_corpus_argument,
@@ -25,7 +26,7 @@ from report.reports import add_output_arguments, row_table, say, start_report
 from report.stopping import status_of
 from report.summaries import rows_by
 
-_LABELS = ("revision", *TUNING, "compute_dtype", "workers")
+_LABELS = ("revision", *TUNING, "compute_dtype", "optimizer", "workers")
 _NOTES = (
     "The columns are those of compare.py. Both ratios are to the first combination, measured in the same rounds.",
     f"`default` is the package's own choice. `{HERE}` is the package in the files of this checkout.",
@@ -90,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--shared-negatives", nargs="+", type=or_default(int), default=[None], metavar="N")
     add("--update-bound", nargs="+", type=or_default(float), default=[None], metavar="X")
     add("--compute-dtype", nargs="+", type=or_default(str), default=[None], metavar="TYPE", help="bfloat16 or float32")
+    add("--optimizer", nargs="+", choices=OPTIMIZERS, default=[None], help="default: the package's own")
     add("--workers", nargs="+", type=int, default=[usable_cores()], metavar="N", help="default: all cores")
     add_training_arguments(parser)
     return parser

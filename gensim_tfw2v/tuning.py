@@ -70,6 +70,9 @@ LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.
 LOSS_EVERY_BATCHES, LOSS_EVERY_LARGE_BATCHES = 16, 64
 LEAST_TOKENS_FOR_RARE_LOSS = 512
+# With Adagrad, a row's first steps are FACTOR / sqrt(START) times as long as with SGD. They are as long as with SGD
+# once START and the sum of its gradients' squares come to FACTOR². `operations/adagrad.h` has the same numbers.
+ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 LOOKUP_WINDOW = 10  # up to this window, the graph looks up pair weights in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 

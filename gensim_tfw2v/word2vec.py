@@ -92,6 +92,7 @@ class TFWord2Vec(Word2Vec):
         *,
         progress: bool | None = None,
         schedule: str | None = None,
+        optimizer: str = default_of("optimizer"),
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,

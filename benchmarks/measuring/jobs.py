@@ -17,6 +17,7 @@ INPUTS = ("corpus_file", "iterable")
 # The class's own choices. This module is read before a run imports the package, which may be that of another commit.
 SCHEDULES = ("linear",)
 DTYPES = ("bfloat16", "float32")
+OPTIMIZERS = ("sgd", "adagrad")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Job:
     cluster_dtype: str | None = None  # number format of the rows that a cluster sends
     compute_dtype: str | None = None  # number format of matrix products
     schedule: str | None = None  # how our learning rate falls
+    optimizer: str | None = None  # how our vectors move against a gradient
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
     revision: str = HERE  # of our package
@@ -88,7 +90,7 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
-_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule", "distribution", "round_words")
+_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule", "optimizer", "distribution", "round_words")
 
 
 @dataclass

@@ -15,6 +15,7 @@ from gensim_tfw2v.arguments.argument import (
 from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, WholeNumber
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
+from gensim_tfw2v.steps.settings import OPTIMIZERS, SGD
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -43,6 +44,18 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
             "lower the learning rate evenly to --min-alpha",
             default="as in gensim: for a file and n --workers, an epoch takes 1/n of the fall",
         ),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "optimizer",
+        SGD,
+        "str",
+        'How far a vector moves against a gradient. `"sgd"`: by the learning rate, as in gensim. `"adagrad"`: further '
+        "at first, and less the more the vector has been trained ([when to use it](docs/how-to/tune.md#adagrad)). It "
+        "begins anew in every `train()`",
+        rule=Choice(OPTIMIZERS, or_none=False),
+        flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient"),
         is_read_by_train=True,
         is_fixed_in_training=True,
     ),

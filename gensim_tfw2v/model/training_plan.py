@@ -160,4 +160,5 @@ def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_ac
         max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
+        optimizer=model.optimizer,
     )

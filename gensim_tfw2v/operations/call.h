@@ -16,6 +16,7 @@ typedef enum {
     NO_AXIS,
     BY_ROW,
     BY_NUMBER, /* of a vector */
+    BY_COLUMN, /* of a trained table: the numbers of a vector, and then its state if rows have one */
     BY_BATCH,
     BY_RUN,
     BY_TOKEN,     /* of a run */
@@ -43,17 +44,19 @@ typedef struct {
     TF_Tensor *inputs[MOST_INPUTS];
     TF_Tensor *outputs[MOST_OUTPUTS];
     int input_count;
+    bool has_state;        /* rows of the trained table end with a state */
     int64_t lengths[AXES]; /* of each kind of axis, set by `check_shapes` */
     int64_t batch;         /* its number, set by `check_batch` */
 } Call;
 
-/* A number of rows of one length. */
+/* Rows of one length. A row is a vector, and behind it the row's state if it has one. */
 typedef struct {
     float *first;
-    int64_t count, size;
+    int64_t count, size; /* of rows, and of the numbers of a vector */
+    int64_t stride;      /* numbers from the beginning of a row to that of the next one */
 } Table;
 
-static inline float *row_of(Table table, int64_t row) { return table.first + row * table.size; }
+static inline float *row_of(Table table, int64_t row) { return table.first + row * table.stride; }
 static inline int64_t largest(int64_t one, int64_t other) { return one > other ? one : other; }
 static inline int64_t rounded_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts * parts; }
 
@@ -66,7 +69,8 @@ static inline bool is_bfloat16(const Call *call, int input) {
 }
 
 static inline Table table_of(const Call *call, int input) {
-    return (Table){floats(call, input), call->lengths[BY_ROW], call->lengths[BY_NUMBER]};
+    int64_t size = call->lengths[BY_NUMBER];
+    return (Table){floats(call, input), call->lengths[BY_ROW], size, size + call->has_state};
 }
 
 /* Entries of an input: the entries of the call's batch if the input has an axis of batches, otherwise all. */
@@ -88,7 +92,7 @@ void *output(Call *call, int number, const int64_t *dimensions, int axes);
 
 /* Memory of this thread, at least `bytes` bytes, until its next call for the same purpose; NULL if there is not enough,
    and then the call fails for that reason. */
-enum purpose { FOR_SUMS, FOR_SLOTS, FOR_POINTERS, FOR_VECTORS, PURPOSES };
+enum purpose { FOR_SUMS, FOR_SLOTS, FOR_POINTERS, FOR_VECTORS, FOR_PATHS, PURPOSES };
 void *workspace(Call *call, enum purpose purpose, size_t bytes);
 
 #endif

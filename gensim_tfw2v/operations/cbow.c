@@ -4,6 +4,7 @@
    As in word2vec, a target's row takes its step before the next token reads it. The rows of a run's negatives take
    their step, which is clipped, after all tokens of the run. */
 
+#include "adagrad.h"
 #include "checks.h"
 #include "operation.h"
 #include "sums.h"
@@ -44,14 +45,18 @@ static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
     float bound = bound_of_moves(rate);
     for (int64_t i = 0; i < run->count; i++) {
         float *row = row_of(table, run->targets[i]), product = dot(run->hidden[i], row, run->size);
-        if (!(fabsf(product) <= FLT_MAX) || !are_within(run->hidden[i], run->size, bound)) {
+        float score = clamped(product), score_gradient = 1.0f / (1.0f + expf(score)), own_rate = NAN;
+        if (fabsf(product) <= FLT_MAX && are_within(run->hidden[i], run->size, bound)) {
+            float square = score_gradient * score_gradient * square_for_state(table, run->hidden[i]);
+            own_rate = rate_of_step(table, row, rate, square);
+        }
+        if (isnan(own_rate)) {
             moved->refused++;
             memset(run->gradients[i], 0, (size_t)run->size * sizeof(float));
             continue;
         }
-        float score = clamped(product), score_gradient = 1.0f / (1.0f + expf(score));
         if (run->is_measured) run->loss += log1pf(expf(-score));
-        scale_and_move(row, run->gradients[i], run->hidden[i], rate * score_gradient, -score_gradient, run->size);
+        scale_and_move(row, run->gradients[i], run->hidden[i], own_rate * score_gradient, -score_gradient, run->size);
     }
 }
 
@@ -128,8 +133,9 @@ static void train(Call *call) {
 
 OPERATION(tfw2v_train_cbow, train) = {
     .name = "Tfw2vTrainCbow",
+    .trains = true,
     .inputs =
-        {TABLE_INPUT, HIDDEN_INPUT, {"negatives", "int32", {BY_BATCH, BY_RUN, BY_NEGATIVE}},
+        {TRAINED_TABLE, HIDDEN_INPUT, {"negatives", "int32", {BY_BATCH, BY_RUN, BY_NEGATIVE}},
          {"targets", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}}, WINDOW_INPUTS, SCALAR_INPUT("batch", "int32"),
          SCALAR_INPUT("negative", "float"), SCALAR_INPUT("mask_hits", "bool"), SCALAR_INPUT("measured", "bool"),
          STEP_LIMITS_INPUTS},

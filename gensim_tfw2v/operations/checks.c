@@ -15,6 +15,7 @@ static const struct {
 } AXIS_NAMES[AXES] = {
     [BY_ROW] = {"row", "rows"},
     [BY_NUMBER] = {"number", "numbers a vector"},
+    [BY_COLUMN] = {"column", "columns"},
     [BY_BATCH] = {"batch", "batches"},
     [BY_RUN] = {"run", "runs"},
     [BY_TOKEN] = {"token", "tokens a run"},
@@ -58,7 +59,12 @@ bool check_shapes(Call *call) {
         if (TF_NumDims_(call->inputs[input]) != count) return fail_axes(call, input);
         for (int axis = 0; axis < count; axis++) {
             Axis kind = described->axes[axis];
-            int64_t length = TF_Dim_(call->inputs[input], axis), *known = &call->lengths[kind];
+            int64_t length = TF_Dim_(call->inputs[input], axis);
+            if (kind == BY_COLUMN) {
+                if (length < call->has_state) return fail(call, "%s has 0 columns and no state", described->name);
+                kind = BY_NUMBER, length -= call->has_state;
+            }
+            int64_t *known = &call->lengths[kind];
             if (*known < 0) *known = length, by[kind] = input;
             if (length != *known)
                 return fail(

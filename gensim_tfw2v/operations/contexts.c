@@ -92,11 +92,12 @@ static void move(Call *call) {
 }
 
 #define CONTEXT_INPUTS                                                                                                 \
-    TABLE_INPUT, {"ids", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, WINDOW_INPUTS, SCALAR_INPUT("batch", "int32"),        \
+    TRAINED_TABLE, {"ids", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, WINDOW_INPUTS, SCALAR_INPUT("batch", "int32"),      \
         {"window_rows", "int32", {BY_RUN, BY_TOKEN}}, {"weights", "float", {BY_WINDOW_ROW, BY_PLACE}}
 
 OPERATION(tfw2v_sum_contexts, sum) = {
     .name = "Tfw2vSumContexts",
+    .trains = true,
     .inputs = {CONTEXT_INPUTS},
     .outputs = {"hidden: float"},
     .compute = compute_tfw2v_sum_contexts,
@@ -104,6 +105,7 @@ OPERATION(tfw2v_sum_contexts, sum) = {
 
 OPERATION(tfw2v_move_contexts, move) = {
     .name = "Tfw2vMoveContexts",
+    .trains = true,
     .inputs = {CONTEXT_INPUTS, {"gradients", "float", {BY_RUN, BY_TOKEN, BY_NUMBER}}, STEP_LIMITS_INPUTS},
     .outputs = {"metrics: float"},
     .compute = compute_tfw2v_move_contexts,

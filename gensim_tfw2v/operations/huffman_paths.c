@@ -3,6 +3,7 @@
 
    As in word2vec, a node takes its step before the next word reads it. */
 
+#include "adagrad.h"
 #include "checks.h"
 #include "operation.h"
 #include "vectors.h"
@@ -34,17 +35,20 @@ typedef struct {
     float **path;    /* [longest], rows */
     float *scores;   /* [MOST_TOGETHER, longest], which become score gradients */
     float *counts;   /* [longest], 1 where a score moves vectors, 0 where it is too far from 0 */
+    float **sums;    /* [longest] of the gradients of rows that have a state */
 } Tree;
 
 static float *row_of_node(const Tree *tree, int32_t node) {
-    return node < tree->first_hot ? row_of(tree->table, node) : tree->hot + (node - tree->first_hot) * tree->table.size;
+    if (node < tree->first_hot) return row_of(tree->table, node);
+    return tree->hot + (node - tree->first_hot) * tree->table.stride;
 }
 
 static void prefetch_path(const Tree *tree, int32_t word) {
     for (int32_t step = tree->offsets[word]; step < tree->offsets[word + 1]; step += CACHE_LINE)
         __builtin_prefetch(tree->codes + step);
     for (int32_t step = tree->offsets[word]; step < tree->offsets[word + 1]; step++)
-        if (tree->nodes[step] < tree->first_hot) prefetch_row(row_of(tree->table, tree->nodes[step]), tree->table.size);
+        if (tree->nodes[step] < tree->first_hot)
+            prefetch_row(row_of(tree->table, tree->nodes[step]), tree->table.stride);
 }
 
 /* Prefetches the path of a word of a run, or of the next run if this one has fewer. */
@@ -74,6 +78,27 @@ static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32
     for (int32_t i = 0; i < steps; i++) scores[i] = tree->counts[i] * (codes[i] ? scores[i] : -scores[i]);
 }
 
+/* Moves the rows on a path by the score gradients of `count` hidden vectors, each row at the rate of its state. */
+static void move_path_with_states(Tree *tree, int32_t steps, const float *const *hidden, int64_t count) {
+    int64_t size = tree->table.size;
+    bool is_alone = count == 1; /* Then a row's gradient is a multiple of the hidden vector. */
+    float square_of_hidden = is_alone ? dot(hidden[0], hidden[0], size) : 0;
+    if (!is_alone && steps) {
+        Weights by_row = {tree->scores, 1, tree->longest};
+        memset(tree->sums[0], 0, (size_t)(steps * size) * sizeof(float));
+        add_weighted_sums(tree->sums, steps, hidden, by_row, count, size);
+    }
+    for (int32_t i = 0; i < steps; i++) {
+        const float *along = is_alone ? hidden[0] : tree->sums[i];
+        float factor = is_alone ? tree->scores[i] : 1, square = is_alone ? square_of_hidden : dot(along, along, size);
+        float rate = rate_of_step(tree->table, tree->path[i], tree->rate, factor * factor * square);
+        if (isnan(rate))
+            tree->loss = NAN;
+        else
+            add_scaled(tree->path[i], -rate * factor, along, size);
+    }
+}
+
 /* Trains `count` hidden vectors with a word: adds to their gradients, and moves the rows on its path. The word trains
    nothing if a score is not finite. */
 static void train_word(Tree *tree, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
@@ -88,7 +113,7 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
         return;
     }
     for (int64_t k = 0; k < count; k++) differentiate(tree, tree->scores + k * tree->longest, codes, steps);
-    if (count == 1) { /* as in CBOW */
+    if (count == 1 && !has_state(tree->table)) { /* as in CBOW */
         add_weighted_sum_and_move(
             gradients[0], tree->path, tree->scores, steps, hidden[0], tree->rate, tree->table.size
         );
@@ -96,13 +121,17 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
     }
     Weights by_vector = {tree->scores, tree->longest, 1}, by_row = {tree->scores, 1, tree->longest};
     add_weighted_sums(gradients, count, (const float *const *)tree->path, by_vector, steps, tree->table.size);
+    if (has_state(tree->table)) {
+        move_path_with_states(tree, steps, hidden, count);
+        return;
+    }
     for (int64_t k = 0; k < count; k++)
         for (int32_t i = 0; i < steps; i++) tree->scores[k * tree->longest + i] *= -tree->rate;
     add_weighted_sums(tree->path, steps, hidden, by_row, count, tree->table.size);
 }
 
 static bool copy_hot_rows(Call *call, Tree *tree, int64_t wanted) {
-    int64_t rows = wanted < tree->table.count ? wanted : tree->table.count, numbers = rows * tree->table.size;
+    int64_t rows = wanted < tree->table.count ? wanted : tree->table.count, numbers = rows * tree->table.stride;
     tree->first_hot = tree->table.count - rows;
     tree->hot = workspace(call, FOR_SUMS, (size_t)(2 * numbers) * sizeof(float));
     if (!tree->hot) return false;
@@ -115,7 +144,7 @@ static bool copy_hot_rows(Call *call, Tree *tree, int64_t wanted) {
 /* If another thread has moved a row meanwhile, the row becomes the mean of both threads' results. Such a row settles
    within a batch, so both results are about equal. The sum of both changes would move it twice as far. */
 static void write_hot_rows(const Tree *tree) {
-    int64_t rows = tree->table.count - tree->first_hot, size = tree->table.size;
+    int64_t rows = tree->table.count - tree->first_hot, size = tree->table.stride; /* states as well */
     const float *before = tree->hot + rows * size;
     for (int64_t i = 0; i < rows; i++) {
         float *row = row_of(tree->table, tree->first_hot + i);
@@ -203,11 +232,20 @@ static bool get_words(Call *call, Words *all) {
     return true;
 }
 
+static bool make_room_for_sums(Call *call, Tree *tree) {
+    if (!has_state(tree->table)) return true;
+    int64_t size = tree->table.size;
+    float *sums = workspace(call, FOR_PATHS, (size_t)(tree->longest * size) * sizeof(float));
+    tree->sums = tree->path + tree->longest;
+    for (int64_t i = 0; sums && i < tree->longest; i++) tree->sums[i] = sums + i * size;
+    return sums;
+}
+
 static bool make_room(Call *call, Tree *tree) {
     tree->longest = rounded_up(tree->longest, largest(LANES, ROWS_TOGETHER));
     tree->scores = workspace(call, FOR_VECTORS, (size_t)((MOST_TOGETHER + 1) * tree->longest) * sizeof(float));
-    tree->path = workspace(call, FOR_POINTERS, (size_t)tree->longest * sizeof(float *));
-    if (!tree->scores || !tree->path) return false;
+    tree->path = workspace(call, FOR_POINTERS, (size_t)(2 * tree->longest) * sizeof(float *));
+    if (!tree->scores || !tree->path || !make_room_for_sums(call, tree)) return false;
     tree->counts = tree->scores + MOST_TOGETHER * tree->longest;
     memset(tree->scores, 0, (size_t)(MOST_TOGETHER * tree->longest) * sizeof(float));
     return true;
@@ -279,8 +317,9 @@ static void train(Call *call) {
 
 OPERATION(tfw2v_train_huffman_paths, train) = {
     .name = "Tfw2vTrainHuffmanPaths",
+    .trains = true,
     .inputs =
-        {TABLE_INPUT, HIDDEN_INPUT, {"words", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, WINDOW_INPUTS,
+        {TRAINED_TABLE, HIDDEN_INPUT, {"words", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, WINDOW_INPUTS,
          SCALAR_INPUT("batch", "int32"), {"nodes", "int32", {BY_STEP}}, {"codes", "int32", {BY_STEP}},
          {"offsets", "int32", {BY_OFFSET}}, SCALAR_INPUT("hot_nodes", "int32"), SCALAR_INPUT("every_context", "bool"),
          SCALAR_INPUT("rate", "float"), SCALAR_INPUT("max_score", "float"), SCALAR_INPUT("measured", "bool")},

@@ -2,8 +2,13 @@
 
 #include "checks.h"
 
-void run_operation(TF_OpKernelContext *context, const Operation *operation, void (*work)(Call *)) {
-    Call call = {.context = context, .status = TF_NewStatus_(), .described = operation->inputs};
+void run_operation(TF_OpKernelContext *context, const Operation *operation, bool has_state, void (*work)(Call *)) {
+    Call call = {
+        .context = context,
+        .status = TF_NewStatus_(),
+        .described = operation->inputs,
+        .has_state = has_state,
+    };
     bool has_inputs = true;
     while (has_inputs && operation->inputs[call.input_count].name) {
         TF_GetInput_(context, call.input_count, &call.inputs[call.input_count], call.status);

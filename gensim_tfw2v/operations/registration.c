@@ -25,9 +25,22 @@ static void any_shape(TF_ShapeInferenceContext *context, TF_Status *status) {
     TF_ShapeInferenceContextSetUnknownShape_(context, status);
 }
 
+/* What kernels get as their state: this address if the attribute `adagrad` is set, otherwise NULL. */
+static char has_state;
+
+static void *read_adagrad(TF_OpKernelConstruction *construction) {
+    TF_Status *status = TF_NewStatus_();
+    bool value = false;
+    TF_OpKernelConstruction_GetAttrBool_(construction, "adagrad", &value, status);
+    if (TF_GetCode_(status) != TF_OK) TF_OpKernelConstruction_Failure_(construction, status);
+    TF_DeleteStatus_(status);
+    return value ? &has_state : NULL;
+}
+
 static void define(const Operation *operation, TF_Status *status) {
     TF_OpDefinitionBuilder *definition = TF_NewOpDefinitionBuilder_(operation->name);
     if (operation->attribute) TF_OpDefinitionBuilderAddAttr_(definition, operation->attribute);
+    if (operation->trains) TF_OpDefinitionBuilderAddAttr_(definition, "adagrad: bool = false");
     for (const Input *input = operation->inputs; input->name; input++) {
         char text[LONGEST_TEXT];
         snprintf(text, sizeof text, "%s: %s", input->name, input->type);
@@ -55,9 +68,11 @@ __attribute__((constructor)) static void register_all(void) {
     TF_Status *status = TF_NewStatus_();
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++) {
         const char *name = OPERATIONS[i]->name;
+        void *(*create)(TF_OpKernelConstruction *) = OPERATIONS[i]->trains ? read_adagrad : NULL;
         define(OPERATIONS[i], status);
         if (!succeeded(OPERATIONS[i], status)) break;
-        TF_RegisterKernelBuilder_(name, TF_NewKernelBuilder_(name, "CPU", NULL, OPERATIONS[i]->compute, NULL), status);
+        TF_KernelBuilder *builder = TF_NewKernelBuilder_(name, "CPU", create, OPERATIONS[i]->compute, NULL);
+        TF_RegisterKernelBuilder_(name, builder, status);
         if (!succeeded(OPERATIONS[i], status)) break;
     }
     TF_DeleteStatus_(status);

@@ -126,7 +126,8 @@ OPERATION(tfw2v_add_rows, add) = {
 
 OPERATION(tfw2v_gather_rows, gather) = {
     .name = "Tfw2vGatherRows",
-    .inputs = {TABLE_INPUT, BATCH_INPUTS},
+    .trains = true,
+    .inputs = {TRAINED_TABLE, BATCH_INPUTS},
     .outputs = {"vectors: T"},
     .attribute = "T: {float, bfloat16}",
     .compute = compute_tfw2v_gather_rows,
@@ -134,7 +135,8 @@ OPERATION(tfw2v_gather_rows, gather) = {
 
 OPERATION(tfw2v_move_rows, move) = {
     .name = "Tfw2vMoveRows",
-    .inputs = {TABLE_INPUT, BATCH_INPUTS, {"gradients", "T", {BY_RUN, BY_PLACE, BY_NUMBER}}, STEP_LIMITS_INPUTS},
+    .trains = true,
+    .inputs = {TRAINED_TABLE, BATCH_INPUTS, {"gradients", "T", {BY_RUN, BY_PLACE, BY_NUMBER}}, STEP_LIMITS_INPUTS},
     .outputs = {"metrics: float"},
     .attribute = "T: {float, bfloat16}",
     .compute = compute_tfw2v_move_rows,

@@ -204,8 +204,9 @@ static void train(Call *call) {
 
 OPERATION(tfw2v_train_skip_gram, train) = {
     .name = "Tfw2vTrainSkipGram",
+    .trains = true,
     .inputs =
-        {TABLE_INPUT, HIDDEN_INPUT, {"ids", "int32", {BY_BATCH, BY_RUN, BY_CANDIDATE}}, WINDOW_INPUTS,
+        {TRAINED_TABLE, HIDDEN_INPUT, {"ids", "int32", {BY_BATCH, BY_RUN, BY_CANDIDATE}}, WINDOW_INPUTS,
          SCALAR_INPUT("batch", "int32"), {"window_rows", "int32", {BY_RUN, BY_TOKEN}},
          {"weights", "float", {BY_WINDOW_ROW, BY_CANDIDATE}}, SCALAR_INPUT("shared_negatives", "int32"),
          SCALAR_INPUT("negative", "float"), SCALAR_INPUT("mask_hits", "bool"), SCALAR_INPUT("measured", "bool"),

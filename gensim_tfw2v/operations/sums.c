@@ -1,5 +1,6 @@
 #include "sums.h"
 
+#include "adagrad.h"
 #include "vectors.h"
 
 static const uint32_t GOLDEN = 2654435769u; /* spreads numbers that are close to each other */
@@ -50,9 +51,11 @@ StepLimits step_limits_of(const Call *call, int first) {
 
 void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *counts) {
     for (int64_t i = 0; i < sums->count; i++) {
-        if (i + ROWS_AHEAD < sums->count) prefetch_row(row_of(table, sums->rows[i + ROWS_AHEAD]), table.size);
+        if (i + ROWS_AHEAD < sums->count) prefetch_row(row_of(table, sums->rows[i + ROWS_AHEAD]), table.stride);
         const float *gradient = sums->sums + i * sums->size;
-        float rate = limits.rate, length = sqrtf(dot(gradient, gradient, sums->size));
+        float *row = row_of(table, sums->rows[i]);
+        float square = dot(gradient, gradient, sums->size), length = sqrtf(square);
+        float rate = rate_of_step(table, row, limits.rate, square);
         if (rate * length > limits.max_step) {
             rate = limits.max_step / length;
             counts->clipped++;
@@ -62,7 +65,7 @@ void move_rows(Table table, const Sums *sums, StepLimits limits, RowCounts *coun
             counts->refused++;
             continue;
         }
-        add_scaled(row_of(table, sums->rows[i]), -rate, gradient, sums->size);
+        add_scaled(row, -rate, gradient, sums->size);
     }
     counts->touched += sums->count;
 }

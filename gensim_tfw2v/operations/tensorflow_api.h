@@ -50,7 +50,9 @@ typedef enum { TF_OK = 0, TF_INVALID_ARGUMENT = 3, TF_RESOURCE_EXHAUSTED = 8 } T
     X(TF_KernelBuilder *, TF_NewKernelBuilder,                                                                         \
       (const char *, const char *, void *(*)(TF_OpKernelConstruction *), void (*)(void *, TF_OpKernelContext *),       \
        void (*)(void *)))                                                                                              \
-    X(void, TF_RegisterKernelBuilder, (const char *, TF_KernelBuilder *, TF_Status *))
+    X(void, TF_RegisterKernelBuilder, (const char *, TF_KernelBuilder *, TF_Status *))                                 \
+    X(void, TF_OpKernelConstruction_GetAttrBool, (TF_OpKernelConstruction *, const char *, bool *, TF_Status *))       \
+    X(void, TF_OpKernelConstruction_Failure, (TF_OpKernelConstruction *, TF_Status *))
 
 /* Each is called by its name with `_` behind it: TF_Dim_ is TensorFlow's TF_Dim. */
 #define DECLARE(type, name, arguments) extern type(*name##_) arguments;

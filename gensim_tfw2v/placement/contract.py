@@ -115,6 +115,8 @@ class Placement(ABC):
     """Reading all tables takes work during which nothing is trained, so that not every epoch ends with a copy."""
     epochs_may_overlap: bool = True
     """Workers without a chunk of an epoch may begin the next one while others finish it."""
+    adds_states: bool = False
+    """It puts the optimizer's states behind rows itself, and not `row_states`."""
 
     # -- what every placement does -------------------------------------------------------------------------------------
 
@@ -164,6 +166,13 @@ class Placement(ABC):
         """
         return {}
 
+    def row_states(self) -> Mapping[str, tuple[int, ...]]:
+        """Return the shapes, by name, of what the optimizer keeps for rows of the model's tables; `rows` reads it.
+
+        Training needs it beside the tables to resume, and `restore_tables` restores it. By default there is nothing.
+        """
+        return {}
+
     def state(self) -> dict[str, Any]:
         """Return what decides, besides the tables, how further chunks are trained, as JSON values; by default nothing.
 
@@ -176,9 +185,9 @@ class Placement(ABC):
         return
 
     def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
-        """Restore, by `read`, the own tables of a placement that no longer exists, once the model's are loaded.
+        """Restore, by `read`, own tables and states of a placement that no longer exists, once the model's are loaded.
 
-        By default nothing is read, as there are no own tables.
+        By default nothing is read, as there are none.
         """
         return
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
+from gensim_tfw2v.steps.settings import ADAGRAD
 
 if TYPE_CHECKING:
     from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
@@ -85,6 +86,15 @@ def _why_not_columns(arguments: Mapping[str, Any]) -> str | None:
     return why_not(arguments)
 
 
+def _why_not_on_servers(arguments: Mapping[str, Any]) -> str | None:
+    if arguments.get("vectors_on_servers") and arguments.get("optimizer") == ADAGRAD:
+        return (
+            "cannot train with optimizer='adagrad' and vectors_on_servers=True: vectors that stay on servers have no "
+            "room for Adagrad's state; leave one of them out"
+        )
+    return None
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it has of its own."""
@@ -154,11 +164,13 @@ register_design(
     "downpour",
     choose=_downpour,
     choose_local=_local,
+    why_not=_why_not_on_servers,
     help="every worker trains blocks as fast as it can, on vectors that the servers have",
 )
 register_design(
     "synchronous",
     choose=_synchronous,
+    why_not=_why_not_on_servers,
     help="all workers train the same vectors in rounds, and runs with one seed are equal",
 )
 register_design(

@@ -27,6 +27,7 @@ import tensorflow as tf
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
+from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Objective
@@ -141,6 +142,11 @@ def most_trained(strengths: Float32Array, first: Int32Array) -> tuple[Int32Array
     return trained, strengths[trained].astype(np.float32)
 
 
+def at_rates_of_states(hot: HotRows, rows: tf.Tensor) -> HotRows:
+    """Return hot rows with the strengths that follow from their states, given the rows [K, D + 1] with these."""
+    return hot._replace(strengths=hot.strengths * rate_factor(states_of(rows)))
+
+
 class ConcurrentUpdates:
     """Scales a block's changes, in the graph that trains it.
 
@@ -160,7 +166,7 @@ class ConcurrentUpdates:
     def __init__(
         self, hot_rows: HotRows, objective: Objective, sharing: RowSharing, partners: Partners | None = None
     ) -> None:
-        self._tables = objective.tables()
+        self._tables, self._have_states = objective.tables(), objective.adagrad
         self._sharing = sharing
         self._concurrent_blocks = hot_rows.concurrent_blocks
         self._moment_weights = hot_rows.moment_weights
@@ -198,7 +204,7 @@ class ConcurrentUpdates:
 
         def scaled() -> list[tf.Tensor]:
             of_tables = zip(moves, strengths, partners, strict=True)
-            return [scaled_moves(*arguments, self._concurrent_blocks) for arguments in of_tables]
+            return [scaled_moves(*arguments, self._concurrent_blocks, self._have_states) for arguments in of_tables]
 
         # If no other block is in flight, the block keeps all of its changes.
         kept: list[tf.Tensor] = tf.cond(self._concurrent_blocks > 1, scaled, lambda: list(moves))
@@ -206,7 +212,7 @@ class ConcurrentUpdates:
 
     def _partners_for(self, vectors: tf.Tensor) -> Partners:
         """Return the partners' directions for these vectors of probe rows: the earlier ones, if still accurate."""
-        of_tables = tf.split(vectors, self.probe_counts, num=3)
+        of_tables = tf.split(vectors_of(vectors, self._have_states), self.probe_counts, num=3)
         squares = tf.stack([_mean_square(*of_table) for of_table in zip(of_tables, self._weights, strict=True)])
         before = self.partners
 
@@ -285,9 +291,19 @@ def _directions(moment: tf.Tensor) -> Directions:
 
 
 def scaled_moves(
-    moves: tf.Tensor, strengths: tf.Tensor, partners: Directions, concurrent_blocks: tf.Tensor
+    moves: tf.Tensor,
+    strengths: tf.Tensor,
+    partners: Directions,
+    concurrent_blocks: tf.Tensor,
+    have_states: bool = False,
 ) -> tf.Tensor:
-    """Return the scaled moves [K, D] of rows with these strengths [K]."""
+    """Return the scaled moves [K, D] of rows with these strengths [K].
+
+    The states of rows keep all of their change: they are sums over the steps of all blocks.
+    """
+    if have_states:
+        scaled = scaled_moves(vectors_of(moves, have_states), strengths, partners, concurrent_blocks)
+        return tf.concat([scaled, states_of(moves)[:, None]], 1)
     along_others = _share_kept(strengths[:, None] * partners.other_square, concurrent_blocks)
     shares = _share_kept(strengths[:, None] * partners.squares, concurrent_blocks) - along_others
     along = tf.matmul(moves, partners.directions) * shares

@@ -145,6 +145,7 @@ class _Step:
             rate=self.learning_rate,
             max_score=maths.MAX_NODE_SCORE,
             measured=self.measured,
+            adagrad=self.objective.adagrad,
         )
         self.losses.append(loss)
         return gradients
@@ -180,6 +181,7 @@ class _Step:
             negative=self.rates.negative,
             mask_hits=self.objective.mask_accidental_hits,
             measured=self.measured,
+            adagrad=self.objective.adagrad,
             **rows,
             **self._step_limits(tf.zeros([0])),
         )
@@ -215,13 +217,20 @@ class _Step:
 
     def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
         """Return the batch's rows of a table [R, ..., D]."""
-        return operations().tfw2v_gather_rows(table=table, ids=ids, batch=self.batch.number, T=number_type)
+        return operations().tfw2v_gather_rows(
+            table=table, ids=ids, batch=self.batch.number, T=number_type, adagrad=self.objective.adagrad
+        )
 
     def _move(self, table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, factors: tf.Tensor) -> None:
         """Move each row of the batch by one step of limited length."""
         self.moved.append(
             operations().tfw2v_move_rows(
-                table=table, ids=ids, batch=self.batch.number, gradients=gradients, **self._step_limits(factors)
+                table=table,
+                ids=ids,
+                batch=self.batch.number,
+                gradients=gradients,
+                adagrad=self.objective.adagrad,
+                **self._step_limits(factors),
             )
         )
 
@@ -244,6 +253,7 @@ class _Step:
             "right": self.block.right,
             "batch": self.batch.number,
             "window_rows": window_rows,
+            "adagrad": self.objective.adagrad,
         }
         return _Contexts(places | {"weights": forward}, places | {"weights": backward})
 

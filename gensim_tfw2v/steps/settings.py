@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from gensim_tfw2v import tuning
 
+SGD, ADAGRAD = "sgd", "adagrad"
+OPTIMIZERS = (SGD, ADAGRAD)
+"""How rows step: as in gensim, or by row-wise Adagrad (`adagrad`)."""
+
 
 @dataclass(frozen=True)
 class StepSettings:
@@ -24,6 +28,12 @@ class StepSettings:
     shortens_steps: bool = False  # steps are shorter where many cores train side by side
     compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
+    optimizer: str = SGD
+
+    @property
+    def have_states(self) -> bool:
+        """Whether rows have a state of the optimizer behind their vector."""
+        return self.optimizer == ADAGRAD
 
 
 def choose_max_step_rates(skip_gram: bool, negative: int) -> float:

@@ -19,6 +19,7 @@ class Objective:
     lookup_weights: bool  # pair weights come from a table for (left, right, place) instead of being computed
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
+    adagrad: bool = False  # rows end with Adagrad's state, which decides how they step
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes are trained."""
@@ -48,7 +49,7 @@ class BlockTensors(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Resource handles of float32 variables [rows, vector size]."""
+    """Resource handles of float32 variables [rows, vector size], with a column more where rows have a state."""
 
     inputs: tf.Tensor
     outputs: tf.Tensor

@@ -100,7 +100,7 @@ class Checkpointer:
         placement = self._placement
         self.end()
         if placement is not None and self._positions is not None:
-            tables = _read(placement, {**self._shapes, **placement.own_tables()})
+            tables = _read(placement, {**self._shapes, **placement.own_tables(), **placement.row_states()})
             self._write(self._content(self._positions()), tables)
 
     def report(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Checkpointer:
         read = _copied if placement.concurrency == 1 else _read
         own = placement.own_tables()
         if not own:
-            return read(placement, self._shapes)
+            return read(placement, {**self._shapes, **placement.row_states()})
         loaded = self._model.tables().present()
         return {
             **{name: ArrayToWrite.of(loaded[name][: shape[0]].copy()) for name, shape in self._shapes.items()},

@@ -9,6 +9,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import PlacementChoice
+from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.epoch import EpochPlan
@@ -46,7 +47,8 @@ class TrainingPlan:
 
     def placement(self, source: Source) -> Placement:
         """Return a placement that trains chunks of this corpus."""
-        return self.choice.make(self.settings, replace(self.maker, reader=source.reader))
+        made = self.choice.make(self.settings, replace(self.maker, reader=source.reader))
+        return with_states(made) if self.settings.have_states else made
 
     def epoch(self, number: int) -> EpochPlan:
         """Return the plan of an epoch."""

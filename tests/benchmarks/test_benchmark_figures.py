@@ -15,7 +15,7 @@ from measuring import corpora, runner
 from measuring.agreement import Likeness, agreement, likeness_of
 from measuring.block_times import BlockTimes, timed_blocks
 from measuring.checkout import find_in_package
-from measuring.jobs import DTYPES, SCHEDULES, Job
+from measuring.jobs import DTYPES, OPTIMIZERS, SCHEDULES, Job
 from report import machine, summaries
 from report.reports import markdown_table
 
@@ -66,7 +66,8 @@ def test_a_model_agrees_with_itself_and_with_nothing_that_is_turned_round() -> N
 
 
 def test_the_commands_offer_the_choices_of_the_class() -> None:
-    assert (SCHEDULES, DTYPES) == (own_arguments.SCHEDULES, own_arguments.DTYPES)
+    of_class = own_arguments.SCHEDULES, own_arguments.DTYPES, own_arguments.OPTIMIZERS
+    assert of_class == (SCHEDULES, DTYPES, OPTIMIZERS)
 
 
 def test_every_other_round_goes_backwards() -> None:

@@ -18,7 +18,13 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.placement.server_rows.staging import stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, HotRows, hot_rows_of, moment_weights
+from gensim_tfw2v.steps.concurrent_updates import (
+    ConcurrentUpdates,
+    HotRows,
+    at_rates_of_states,
+    hot_rows_of,
+    moment_weights,
+)
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.signature import Objective
 from gensim_tfw2v.tuning import SLOPES, TREE_INPUT_SLOPE
@@ -59,9 +65,11 @@ def of_block(updates: ConcurrentUpdates, change: np.ndarray, shared: np.ndarray,
     return scaled
 
 
-def updates_of(rows: HotRows, sharing: RowSharing = NOT_SHARED) -> ConcurrentUpdates:
+def updates_of(
+    rows: HotRows, sharing: RowSharing = NOT_SHARED, objective: Objective = OBJECTIVE
+) -> ConcurrentUpdates:
     """Return what scales a block's changes."""
-    return ConcurrentUpdates(tf.nest.map_structure(tf.convert_to_tensor, rows), OBJECTIVE, sharing)
+    return ConcurrentUpdates(tf.nest.map_structure(tf.convert_to_tensor, rows), objective, sharing)
 
 
 def partner_directions(start: np.ndarray, rows: HotRows, partners: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -87,6 +95,19 @@ def test_blocks_side_by_side_go_as_far_as_blocks_one_after_the_other(concurrent_
     together = concurrent_blocks * kept(alone.astype(np.float32), start, rows)
     np.testing.assert_allclose(together, in_turn, atol=1e-4)
     assert np.abs(concurrent_blocks * alone - in_turn).max() > 0.1, "there was nothing to take away"
+
+
+def test_states_keep_all_of_their_change_and_decide_how_much_vectors_keep() -> None:
+    start, change, rows = matrix(1), matrix(3), hot_rows(16)
+    states, growth = (np.random.default_rng(seed).uniform(0, 400, (12, 1)).astype(np.float32) for seed in range(2))
+    wide = np.concatenate([start, states], 1)
+    hot = at_rates_of_states(rows, tf.constant(wide))
+    np.testing.assert_allclose(hot.strengths, rows.strengths * 200 / np.sqrt(100 + states[:, 0]), rtol=1e-5)
+    updates = updates_of(hot, objective=replace(OBJECTIVE, adagrad=True))
+    wide_change = np.concatenate([change, growth], 1)
+    found = of_block(updates, wide_change, wide_change[:0], wide)
+    np.testing.assert_array_equal(found[:, -1:], growth)
+    np.testing.assert_allclose(found[:, :-1], kept(change, start, hot), rtol=1e-6)
 
 
 def test_one_mean_square_stands_for_all_but_the_longest_directions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ LAYERS = [
     ["operations"],
     ["steps"],
     ["cluster"],
-    ["placement.contract", "placement.state", "placement.block_size", "placement.request"],
+    ["placement.contract", "placement.state", "placement.block_size", "placement.request", "placement.row_states"],
     ["placement.local", "placement.remote"],
     ["placement.tasks"],
     ["placement.calls"],

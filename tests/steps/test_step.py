@@ -21,8 +21,9 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.steps.arguments import objective_of
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.settings import ADAGRAD, SGD, StepSettings
 
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
@@ -81,12 +82,14 @@ class Objective(NamedTuple):
     mean: bool
     compute_dtype: str
     windows: Windows
+    adagrad: bool = False
 
     def __str__(self) -> str:
         """Return the name of its tests."""
         outputs = "+".join(name for name, used in (("neg", self.negative), ("hs", self.tree)) if used)
         model = "sg" if self.skip_gram else f"cbow-{'mean' if self.mean else 'sum'}"
-        return f"{model}-{outputs}-{self.compute_dtype}-{self.windows.value}"
+        name = f"{model}-{outputs}-{self.compute_dtype}-{self.windows.value}"
+        return f"{name}-adagrad" if self.adagrad else name
 
 
 def objectives() -> list[Objective]:
@@ -99,6 +102,15 @@ def objectives() -> list[Objective]:
         for skip_gram, (negative, tree) in product((True, False), ((5, False), (0, True), (3, True)))
         for mean, compute_dtype in (product((True,), TOLERANCES) if skip_gram else product((True, False), ("float32",)))
         for windows in ((Windows.DRAWN,) if tree else (Windows.DRAWN, Windows.MEAN))
+    ]
+
+
+def with_adagrad() -> list[Objective]:
+    """Return an objective with Adagrad for each model, each training method and each number format."""
+    return [
+        objective._replace(adagrad=True)
+        for objective in objectives()
+        if objective.mean and (objective.tree or objective.windows is Windows.MEAN)
     ]
 
 
@@ -145,6 +157,23 @@ def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objec
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
 
 
+@pytest.mark.parametrize("objective", with_adagrad(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=5, deadline=None)
+def test_a_block_moves_every_row_as_plain_loops_with_adagrad_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", with_adagrad(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=4, deadline=None)
+def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_with_adagrad_do(
+    objective: Objective, **training: Any
+) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
@@ -164,7 +193,7 @@ def assert_moves_rows_as_plain_loops_do(
     locked: bool,
     fixed: bool,
 ) -> None:
-    skip_gram, negative, tree, mean, compute_dtype, windows = objective
+    skip_gram, negative, tree, mean, compute_dtype, windows, adagrad = objective
     if fixed and windows is Windows.DRAWN:
         windows = Windows.FIXED  # of the same graph
     vocabulary, sentences, window, shape, seed = corpus
@@ -204,10 +233,13 @@ def assert_moves_rows_as_plain_loops_do(
             max_step=bound,
             compute_dtype=compute_dtype,
             mean_windows=windows is Windows.MEAN,
+            optimizer=ADAGRAD if adagrad else SGD,
         ),
         maker,
         1,
     )
+    if adagrad:
+        placement = with_states(placement)
     placement.load(trained)
     found = placement.train_chunk(task)
     placement.read_into(trained)
@@ -221,6 +253,7 @@ def assert_moves_rows_as_plain_loops_do(
         cbow_mean=mean,
         max_step=bound,
         locks=locks,
+        adagrad=adagrad,
     )
     batches = as_reference_batches(prepared.block, sentences, maker, negative)
     expected_losses, clipped_rows = [], []

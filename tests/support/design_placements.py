@@ -14,6 +14,7 @@ from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_fo
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.placement.row_states import with_states
 from support.design_promises import DesignPromises
 from support.design_trainings import SENTENCES, WORDS, place_of, untrained
 
@@ -70,6 +71,8 @@ def placed(design: DesignPromises) -> Iterator[PlacedTables]:
         choice = placement_for(model, place_of(design), WORDS)
         plan = plan_for(model, choice, choices_for(model, choice, len(SENTENCES), WORDS))
         placement = choice.make(plan.settings, plan.maker)
+        if plan.settings.have_states:
+            placement = with_states(placement)
         try:
             yield PlacedTables(placement, len(model.wv), model.vector_size)
         finally:

@@ -79,9 +79,11 @@ class DesignPromises:
     registered : callable
         Returns a context in which the package knows the design.
     cores : int
-        Cores of each worker. Designs on workers with several cores are tested with --all alone.
+        Cores of each worker.
     slow : frozenset of str
         What is tested with --all alone: names of fields, or of `OTHER_TESTS`.
+    all_slow : bool
+        Whether everything is tested with --all alone.
     """
 
     name: str
@@ -106,6 +108,7 @@ class DesignPromises:
     registered: Callable[[], AbstractContextManager[Any]] = nullcontext
     cores: int = 1
     slow: frozenset[str] = frozenset()
+    all_slow: bool = False
 
     def __post_init__(self) -> None:
         assert self.slow <= OTHER_TESTS | {one.name for one in fields(self)}, self.slow
@@ -114,6 +117,11 @@ class DesignPromises:
     def distribution(self) -> str:
         """The value of the argument `distribution`."""
         return str(self.arguments["distribution"])
+
+    @property
+    def optimizer(self) -> str | None:
+        """The value of the argument `optimizer`, None if the entry leaves it out."""
+        return self.arguments.get("optimizer")
 
     @property
     def waits_for_servers(self) -> bool:

@@ -64,7 +64,8 @@ def undisturbed(name: str, workers: int = 1) -> TFWord2Vec:
 def in_one_process(design: DesignPromises) -> TFWord2Vec:
     """Return a model that one process has trained by the same design, or by the default if the design needs tasks."""
     for entry in REGISTRY.values():
-        if entry.is_local and entry.distribution == design.distribution:
+        is_same = (entry.distribution, entry.optimizer) == (design.distribution, design.optimizer)
+        if entry.is_local and is_same:
             return undisturbed(entry.name)
     shared = {name: value for name, value in design.arguments.items() if name not in {"distribution", *design.takes}}
     return trained(REGISTRY["downpour-here"], **shared)

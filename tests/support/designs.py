@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from gensim_tfw2v.placement.designs import DESIGNS, register_design
-from support.design_promises import DesignPromises, No, Outcome
+from support.design_promises import DesignPromises, No, Outcome, Promise
 from support.solo import choose_solo
 
 _SERVERS_AND_WORKERS = ("ps 0", "ps 1", "worker 0", "worker 1")
@@ -25,7 +25,7 @@ _ONE_PROCESS = No("it is one process")
 _IN_FLIGHT = No("several chunks are in flight when tables are read, so their rows are of different moments")
 _LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
 _HISTORY = No("a resumed descent begins with an empty history")
-
+_STATES = No("without a checkpoint, Adagrad's states begin anew after a loss")
 
 
 @contextmanager
@@ -159,6 +159,7 @@ _TABLE = (
             ({"hs": 1, "negative": 0}, "negative sampling alone"),
             ({"hs": 1}, "negative sampling alone"),
             ({"compute_dtype": "bfloat16"}, "multiplies in float32"),
+            ({"optimizer": "adagrad"}, "no server has all numbers of a gradient"),
         ),
         slow=_LOSSES | {"ctrl_c", "resumes_in_training_equally"},
     ),
@@ -208,6 +209,7 @@ _TABLE = (
             ({"hs": 1, "negative": 0}, "hierarchical softmax"),
             ({"negative": 0}, "negative sampling"),
             ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),
+            ({"optimizer": "adagrad"}, "is an optimizer itself"),
         ),
         slow=_LOSSES | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
     ),
@@ -235,7 +237,7 @@ _SOLO = DesignPromises(
 
 def _with_two_cores(entry: DesignPromises) -> DesignPromises:
     """Return the entry of a design for a cluster whose workers have two cores each."""
-    found = replace(entry, name=f"{entry.name}-two-cores", cores=2)
+    found = replace(entry, name=f"{entry.name}-two-cores", cores=2, all_slow=True)
     if entry.distribution in _WITH_ONE_CORE:
         return found
     return replace(
@@ -246,8 +248,26 @@ def _with_two_cores(entry: DesignPromises) -> DesignPromises:
     )
 
 
+def _with_adagrad(entry: DesignPromises) -> DesignPromises:
+    """Return the entry of a design that trains with Adagrad."""
+    return replace(
+        entry,
+        name=f"{entry.name}-adagrad",
+        arguments={**entry.arguments, "optimizer": "adagrad"},
+        tolerance=10 * entry.tolerance,  # first steps are twenty times as long
+        equal_after_killed_worker=_with_states_lost(entry.equal_after_killed_worker, entry.killed_worker),
+        equal_after_killed_server=_with_states_lost(entry.equal_after_killed_server, entry.killed_server),
+        all_slow=not entry.is_local,
+    )
+
+
+def _with_states_lost(promise: Promise, outcome: Outcome | None) -> Promise:
+    return promise and _STATES if outcome is Outcome.RECOVERS else promise
+
+
 _TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]
-REGISTRY: dict[str, DesignPromises] = {entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES)}
+_ADAGRAD = [_with_adagrad(entry) for entry in (*_TABLE, _SOLO) if entry.distribution not in ("columns", "lbfgs")]
+REGISTRY: dict[str, DesignPromises] = {entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD)}
 """All entries by their names, the tests' own design among them.
 
 Tests may add an entry for a design of their own before test files are collected.
@@ -287,7 +307,7 @@ def designs_that_need_a_cluster() -> pytest.MarkDecorator:
 
 def _over(entries: Iterable[DesignPromises], slow_as: str) -> pytest.MarkDecorator:
     found = [
-        pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if entry.cores > 1 or slow_as in entry.slow else [])
+        pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if entry.all_slow or slow_as in entry.slow else [])
         for entry in entries
     ]
     return pytest.mark.parametrize("design", found)

@@ -12,19 +12,26 @@ from support.operation_skip_gram import check_skip_gram, skip_gram
 
 def check_every_operation() -> None:
     """Check one case of each operation in vectors of each size."""
-    contexts = some_contexts()
     for size in SIZES:
         check_read_and_written_rows(size)
         for number_type in ("float32", "bfloat16"):
-            check_gathered_rows(size, BATCH, number_type)
             check_added_rows(size, number_type)
-            check_moved_rows(size, number_type)
-        check_summed_contexts(size, contexts)
-        check_moved_contexts(size, contexts)
-        check_skip_gram(skip_gram(size))
-        check_cbow(cbow(size))
-        for every_context in (True, False):
-            check_huffman_paths(huffman_paths(size, every_context, hot_nodes=4))
+        for adagrad in (False, True):
+            check_training_operations(size, adagrad)
     for code in (0, 1):
         for score in (-1e30, 0.0, 20.0, 79.0, 1e30):
             check_one_score(score, code)
+
+
+def check_training_operations(size: int, adagrad: bool) -> None:
+    """Check one case of each operation that trains, on rows with Adagrad's states or without."""
+    contexts = some_contexts()
+    for number_type in ("float32", "bfloat16"):
+        check_gathered_rows(size, BATCH, number_type, adagrad)
+        check_moved_rows(size, number_type, adagrad=adagrad)
+    check_summed_contexts(size, contexts, adagrad)
+    check_moved_contexts(size, contexts, adagrad=adagrad)
+    check_skip_gram(skip_gram(size, adagrad=adagrad))
+    check_cbow(cbow(size, adagrad=adagrad))
+    for every_context in (True, False):
+        check_huffman_paths(huffman_paths(size, every_context, hot_nodes=4, adagrad=adagrad))

@@ -85,10 +85,20 @@ def type_of(input_: str) -> type[Any]:
     return np.int32 if input_ in _INTEGERS else np.bool_ if input_ in _BOOLEANS else np.float32
 
 
-def run_call(name: str, arguments: Arguments) -> tuple[list[np.ndarray], np.ndarray, Exception | None]:
+def with_states(arguments: Arguments, state: float = 1.0) -> Arguments:
+    """Return the arguments with Adagrad's states, all of them equal, behind the rows of the table."""
+    states = np.full((len(arguments["table"]), 1), state, np.float32)
+    return arguments | {"table": np.concatenate([arguments["table"], states], 1)}
+
+
+def run_call(
+    name: str, arguments: Arguments, adagrad: bool = False
+) -> tuple[list[np.ndarray], np.ndarray, Exception | None]:
     """Return the outputs of an operation, the table after it, and the error if TensorFlow has reported one."""
     table = Table(arguments["table"])
-    attributes = {"T": tf.float32} if name in ("read rows", "gather rows") else {}
+    attributes: dict[str, Any] = {"T": tf.float32} if name in ("read rows", "gather rows") else {}
+    if adagrad:
+        attributes["adagrad"] = True
     try:
         found = getattr(operations(), OPERATIONS[name])(**arguments | {"table": table.memory} | attributes)
     except tf.errors.OpError as error:

@@ -18,6 +18,8 @@ from support.operation_inputs import (
     moved,
     normal,
     numbers_below,
+    rate_of_step,
+    table_rows,
     windows_of,
 )
 
@@ -36,6 +38,7 @@ class Cbow(NamedTuple):
     measured: bool = True
     rate: float = 0.05
     max_step: float = 1e9
+    adagrad: bool = False
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
@@ -57,34 +60,37 @@ class Cbow(NamedTuple):
 
     def run(self, table: Table) -> tuple[list[int], np.ndarray, float]:
         """Return how many rows moved and how many steps were clipped, the gradients of hidden vectors, and the loss."""
-        metrics, gradients, loss = operations().tfw2v_train_cbow(**self.arguments(table))
+        metrics, gradients, loss = operations().tfw2v_train_cbow(**self.arguments(table), adagrad=self.adagrad)
         assert loss.shape == ()
         return metrics.numpy().tolist(), gradients.numpy(), float(loss)
 
     def in_loops(self, before: np.ndarray) -> Expected:
         """Return what plain loops come to."""
         table, hidden = before.astype(np.float64), self.hidden.astype(np.float64)
+        size = hidden.shape[-1]
         weight, loss = self.negative / self.negatives.shape[-1], 0.0
         gradients, metrics, steps = np.zeros_like(hidden), [0, 0], []
         for run in range(hidden.shape[0]):
             trained = [token for token in range(hidden.shape[1]) if contexts_of(self.windows, run, token)]
             targets = self.targets[BATCH, run]
             for token in trained:
-                row = table[targets[token]]
+                row = table[targets[token], :size]
                 score = np.clip(hidden[run, token] @ row, -LARGEST_SCORE, LARGEST_SCORE)
                 wrong = 1 / (1 + np.exp(score))
                 loss += np.logaddexp(0, -score)
                 gradients[run, token] -= wrong * row
-                row += self.rate * wrong * hidden[run, token]
-            sums = {int(row): np.zeros(before.shape[1]) for row in self.negatives[BATCH, run]}
+                ascent = wrong * hidden[run, token]
+                row += rate_of_step(table[targets[token]], ascent, self.rate) * ascent
+            sums = {int(row): np.zeros(size) for row in self.negatives[BATCH, run]}
             for token in trained:
                 for row in self.negatives[BATCH, run].tolist():
                     if self.mask_hits and row == targets[token]:
                         continue
-                    score = np.clip(hidden[run, token] @ table[row], -LARGEST_SCORE, LARGEST_SCORE)
+                    vector = table[row, :size]
+                    score = np.clip(hidden[run, token] @ vector, -LARGEST_SCORE, LARGEST_SCORE)
                     wrong = weight / (1 + np.exp(-score))
                     loss += weight * np.logaddexp(0, score)
-                    gradients[run, token] += wrong * table[row]
+                    gradients[run, token] += wrong * vector
                     sums[row] += wrong * hidden[run, token]
             table, of_run = moved(table, sums, self.rate, self.max_step, NO_FACTORS)
             metrics = [total + count for total, count in zip(metrics, of_run, strict=True)]
@@ -115,7 +121,7 @@ def cbow(size: int, window: int = 3, runs: int = 3, tokens: int = 6, negatives: 
 
 def check_cbow(call: Cbow) -> None:
     """Check what becomes of gradients and of one table, against plain loops."""
-    before = normal(ROWS, call.hidden.shape[-1], seed=5)
+    before = table_rows(call.hidden.shape[-1], call.adagrad, seed=5)
     table, expected = Table(before), call.in_loops(before)
     metrics, gradients, loss = call.run(table)
     np.testing.assert_allclose(gradients, expected.gradients, rtol=2e-5, atol=2e-5)

@@ -20,6 +20,7 @@ from support.operation_inputs import (
     moved,
     normal,
     numbers_below,
+    table_rows,
     windows_of,
 )
 
@@ -65,29 +66,36 @@ def some_contexts(window: int = 3, runs: int = 4, tokens: int = 6) -> Contexts:
     )
 
 
-def check_summed_contexts(size: int, contexts: Contexts) -> None:
+def check_summed_contexts(size: int, contexts: Contexts, adagrad: bool = False) -> None:
     """Check the weighted sums of contexts."""
-    before = normal(ROWS, size)
-    hidden = operations().tfw2v_sum_contexts(**contexts.arguments(Table(before)))
+    before = table_rows(size, adagrad)
+    hidden = operations().tfw2v_sum_contexts(**contexts.arguments(Table(before)), adagrad=adagrad)
     expected = np.zeros((*contexts.window_rows.shape, size))
     for token, row, weight in contexts.each():
-        expected[token] += weight * before[row].astype(np.float64)
+        expected[token] += weight * before[row, :size].astype(np.float64)
     np.testing.assert_allclose(hidden, expected, rtol=1e-5, atol=1e-5)
     alone = contexts.windows.left[BATCH] + contexts.windows.right[BATCH] == 0
     assert not hidden.numpy()[alone].any()
 
 
-def check_moved_contexts(size: int, contexts: Contexts, factors: np.ndarray = NO_FACTORS) -> None:
+def check_moved_contexts(
+    size: int, contexts: Contexts, factors: np.ndarray = NO_FACTORS, adagrad: bool = False
+) -> None:
     """Check rows moved by the gradients of weighted sums; those of half of the rows are too long."""
-    before, rate = normal(ROWS, size), 0.05
+    before, rate = table_rows(size, adagrad), 0.05
     gradients = normal(*contexts.window_rows.shape, size, seed=2)
     sums: dict[int, np.ndarray] = {}
     for token, row, weight in contexts.each():
         sums[row] = sums.get(row, 0.0) + weight * gradients[token].astype(np.float64)
-    max_step = median_step(sums, rate)
+    max_step = median_step(sums, rate, before)
     table = Table(before)
     metrics = operations().tfw2v_move_contexts(
-        **contexts.arguments(table), gradients=gradients, rate=rate, max_step=max_step, factors=factors
+        **contexts.arguments(table),
+        gradients=gradients,
+        rate=rate,
+        max_step=max_step,
+        factors=factors,
+        adagrad=adagrad,
     )
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts

@@ -10,12 +10,15 @@ from gensim_tfw2v.operations import operations
 from support.operation_inputs import (
     BATCH,
     BATCHES,
+    NO_FACTORS,
     ROWS,
     Table,
     Windows,
     contexts_of,
+    moved,
     normal,
     numbers_below,
+    table_rows,
     windows_of,
 )
 
@@ -37,6 +40,7 @@ class HuffmanPaths(NamedTuple):
     hot_nodes: int = 0
     max_score: float = np.inf
     measured: bool = True
+    adagrad: bool = False
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
@@ -59,14 +63,14 @@ class HuffmanPaths(NamedTuple):
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
         """Return the gradients of the hidden vectors, and the loss."""
-        gradients, loss = operations().tfw2v_train_huffman_paths(**self.arguments(table))
+        gradients, loss = operations().tfw2v_train_huffman_paths(**self.arguments(table), adagrad=self.adagrad)
         assert loss.shape == ()
         return gradients.numpy(), float(loss)
 
     def in_loops(self, before: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         """Return the gradients, the loss and the rows that plain loops come to."""
         rows, hidden = before.astype(np.float64), self.hidden.astype(np.float64)
-        gradients, loss = np.zeros(hidden.shape), 0.0
+        gradients, loss, size = np.zeros(hidden.shape), 0.0, hidden.shape[-1]
         for run, place in np.ndindex(self.words.shape[1:]):
             word = self.words[BATCH, run, place]
             tokens = self.trained_tokens(run, place)
@@ -76,14 +80,15 @@ class HuffmanPaths(NamedTuple):
                 for token in together:
                     for step in range(self.offsets[word], self.offsets[word + 1]):
                         row, code = self.nodes[step], self.codes[step]
-                        score = np.clip(hidden[run, token] @ rows[row], -LARGEST_SCORE, LARGEST_SCORE)
+                        score = np.clip(hidden[run, token] @ rows[row, :size], -LARGEST_SCORE, LARGEST_SCORE)
                         loss += np.logaddexp(0, score if code else -score)
                         if abs(score) < self.max_score:
                             trained.append((token, 1 / (1 + np.exp(-score)) - (1 - code), row))
+                sums: dict[int, np.ndarray] = {}
                 for token, wrong, row in trained:
-                    gradients[run, token] += wrong * rows[row]
-                for token, wrong, row in trained:
-                    rows[row] -= self.rate * wrong * hidden[run, token]
+                    gradients[run, token] += wrong * rows[row, :size]
+                    sums[row] = sums.get(row, 0.0) + wrong * hidden[run, token]
+                rows, _ = moved(rows, sums, self.rate, np.inf, NO_FACTORS)
         return gradients, loss, rows
 
     def trained_tokens(self, run: int, place: int) -> list[int]:
@@ -117,7 +122,7 @@ def huffman_paths(
 
 def check_huffman_paths(call: HuffmanPaths) -> None:
     """Check what becomes of gradients and of one table, against plain loops."""
-    before = normal(ROWS, call.hidden.shape[-1], seed=5)
+    before = table_rows(call.hidden.shape[-1], call.adagrad, seed=5)
     table = Table(before)
     gradients, loss = call.run(table)
     expected_gradients, expected_loss, expected_rows = call.in_loops(before)

@@ -16,6 +16,7 @@ tf = load_tensorflow()
 SIZES = [1, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 127, 129, 143, 144, 145, 300]
 NO_FACTORS = np.zeros(0, np.float32)
 ROWS, BATCHES, BATCH = 11, 3, 1
+ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 
 of_every_size = pytest.mark.parametrize("size", SIZES)
 
@@ -57,6 +58,13 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng((seed, *shape)).normal(size=shape).astype(np.float32)
 
 
+def table_rows(size: int, adagrad: bool, seed: int = 0) -> np.ndarray:
+    """Return vectors as rows of a table, with Adagrad's states behind them or without."""
+    vectors = normal(ROWS, size, seed=seed)
+    states = np.random.default_rng(seed).uniform(0, 100, (ROWS, int(adagrad))).astype(np.float32)
+    return np.concatenate([vectors, states], 1)
+
+
 def numbers_below(most: int, *shape: int, seed: int = 0) -> np.ndarray:
     """Return random numbers, so few that many come more than once."""
     return np.random.default_rng((seed, *shape)).integers(0, most, shape).astype(np.int32)
@@ -87,15 +95,24 @@ def moved(
     """Return a table moved against sums of gradients, how many rows moved, and how many of the steps were clipped."""
     after, clipped = table.astype(np.float64), 0
     for row, gradient in sums.items():
-        step = rate * gradient
+        step = rate_of_step(after[row], gradient, rate) * gradient
         length = np.sqrt((step * step).sum())
         if length > max_step:
             step = step * max_step / length
             clipped += 1
-        after[row] -= step * (factors[row % len(factors)] if len(factors) else 1.0)
+        after[row, : len(gradient)] -= step * (factors[row % len(factors)] if len(factors) else 1.0)
     return after, [len(sums), clipped]
 
 
-def median_step(sums: dict[int, np.ndarray], rate: float) -> float:
-    """Return a length that half of the steps are longer than."""
-    return float(np.median([rate * np.linalg.norm(gradient) for gradient in sums.values()])) * 1.0001
+def rate_of_step(row: np.ndarray, gradient: np.ndarray, rate: float) -> float:
+    """Return the rate of a row's step. A row longer than its gradient ends with Adagrad's state, which grows."""
+    if len(row) == len(gradient):
+        return rate
+    row[-1] += gradient @ gradient
+    return float(rate * ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + row[-1]))
+
+
+def median_step(sums: dict[int, np.ndarray], rate: float, table: np.ndarray | None = None) -> float:
+    """Return a length that half of the steps are longer than; those of a table with states follow from these."""
+    rates = {row: rate if table is None else rate_of_step(table[row].copy(), sums[row], rate) for row in sums}
+    return float(np.median([rates[row] * np.linalg.norm(gradient) for row, gradient in sums.items()])) * 1.0001

@@ -6,7 +6,18 @@ import numpy as np
 
 from gensim_tfw2v.operations import operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from support.operation_inputs import BATCH, BATCHES, NO_FACTORS, ROWS, Table, median_step, moved, normal, numbers_below
+from support.operation_inputs import (
+    BATCH,
+    BATCHES,
+    NO_FACTORS,
+    ROWS,
+    Table,
+    median_step,
+    moved,
+    normal,
+    numbers_below,
+    table_rows,
+)
 
 tf = load_tensorflow()
 
@@ -45,22 +56,26 @@ def check_added_rows(size: int, number_type: str) -> None:
     np.testing.assert_allclose(table.read(), before, rtol=1e-6)
 
 
-def check_gathered_rows(size: int, batch: int, number_type: str) -> None:
+def check_gathered_rows(size: int, batch: int, number_type: str, adagrad: bool = False) -> None:
     """Check the rows of a batch."""
-    values, ids = normal(ROWS, size), numbers_below(ROWS, BATCHES, 4, 5)
-    found = operations().tfw2v_gather_rows(table=Table(values).memory, ids=ids, batch=batch, T=tf.as_dtype(number_type))
+    values, ids = table_rows(size, adagrad), numbers_below(ROWS, BATCHES, 4, 5)
+    found = operations().tfw2v_gather_rows(
+        table=Table(values).memory, ids=ids, batch=batch, T=tf.as_dtype(number_type), adagrad=adagrad
+    )
     assert found.dtype == tf.as_dtype(number_type)
-    rows = values[ids[batch]]
+    rows = values[ids[batch], :size]
     np.testing.assert_array_equal(tf.cast(found, tf.float32), rows if number_type == "float32" else as_bfloat16(rows))
 
 
-def check_moved_rows(size: int, number_type: str = "float32", factors: np.ndarray = NO_FACTORS) -> None:
+def check_moved_rows(
+    size: int, number_type: str = "float32", factors: np.ndarray = NO_FACTORS, adagrad: bool = False
+) -> None:
     """Check rows moved by gradients, half of which are too long."""
-    before, ids, rate = normal(ROWS, size), numbers_below(ROWS - 1, BATCHES, 4, 5), 0.05
+    before, ids, rate = table_rows(size, adagrad), numbers_below(ROWS - 1, BATCHES, 4, 5), 0.05
     gradients = as_bfloat16(normal(4, 5, size, seed=1))
     sums = sums_by_row(ids[BATCH], gradients)
     assert len(sums) < ids[BATCH].size
-    max_step = median_step(sums, rate)
+    max_step = median_step(sums, rate, before)
     table = Table(before)
     metrics = operations().tfw2v_move_rows(
         table=table.memory,
@@ -70,6 +85,7 @@ def check_moved_rows(size: int, number_type: str = "float32", factors: np.ndarra
         rate=rate,
         max_step=max_step,
         factors=factors,
+        adagrad=adagrad,
     )
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts

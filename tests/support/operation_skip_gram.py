@@ -18,6 +18,7 @@ from support.operation_inputs import (
     moved,
     normal,
     numbers_below,
+    table_rows,
     windows_of,
 )
 
@@ -37,6 +38,7 @@ class SkipGram(NamedTuple):
     measured: bool = True
     rate: float = 0.05
     max_step: float = 1e9
+    adagrad: bool = False
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments; the weights of tokens are in random order."""
@@ -62,15 +64,15 @@ class SkipGram(NamedTuple):
 
     def run(self, table: Table) -> tuple[list[int], np.ndarray, float]:
         """Return how many rows moved and how many steps were clipped, the gradients of hidden vectors, and the loss."""
-        metrics, gradients, loss = operations().tfw2v_train_skip_gram(**self.arguments(table))
+        metrics, gradients, loss = operations().tfw2v_train_skip_gram(**self.arguments(table), adagrad=self.adagrad)
         assert loss.shape == ()
         return metrics.numpy().tolist(), gradients.numpy(), float(loss)
 
     def in_loops(self, before: np.ndarray) -> tuple[np.ndarray, float, dict[int, np.ndarray]]:
         """Return what plain loops come to: the gradients of the hidden vectors, the loss, and the gradients of rows."""
-        table, hidden = before.astype(np.float64), self.hidden.astype(np.float64)
-        gradients, loss = np.zeros_like(hidden), 0.0
-        sums = {int(row): np.zeros(before.shape[1]) for row in self.ids[BATCH].reshape(-1)}
+        hidden, size = self.hidden.astype(np.float64), self.hidden.shape[-1]
+        table, gradients, loss = before[:, :size].astype(np.float64), np.zeros_like(hidden), 0.0
+        sums = {int(row): np.zeros(size) for row in self.ids[BATCH].reshape(-1)}
         places = self.ids.shape[-1] - self.shared_negatives
         for number, (run, token) in enumerate(np.ndindex(hidden.shape[:2])):
             weights, ids = self.weights[number], self.ids[BATCH, run]
@@ -113,7 +115,7 @@ def skip_gram(
 
 def check_skip_gram(call: SkipGram) -> None:
     """Check what becomes of gradients and of one table, against plain loops."""
-    before = normal(ROWS, call.hidden.shape[-1], seed=5)
+    before = table_rows(call.hidden.shape[-1], call.adagrad, seed=5)
     table = Table(before)
     metrics, gradients, loss = call.run(table)
     expected_gradients, expected_loss, sums = call.in_loops(before)

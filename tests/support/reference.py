@@ -4,6 +4,8 @@ Nothing here shares code with the package. Hidden vectors come from the tables a
 rows of CBOW's targets, take one step for each predicted word, in order. Output rows of CBOW's negatives take one
 limited step for each run that has drawn them, after the run's targets. All other gradients of a batch are summed by
 row, and each row takes one limited step. As in gensim, a node whose score is far from 0 takes no step.
+
+With row-wise Adagrad, the rate of each of these steps follows from the squared lengths of the row's gradients so far.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ def sigmoid(value: float) -> float:
 
 MAX_NODE_SCORE = 6.0
 LARGEST_SCORE = 80.0  # of a node in a loss: float32 has no exponential of more than 88
+ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 MOST_TOGETHER = 16  # tokens that predict a word with the same version of its rows
 
 
@@ -46,6 +49,8 @@ class ReferenceModel:
     cbow_mean: bool = True
     max_step: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
+    adagrad: bool = False
+    states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
     clipped_rows: int = 0  # of the last batch
     closest_call: float = np.inf  # smallest distance of a node's score from the limit
 
@@ -106,7 +111,7 @@ class ReferenceModel:
         """Predict each (row, code) of a path from the hidden vectors of some tokens; move each row by their sum."""
         for row, code in path:
             vector = getattr(self, table)[row]
-            steps = np.zeros_like(vector)
+            ascent = np.zeros_like(vector)
             for token in tokens:
                 score = float(vector @ self._hidden_vectors[token])
                 counted = np.clip(score, -LARGEST_SCORE, LARGEST_SCORE) if table == "nodes" else score
@@ -117,8 +122,8 @@ class ReferenceModel:
                     self.closest_call = min(self.closest_call, abs(beyond))
                     gradient *= beyond < 0
                 self._errors[token] += gradient * vector
-                steps += learning_rate * gradient * self._hidden_vectors[token]
-            vector += steps
+                ascent += gradient * self._hidden_vectors[token]
+            vector += self._rate(table, row, ascent, learning_rate) * ascent
 
     def _sample(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
         """Add up the gradients of a token's hidden vector and output rows, except for CBOW's target."""
@@ -162,8 +167,15 @@ class ReferenceModel:
                 self._step(name, row, gradient, learning_rate)
             rows.clear()
 
+    def _rate(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> float:
+        """Return the rate of a row's step; Adagrad first adds the gradient to the row's state."""
+        if not self.adagrad:
+            return learning_rate
+        state = self.states[table, row] = self.states.get((table, row), 0.0) + float(gradient @ gradient)
+        return learning_rate * ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + state)
+
     def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
-        step = learning_rate * gradient
+        step = self._rate(table, row, gradient, learning_rate) * gradient
         length = np.linalg.norm(step)
         if length > self.max_step:
             step *= self.max_step / length

@@ -28,7 +28,15 @@ from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
 from gensim_tfw2v.placement.tasks.own_training import report_when_done, timed_block, train_batches
 from gensim_tfw2v.placement.tasks.refused_steps import most_moved
-from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, Directions, Partners, scaled_moves
+from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
+from gensim_tfw2v.steps.concurrent_updates import (
+    ConcurrentUpdates,
+    Directions,
+    HotRows,
+    Partners,
+    at_rates_of_states,
+    scaled_moves,
+)
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
@@ -81,10 +89,11 @@ def _train(
     """Make a part's block, train it on the current tables, and return the report and the partners' directions."""
     timed = timed_block(OWN_BLOCK, name, assignment)
     rows: RoundRows = timed.block.extra
-    updates = ConcurrentUpdates(rows.hot, shape.objective, shape.sharing, given)
+    hot = _hot_rows(shape, handles, rows)
+    updates = ConcurrentUpdates(hot, shape.objective, shape.sharing, given)
     starts = shared_rows(shape, handles.current) if shape.sharing.rows else []
     probes = _probes(shape, handles, updates)
-    batches = train_batches(train_block, _tables(shape, handles), timed, [*starts, probes])
+    batches = train_batches(train_block, _tables(shape, handles), timed, [*starts, probes, hot.strengths])
     with tf.control_dependencies(list(batches)):
         done = [_add_strengths(shape, handles, rows.trained)]
         if starts:
@@ -92,6 +101,16 @@ def _train(
     with tf.control_dependencies(done):
         moved = most_moved(batches, lambda: _changes(shape, handles, rows))
     return report_when_done(timed, batches, [moved], moved), updates.partners
+
+
+def _hot_rows(shape: RoundShape, handles: WorkerHandles, of_block: RoundRows) -> HotRows:
+    """Return the hot rows of a block, with the strengths that follow from their states if they have some."""
+    hot = of_block.hot
+    if not shape.objective.adagrad:
+        return hot
+    numbers = tf.split(hot.rows, hot.counts, num=len(TABLES))
+    of_tables = zip(shape.tables(), handles.current, strict=True)
+    return at_rates_of_states(hot, tf.concat([read_rows(handle, numbers[table]) for table, handle in of_tables], 0))
 
 
 def _tables(shape: RoundShape, handles: WorkerHandles) -> Tables:
@@ -118,7 +137,8 @@ def _changes(shape: RoundShape, handles: WorkerHandles, of_block: RoundRows) -> 
                 for of_all in (of_block.trained, of_block.hot)
             ]
             words.append(tf.concat(rows, 0))
-            changes.append(read_rows(current, words[-1]) - read_rows(base, words[-1]))
+            change = read_rows(current, words[-1]) - read_rows(base, words[-1])
+            changes.append(vectors_of(change, shape.objective.adagrad))
     return tf.concat(words, 0), tf.concat(changes, 0)
 
 
@@ -155,8 +175,11 @@ def _scale(shape: RoundShape, handles: WorkerHandles, partners: Partners, worker
         is_trained = most > 0
         most, rows = tf.boolean_mask(most, is_trained), tf.boolean_mask(rows, is_trained)
         before = read_rows(base, rows)
+        if shape.objective.adagrad:
+            most *= rate_factor(states_of(before))
         of_table = partners.of_others if number else partners.of_inputs
-        moved = scaled_moves(read_rows(current, rows) - before, most, of_table, workers)
+        change = read_rows(current, rows) - before
+        moved = scaled_moves(change, most, of_table, workers, shape.objective.adagrad)
         written.append(write_rows(current, rows, before + moved))
     return tf.add_n(written)
 

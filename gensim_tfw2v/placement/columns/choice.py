@@ -9,7 +9,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
 
 
 def why_not(arguments: Mapping[str, Any]) -> str | None:
@@ -24,6 +24,11 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
         return (
             "trains negative sampling alone: in the Huffman tree a context has a product for every node of its path; "
             f"{instead}hs=0 with negative > 0"
+        )
+    if arguments.get("optimizer") == ADAGRAD:
+        return (
+            "cannot train with optimizer='adagrad': no server has all numbers of a gradient, whose length Adagrad "
+            f"needs; {instead}optimizer='sgd'"
         )
     if arguments.get("compute_dtype") == "bfloat16":
         return f"multiplies in float32, whichever format is sent; {instead}leave compute_dtype='bfloat16' out"

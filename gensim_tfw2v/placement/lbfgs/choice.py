@@ -12,7 +12,7 @@ from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.lbfgs.descent_settings import Settings
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.tensorflow import usable_cores
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
 
 
 def choose(request: ClusterRequest) -> PlacementChoice:
@@ -49,6 +49,8 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
         )
     if not arguments.get("negative", 1):
         return "needs negative sampling (negative=0 has no loss without hs=1); set negative, or leave distribution out"
+    if arguments.get("optimizer") == ADAGRAD:
+        return "is an optimizer itself, and has no steps for optimizer='adagrad'; leave one of them out"
     for name in ("cluster_dtype", "compute_dtype"):
         if arguments.get(name) == "bfloat16":
             return f"needs exact losses and gradients, for which {name}='bfloat16' is too coarse; leave {name} out"

@@ -117,9 +117,9 @@ class LocalPlacement(Placement):
             self.read_table(name, values)
 
     def read_table(self, name: str, values: Float32Array) -> None:
-        """Write the current values of one table into an array of its shape."""
+        """Write the current values of one table, or its first columns, into an array."""
         for numbers, part in _pieces(values):
-            np.copyto(part, self._read(name, numbers))
+            np.copyto(part, self._read(name, numbers)[:, : part.shape[1]])
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
         return self._read(table, np.arange(first, end, dtype=np.int32))
@@ -135,5 +135,5 @@ class LocalPlacement(Placement):
 def _pieces(values: Float32Array) -> Iterator[tuple[Int32Array, Float32Array]]:
     """Yield the numbers of a few rows of a table at a time, and these rows."""
     for first in range(0, len(values), _ROWS_AT_ONCE):
-        part = values[first : first + _ROWS_AT_ONCE]
+        part = np.asarray(values[first : first + _ROWS_AT_ONCE])
         yield np.arange(first, first + len(part), dtype=np.int32), part

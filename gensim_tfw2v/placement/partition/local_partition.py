@@ -62,7 +62,7 @@ class LocalPartitionPlacement(SubModelPlacement):
     can_fail = has_failed = False
 
     def __init__(self, settings: StepSettings, maker: BlockMaker, workers: int, partition: Partition) -> None:
-        super().__init__(maker, partition)
+        super().__init__(maker, partition, settings.have_states)
         self._submodels: list[LocalSubModel] = []
         self._settings, self._calls = settings, calls_of_one_core(workers)
         self.concurrency = self._make_submodel(0).concurrency

@@ -44,7 +44,7 @@ class SubModelTables(Protocol):
         """Set one table, `TRAINED` as well, to these values."""
 
     def read_table(self, name: str, values: Float32Array) -> None:
-        """Write the current values of one table into an array of its shape."""
+        """Write the current vectors of one table into an array of its shape."""
 
     def trained(self) -> BoolArray:
         """Return for each word whether its input vector has been trained."""

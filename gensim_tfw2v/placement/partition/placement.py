@@ -63,7 +63,7 @@ class PartitionPlacement(SubModelPlacement):
         partition: Partition,
         cores: int = 1,
     ) -> None:
-        super().__init__(maker, partition)
+        super().__init__(maker, partition, settings.have_states)
         self._tf = load_tensorflow()
         self._settings, self._connection, self._timeout = settings, connection, timeout
         self._team: Team[WorkerSubModel] = Team(connection, timeout, "sub-models", _and_with_it)

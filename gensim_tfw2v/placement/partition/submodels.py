@@ -18,6 +18,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.partition.draws import Partition
 from gensim_tfw2v.placement.partition.merged_tables import TRAINED, SubModelTables, merge_tables
+from gensim_tfw2v.placement.row_states import widened
 
 
 @dataclass
@@ -35,13 +36,19 @@ class SubModelPlacement(Placement):
 
     If the tables to load equal those that were read last, the sub-models stay as they are: reading the model between
     two epochs changes nothing. A checkpoint has the tables of all sub-models beside the model's.
+
+    Parameters
+    ----------
+    have_states : bool
+        Whether rows of sub-models have the optimizer's state behind their vector. Merging leaves states out.
     """
 
     reading_takes_long = True  # it merges the sub-models
     epochs_may_overlap = False  # sub-models that are read at the end of an epoch have trained no later one
+    adds_states = True
 
-    def __init__(self, maker: BlockMaker, partition: Partition) -> None:
-        self._maker, self._partition = maker, partition
+    def __init__(self, maker: BlockMaker, partition: Partition, have_states: bool) -> None:
+        self._maker, self._partition, self._have_states = maker, partition, have_states
         self._merged: str | None = None  # the digest of the tables that were read last
         self._rows: tuple[Any, ModelTables] | None = None  # merged tables whose rows are read, and their moment
         self._shapes: dict[str, tuple[int, ...]] = {}
@@ -65,7 +72,7 @@ class SubModelPlacement(Placement):
         self._shapes = {name: values.shape for name, values in tables.present().items()}
         self._lock_factors = np.array(tables.lock_factors, np.float32)
         self._rows = None
-        self._load(tables)
+        self._load(widened(tables) if self._have_states else tables)
         self._load_former()
 
     def _load_former(self) -> None:
@@ -104,7 +111,10 @@ class SubModelPlacement(Placement):
         return self._rows[1].present()[table][first:end]
 
     def own_tables(self) -> Mapping[str, tuple[int, ...]]:
-        shapes = {**self._shapes, TRAINED: (self._shapes["inputs"][0], 1)}
+        shapes: dict[str, tuple[int, ...]] = {
+            name: (rows, columns + self._have_states) for name, (rows, columns) in self._shapes.items()
+        }
+        shapes[TRAINED] = (self._shapes["inputs"][0], 1)
         return {_own_name(submodel.number, name): shape for submodel in self._left() for name, shape in shapes.items()}
 
     def state(self) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class RemoteTables:
                 piece = shape.part(values, shard)[first:end]
                 if is_new and not piece.any():  # new tables are zeros, as outputs are before the first training
                     continue
-                rows = remote_functions.local(piece)
+                rows = remote_functions.local(np.asarray(piece))
                 numbers = remote_functions.local(np.arange(first, end, dtype=np.int32))
                 with self._tf.device(self.device_of(shard)):
                     self._write(handle, numbers, rows)
@@ -185,9 +185,10 @@ class RemoteTables:
                 yield shard, first, np.asarray(rows.numpy())
 
     def read_into(self, name: str, values: Float32Array) -> None:
-        """Copy a table into an array of its shape."""
+        """Copy a table, or its first columns, into an array."""
         for shard, first, rows in self.read(name):
-            self._shapes[name].part(values, shard)[first : first + len(rows)] = rows
+            part = self._shapes[name].part(values, shard)[first : first + len(rows)]
+            np.copyto(part, rows[:, : part.shape[1]])
 
     def rows(self, name: str, first: int, end: int) -> Float32Array:
         """Return rows `first` to `end` of a table in their order."""

@@ -16,7 +16,8 @@ from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
 from gensim_tfw2v.placement.server_rows.staging import StagedRows
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
-from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
+from gensim_tfw2v.steps.adagrad import vectors_of
+from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, at_rates_of_states
 from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
@@ -47,7 +48,10 @@ class WorkerTraining:
         self._shape, self._train_block, self._handles = shape, train_block, handles
         self._block, self._messages, self._start = block, messages, start
         self._rows: StagedRows = block.extra
-        self._updates = ConcurrentUpdates(self._rows.hot, shape.objective, shape.sharing)
+        hot = self._rows.hot
+        if shape.objective.adagrad:
+            hot = at_rates_of_states(hot, tf.gather(start, hot.rows))
+        self._updates = ConcurrentUpdates(hot, shape.objective, shape.sharing)
         self._own = private_variable(start)
         # As they were when the part began: shared rows [T * H, D] and probe rows.
         self._shared, self._probes = (
@@ -67,7 +71,8 @@ class WorkerTraining:
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
         change = swapped(self._shape, self._end_after(metrics[-1]) - self._start, self._rows.swaps)
-        moved = most_moved(of_block, lambda: _of_words(self._rows.needed, change))
+        vectors = vectors_of(change, self._shape.objective.adagrad)
+        moved = most_moved(of_block, lambda: _of_words(self._rows.needed, vectors))
         return of_block, _unless_refused(of_block, change), moved
 
     def _train_part(self, part: int) -> BatchMetrics:

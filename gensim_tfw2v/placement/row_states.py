@@ -1,0 +1,142 @@
+"""Rows with the optimizer's state behind their vector, in any placement: tables there have a column more.
+
+The state is where its row is, so it travels wherever rows travel, and designs need not know it. It belongs to one
+training: it begins with zeros, and ends with the placement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
+from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
+from gensim_tfw2v.placement.contract import ModelTables, Placement
+
+_NUMBERS_AT_ONCE = 2**22  # of a table that is read
+_SUFFIX = ".state"
+
+
+def with_states(placement: Placement) -> Placement:
+    """Return a placement of the model's tables that trains rows with states in the given one."""
+    return placement if placement.adds_states else _PlacementWithStates(placement)
+
+
+def widened(tables: ModelTables, states: Mapping[str, Float32Array] | None = None) -> ModelTables:
+    """Return tables with the states [rows] of these names as their last column, zeros where there are none.
+
+    Rows are put together when they are read, so that large tables need no second copy.
+    """
+    found = {} if states is None else states
+    return replace(
+        tables,
+        **{
+            name: cast(Float32Array, _RowsWithStates(vectors, found.get(name, np.zeros(len(vectors), np.float32))))
+            for name, vectors in tables.present().items()
+        },
+    )
+
+
+class _RowsWithStates:
+    """Some rows of a matrix, with a column of states behind it."""
+
+    def __init__(self, vectors: Float32Array, states: Float32Array) -> None:
+        self._vectors, self._states = vectors, states
+        self.shape = len(vectors), vectors.shape[1] + 1
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def __getitem__(self, rows: slice) -> _RowsWithStates:
+        return _RowsWithStates(self._vectors[rows], self._states[rows])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Float32Array:
+        found: Float32Array = np.empty(self.shape, np.float32)
+        found[:, :-1], found[:, -1] = self._vectors, self._states
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def any(self) -> bool:
+        """Return whether a number is not 0."""
+        return bool(self._vectors.any() or self._states.any())
+
+
+class _PlacementWithStates(Placement):
+    """Has another placement train the model's tables with a column of states.
+
+    Loading the tables again, as after a callback between two epochs, keeps the states that were read last.
+    """
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+        self.concurrency, self.can_fail = placement.concurrency, placement.can_fail
+        self.reading_takes_long = placement.reading_takes_long
+        self.epochs_may_overlap = placement.epochs_may_overlap
+        self._states: dict[str, Float32Array] = {}  # of each table, as they were read last
+        self._read_former: Callable[[str], Float32Array] | None = None  # the states of a placement that has ended
+
+    @property
+    def has_failed(self) -> bool:
+        return self._placement.has_failed
+
+    def load(self, tables: ModelTables) -> None:
+        read, self._read_former = self._read_former, None
+        if read is not None:
+            self._states = {name: read(name + _SUFFIX)[:, 0] for name in tables.present()}
+        if not self._states:
+            self._states = {name: np.zeros(len(rows), np.float32) for name, rows in tables.present().items()}
+        self._placement.load(widened(tables, self._states))
+
+    def train_chunk(self, task: ChunkTask) -> TrainedChunk:
+        return self._placement.train_chunk(task)
+
+    def read_into(self, tables: ModelTables) -> None:
+        for name, values in tables.present().items():
+            for first, end in _pieces(values):
+                rows = self._placement.rows(name, first, end)
+                values[first:end], self._states[name][first:end] = rows[:, :-1], rows[:, -1]
+
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        rows = self._placement.rows(table.removesuffix(_SUFFIX), first, end)
+        return np.ascontiguousarray(rows[:, -1:] if table.endswith(_SUFFIX) else rows[:, :-1])
+
+    def row_states(self) -> Mapping[str, tuple[int, ...]]:
+        return {name + _SUFFIX: (len(states), 1) for name, states in self._states.items()}
+
+    def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
+        self._read_former = read
+        self._placement.restore_tables(read)
+
+    def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:
+        self._placement.begin_epoch(epoch, begin)
+
+    def end_epoch(self, epoch: int) -> None:
+        self._placement.end_epoch(epoch)
+
+    def own_tables(self) -> Mapping[str, tuple[int, ...]]:
+        return self._placement.own_tables()
+
+    def state(self) -> dict[str, Any]:
+        return self._placement.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._placement.restore(state)
+
+    def task_metrics(self) -> Mapping[str, Mapping[str, float]]:
+        return self._placement.task_metrics()
+
+    def report(self, raw_words: int) -> dict[str, Any] | None:
+        return self._placement.report(raw_words)
+
+    def close(self) -> None:
+        self._placement.close()
+
+
+def _pieces(values: Float32Array) -> Iterator[tuple[int, int]]:
+    """Yield the first row, and the one after the last, of pieces of a table."""
+    step = max(1, _NUMBERS_AT_ONCE // (values.shape[1] + 1))
+    for first in range(0, len(values), step):
+        yield first, min(first + step, len(values))

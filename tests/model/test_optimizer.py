@@ -1,0 +1,123 @@
+"""`optimizer="adagrad"`: in every mode, repeatable, begun anew in every training, and absent from saved models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+from support.command_line import train as train_by_command
+from support.command_line import write_corpus
+from support.contract import (
+    MODES,
+    SMALL,
+    assert_equal_models,
+    assert_finite,
+    learnt_arrays,
+    topic_gap,
+    two_topics,
+)
+from support.placements import shared_cluster
+
+from gensim_tfw2v import TFWord2Vec
+
+CORPUS = two_topics()
+SETTINGS: dict[str, Any] = {**SMALL, "workers": 1, "seed": 3, "optimizer": "adagrad"}
+
+
+def trained(**settings: Any) -> TFWord2Vec:
+    """Return a model that was trained with Adagrad."""
+    return TFWord2Vec(CORPUS, **SETTINGS | settings)
+
+
+def train_again(model: TFWord2Vec) -> TFWord2Vec:
+    """Train a model once more, and return it."""
+    model.train(CORPUS, total_examples=model.corpus_count, epochs=2)
+    return model
+
+
+def test_the_default_is_gensims() -> None:
+    assert TFWord2Vec().optimizer == "sgd"
+    assert_equal_models(trained(optimizer="sgd"), TFWord2Vec(CORPUS, **SMALL, workers=1, seed=3))
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+def test_adagrad_learns_in_every_mode_and_gives_the_same_bits_twice(mode: dict[str, int]) -> None:
+    model = trained(**mode, epochs=8)
+    assert_finite(model)
+    assert topic_gap(model.wv) > 0.5
+    assert model.epoch_losses[-1] < model.epoch_losses[0]
+    assert_equal_models(model, trained(**mode, epochs=8))
+    assert not np.array_equal(model.wv.vectors, trained(**mode, epochs=8, optimizer="sgd").wv.vectors)
+
+
+def test_threads_share_the_states_of_rows() -> None:
+    alone, together = trained(sg=1, epochs=8), trained(sg=1, epochs=8, workers=4)
+    np.testing.assert_allclose(together.epoch_losses[-1], alone.epoch_losses[-1], rtol=0.1)
+    assert topic_gap(together.wv) > 0.5
+
+
+def test_every_training_begins_without_states(tmp_path: Path) -> None:
+    """A model that was saved between two trainings has no states, and its second training gives the same vectors."""
+    model = trained(sg=1)
+    model.save(str(tmp_path / "model"))
+    assert_equal_models(train_again(model), train_again(TFWord2Vec.load(str(tmp_path / "model"))))
+
+
+def test_a_saved_model_has_no_states_and_opens_in_plain_gensim(tmp_path: Path) -> None:
+    model = trained(sg=1, hs=1)
+    assert all(values.shape[1] == model.vector_size for values in learnt_arrays(model).values())
+    assert model.to_gensim().wv.vectors.shape == model.wv.vectors.shape
+    model.save(str(tmp_path / "model"))
+    assert TFWord2Vec.load(str(tmp_path / "model")).optimizer == "adagrad"
+    plain = Word2Vec.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(plain.wv.vectors, model.wv.vectors)
+    plain.train(CORPUS, total_examples=plain.corpus_count, epochs=1)
+
+
+def test_a_locked_vector_stays() -> None:
+    model = TFWord2Vec(**SETTINGS, sg=1)
+    model.build_vocab(CORPUS)
+    model.wv.vectors_lockf = np.ones(len(model.wv), np.float32)
+    model.wv.vectors_lockf[:5] = 0
+    before = model.wv.vectors.copy()
+    train_again(model)
+    np.testing.assert_array_equal(model.wv.vectors[:5], before[:5])
+    assert (model.wv.vectors[5:] != before[5:]).any(1).all()
+
+
+def test_the_optimizer_of_a_model_may_be_changed_between_trainings() -> None:
+    model, other = trained(sg=1, optimizer="sgd"), trained(sg=1, optimizer="sgd")
+    model.optimizer = "adagrad"
+    assert not np.array_equal(train_again(model).wv.vectors, train_again(other).wv.vectors)
+    model.optimizer = "adam"
+    with pytest.raises(ValueError, match="optimizer must be 'sgd' or 'adagrad', got 'adam'"):
+        train_again(model)
+
+
+def test_a_training_is_resumed_with_its_optimizer_alone(tmp_path: Path) -> None:
+    model = trained(sg=1, checkpoint_dir=tmp_path)
+    assert model.training_report is not None and model.training_report["checkpoints"]["written"] > 0
+    with pytest.raises(ValueError, match=r"optimizer is 'sgd', and the training in .* began with 'adagrad'"):
+        other = TFWord2Vec(**SETTINGS | {"optimizer": "sgd", "sg": 1, "checkpoint_dir": tmp_path})
+        other.build_vocab(CORPUS)
+        other.train(CORPUS, total_examples=other.corpus_count, epochs=3, resume=True)
+
+
+def test_servers_that_keep_the_vectors_have_no_room_for_states() -> None:
+    place = {"ps": ["127.0.0.1:2222"], "worker": ["127.0.0.1:2223"]}
+    with pytest.raises(ValueError, match="optimizer='adagrad' and vectors_on_servers=True"):
+        TFWord2Vec(optimizer="adagrad", vectors_on_servers=True, cluster=place)
+
+
+def test_one_worker_and_one_server_give_the_vectors_of_local_training() -> None:
+    local, remote = (trained(sg=1, epochs=2, cluster=cluster) for cluster in (None, shared_cluster(1, 1)))
+    for name, values in learnt_arrays(local).items():
+        np.testing.assert_allclose(learnt_arrays(remote)[name], values, atol=1e-4, err_msg=name)
+
+
+def test_a_flag_chooses_the_optimizer(tmp_path: Path) -> None:
+    assert train_by_command(write_corpus(tmp_path), tmp_path / "model", "--optimizer", "adagrad") == 0
+    assert TFWord2Vec.load(str(tmp_path / "model")).optimizer == "adagrad"
