@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gensim_tfw2v import tuning
 
+FREEZABLE = ("inputs", "outputs")
+
 
 @dataclass(frozen=True)
 class StepSettings:
@@ -24,6 +26,7 @@ class StepSettings:
     shortens_steps: bool = False  # steps are shorter where many cores train side by side
     compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
+    freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
 
 
 def choose_max_step_rates(skip_gram: bool, negative: int) -> float:

@@ -22,7 +22,7 @@ from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.steps.arguments import objective_of
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.settings import FREEZABLE, StepSettings
 
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
@@ -156,6 +156,27 @@ def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
         assert_moves_rows_as_plain_loops_do(placement, objective, **training)
 
 
+@pytest.mark.parametrize("freeze", FREEZABLE)
+@pytest.mark.parametrize("objective", objectives(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=3, deadline=None)
+def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
+    objective: Objective, freeze: str, **training: Any
+) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, freeze=freeze, **training)
+
+
+@pytest.mark.parametrize("freeze", FREEZABLE)
+@pytest.mark.parametrize("objective", on_clusters(), ids=str)
+@given(**TRAINING_OF_ONE_SIZE)
+@settings(max_examples=2, deadline=None)
+def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_do(
+    objective: Objective, freeze: str, **training: Any
+) -> None:
+    for placement in (PLACEMENTS["cluster"], *SHARING_PLACEMENTS.values()):
+        assert_moves_rows_as_plain_loops_do(placement, objective, freeze=freeze, **training)
+
+
 def assert_moves_rows_as_plain_loops_do(
     make_placement: MakePlacement,
     objective: Objective,
@@ -163,6 +184,7 @@ def assert_moves_rows_as_plain_loops_do(
     bound: float,
     locked: bool,
     fixed: bool,
+    freeze: str | None = None,
 ) -> None:
     skip_gram, negative, tree, mean, compute_dtype, windows = objective
     if fixed and windows is Windows.DRAWN:
@@ -204,6 +226,7 @@ def assert_moves_rows_as_plain_loops_do(
             max_step=bound,
             compute_dtype=compute_dtype,
             mean_windows=windows is Windows.MEAN,
+            freeze=freeze,
         ),
         maker,
         1,
@@ -221,6 +244,7 @@ def assert_moves_rows_as_plain_loops_do(
         cbow_mean=mean,
         max_step=bound,
         locks=locks,
+        freeze=freeze,
     )
     batches = as_reference_batches(prepared.block, sentences, maker, negative)
     expected_losses, clipped_rows = [], []

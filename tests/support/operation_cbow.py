@@ -34,6 +34,7 @@ class Cbow(NamedTuple):
     negative: float = 5.0
     mask_hits: bool = True
     measured: bool = True
+    frozen: bool = False
     rate: float = 0.05
     max_step: float = 1e9
 
@@ -50,6 +51,7 @@ class Cbow(NamedTuple):
             "negative": self.negative,
             "mask_hits": self.mask_hits,
             "measured": self.measured,
+            "frozen": self.frozen,
             "rate": self.rate,
             "max_step": self.max_step,
             "factors": NO_FACTORS,
@@ -75,7 +77,7 @@ class Cbow(NamedTuple):
                 wrong = 1 / (1 + np.exp(score))
                 loss += np.logaddexp(0, -score)
                 gradients[run, token] -= wrong * row
-                row += self.rate * wrong * hidden[run, token]
+                row += 0.0 if self.frozen else self.rate * wrong * hidden[run, token]
             sums = {int(row): np.zeros(before.shape[1]) for row in self.negatives[BATCH, run]}
             for token in trained:
                 for row in self.negatives[BATCH, run].tolist():
@@ -86,6 +88,8 @@ class Cbow(NamedTuple):
                     loss += weight * np.logaddexp(0, score)
                     gradients[run, token] += wrong * table[row]
                     sums[row] += wrong * hidden[run, token]
+            if self.frozen:
+                continue
             table, of_run = moved(table, sums, self.rate, self.max_step, NO_FACTORS)
             metrics = [total + count for total, count in zip(metrics, of_run, strict=True)]
             steps += [self.rate * np.linalg.norm(gradient) for gradient in sums.values()]

@@ -37,6 +37,7 @@ class HuffmanPaths(NamedTuple):
     hot_nodes: int = 0
     max_score: float = np.inf
     measured: bool = True
+    frozen: bool = False
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
@@ -55,6 +56,7 @@ class HuffmanPaths(NamedTuple):
             "rate": self.rate,
             "max_score": self.max_score,
             "measured": self.measured,
+            "frozen": self.frozen,
         }
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
@@ -82,7 +84,7 @@ class HuffmanPaths(NamedTuple):
                             trained.append((token, 1 / (1 + np.exp(-score)) - (1 - code), row))
                 for token, wrong, row in trained:
                     gradients[run, token] += wrong * rows[row]
-                for token, wrong, row in trained:
+                for token, wrong, row in trained if not self.frozen else ():
                     rows[row] -= self.rate * wrong * hidden[run, token]
         return gradients, loss, rows
 

@@ -46,6 +46,7 @@ class ReferenceModel:
     cbow_mean: bool = True
     max_step: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
+    freeze: str | None = None  # "inputs", or "outputs", to which nodes belong: these rows stay as they are
     clipped_rows: int = 0  # of the last batch
     closest_call: float = np.inf  # smallest distance of a node's score from the limit
 
@@ -118,7 +119,8 @@ class ReferenceModel:
                     gradient *= beyond < 0
                 self._errors[token] += gradient * vector
                 steps += learning_rate * gradient * self._hidden_vectors[token]
-            vector += steps
+            if not self._is_frozen(table):
+                vector += steps
 
     def _sample(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
         """Add up the gradients of a token's hidden vector and output rows, except for CBOW's target."""
@@ -162,7 +164,12 @@ class ReferenceModel:
                 self._step(name, row, gradient, learning_rate)
             rows.clear()
 
+    def _is_frozen(self, table: str) -> bool:
+        return self.freeze == ("inputs" if table == "inputs" else "outputs")
+
     def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
+        if self._is_frozen(table):
+            return
         step = learning_rate * gradient
         length = np.linalg.norm(step)
         if length > self.max_step:
