@@ -115,6 +115,7 @@ def compare_negatives(vector_size: int, rounds: int) -> None:
             batch=0,
             negative=negative,
             mask_hits=True,
+            frozen=False,
             measured=False,
             **limits,
         )[1]
@@ -196,6 +197,7 @@ def skip_gram(hidden: tf.Tensor, candidates: int) -> Callable[[], object]:
         shared_negatives=candidates - places,
         negative=5.0,
         mask_hits=False,
+        frozen=False,
         measured=False,
         rate=RATE,
         max_step=MAX_STEP,

@@ -15,6 +15,7 @@ TOKENIZER_PIECE_BYTES = 1 << 16  # pieces of a part: the arrays made from a piec
 TOKENIZER_TABLE_BITS = 18  # a tokenizer looks up words in a table of 2^18 places
 TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
 ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (possibly empty) pieces, whose ids are looked up at once
+MOST_TABLE_NUMBERS = 2**24  # whole numbers as words have their ids in a table if they are smaller: 64 MB
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
 SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of float32
 

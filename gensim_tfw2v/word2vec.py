@@ -25,7 +25,13 @@ from gensim_tfw2v.model.server_vectors import (
 )
 from gensim_tfw2v.model.train import TrainArguments, train
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
-from gensim_tfw2v.model.vocabulary import quickly_counted, sentences_for_gensim, set_cumulative_table, set_huffman_tree
+from gensim_tfw2v.model.vocabulary import (
+    quickly_counted,
+    sentences_for_gensim,
+    set_cumulative_table,
+    set_huffman_tree,
+    without_positions,
+)
 from gensim_tfw2v.tensorboard.options import LogDir
 from gensim_tfw2v.training.resuming import ResumeFrom
 
@@ -93,6 +99,7 @@ class TFWord2Vec(Word2Vec):
         progress: bool | None = None,
         schedule: str | None = None,
         optimizer: str = default_of("optimizer"),
+        freeze: str | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
@@ -171,7 +178,7 @@ class TFWord2Vec(Word2Vec):
     ) -> Any:
         """Choose the words to train, as gensim does; raise RuntimeError if their matrices are on the servers."""
         check_vocabulary_can_change(self)
-        with set_quickly(self.wv):
+        with set_quickly(self.wv), without_positions(self.wv):
             return super().prepare_vocab(update, keep_raw_vocab, trim_rule, min_count, sample, dry_run)
 
     def init_weights(self) -> None:
@@ -208,12 +215,14 @@ class TFWord2Vec(Word2Vec):
         *,
         logdir: LogDir = None,
         cluster: Any = None,
+        freeze: str | None = None,
         resume: ResumeFrom = False,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
-        for each worker is read ahead. `logdir` and `cluster` replace those of the constructor, for this training.
+        for each worker is read ahead. `logdir`, `cluster` and `freeze` replace those of the constructor, for this
+        training.
 
         Parameters
         ----------
@@ -238,6 +247,7 @@ class TFWord2Vec(Word2Vec):
             callbacks=callbacks,
             logdir=logdir,
             cluster=cluster,
+            freeze=freeze,
             resume=resume,
         )
         return train(self, arguments)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
@@ -37,13 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the neighbours of every word, and of the sum if there is one."""
-    queries: list[tuple[list[str], list[str]]] = [([word], []) for word in arguments.words]
+    typed: list[tuple[list[str], list[str]]] = [([word], []) for word in arguments.words]
     if arguments.positive or arguments.negative:
-        queries.append((arguments.positive, arguments.negative))
-    if not queries:
+        typed.append((arguments.positive, arguments.negative))
+    if not typed:
         raise CommandError("no WORD given, and no --positive or --negative")
     vectors = vectors_of(arguments)
     known = vectors.key_to_index
+    queries = [
+        ([_word(text, known) for text in positive], [_word(text, known) for text in negative])
+        for positive, negative in typed
+    ]
     answers = {
         _title(positive, negative): vectors.most_similar(positive, negative, topn=arguments.topn)
         for positive, negative in queries
@@ -57,17 +62,22 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(*complaints, exit_code=1)
 
 
+def _word(text: str, known: Mapping[Any, int]) -> Any:
+    """Return the word that a text stands for: a whole number where the model has numbers as words."""
+    return int(text) if text not in known and text.isdecimal() and int(text) in known else text
+
+
 def _complaint(word: str, model: Path, vocabulary: Sequence[object]) -> str:
     """Return the line about a word that the model does not have."""
     near = ", ".join(map(repr, near_spellings(word, vocabulary)))
     return f"word {word!r} is not in model {str(model)!r}" + (f"; near spellings: {near}" if near else "")
 
 
-def _title(positive: list[str], negative: list[str]) -> str:
-    return " ".join([" + ".join(positive), *(f"- {word}" for word in negative)]).strip()
+def _title(positive: list[Any], negative: list[Any]) -> str:
+    return " ".join([" + ".join(map(str, positive)), *(f"- {word}" for word in negative)]).strip()
 
 
-def _as_json(answers: dict[str, list[tuple[str, float]]]) -> str:
+def _as_json(answers: dict[str, list[tuple[Any, float]]]) -> str:
     found = {
         title: [{"word": word, "similarity": float(similarity)} for word, similarity in neighbours]
         for title, neighbours in answers.items()
@@ -75,10 +85,10 @@ def _as_json(answers: dict[str, list[tuple[str, float]]]) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False)
 
 
-def _as_text(answers: dict[str, list[tuple[str, float]]]) -> str:
+def _as_text(answers: dict[str, list[tuple[Any, float]]]) -> str:
     blocks = []
     for title, neighbours in answers.items():
-        width = max((len(word) for word, _ in neighbours), default=0)
-        lines = [f"  {word.ljust(width)}  {similarity:.3f}" for word, similarity in neighbours]
+        width = max((len(str(word)) for word, _ in neighbours), default=0)
+        lines = [f"  {str(word).ljust(width)}  {similarity:.3f}" for word, similarity in neighbours]
         blocks.append("\n".join([title, *lines]))
     return "\n\n".join(blocks)

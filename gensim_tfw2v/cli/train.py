@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.cli import saved_model
 from gensim_tfw2v.cli.checkpoints import (
     check_flags,
     checkpoint_of,
@@ -22,7 +23,7 @@ from gensim_tfw2v.cli.checkpoints import (
 from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, text_errors_named
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
-from gensim_tfw2v.cli.train_arguments import settings_of
+from gensim_tfw2v.cli.train_arguments import default_settings, settings_of
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
@@ -61,6 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.cache_dir is not None and not Path(arguments.cache_dir).is_dir():
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
     check_flags(arguments)
+    saved_model.check_flags(arguments)
     check_corpus(arguments.corpus)
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
@@ -117,25 +119,34 @@ def _check_probes(words: list[str] | None, vectors: Any) -> None:
         raise CommandError(f"--log-probe {unknown!r} is not a word of the vocabulary")
 
 
-def _train(arguments: argparse.Namespace) -> Trained:
+def _counted(arguments: argparse.Namespace, corpus: dict[str, Any]) -> tuple[Any, int, int]:
+    """Return a model with its vocabulary, and the raw words and the sentences of the corpus."""
     from gensim_tfw2v import TFWord2Vec
 
+    if arguments.start is not None:
+        model = saved_model.opened_model(arguments.start, settings_of(arguments), default_settings())
+        return model, *saved_model.count_corpus(model, corpus)
+    model = TFWord2Vec(**settings_of(arguments))
+    model.build_vocab(**corpus)
+    return model, model.corpus_total_words, model.corpus_count
+
+
+def _train(arguments: argparse.Namespace) -> Trained:
     corpus = open_corpus(arguments.corpus)
     prepare_folder(arguments)
     if arguments.resume and (found := _resumed(arguments, corpus)) is not None:
         return found
     started = time.perf_counter()
     with text_errors_named(arguments.corpus):
-        model = TFWord2Vec(**settings_of(arguments))
-        model.build_vocab(**corpus)
+        model, total_words, total_examples = _counted(arguments, corpus)
         if not len(model.wv):
-            raise CommandError(_no_words(arguments, model.corpus_total_words))
+            raise CommandError(_no_words(arguments, total_words))
         _check_probes(arguments.log_probe, model.wv)
         counted = time.perf_counter()
         trained_words, raw_words = model.train(
             **corpus,
-            total_examples=model.corpus_count,
-            total_words=model.corpus_total_words,
+            total_examples=total_examples,
+            total_words=total_words,
             epochs=model.epochs,
             compute_loss=model.compute_loss,
         )
@@ -154,6 +165,8 @@ def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained |
     if found is None:
         return None
     settings, state = settings_of(arguments), state_in(found)
+    if arguments.start is not None:  # the checkpoint has the model's settings
+        settings = {name: value for name, value in settings.items() if name not in saved_model.OF_MODEL}
     changes = {name: value for name, value in settings.items() if name in MAY_CHANGE}
     with refusals(arguments):
         check_settings(settings, found)

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", *LOG_OPTIONS}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start", *LOG_OPTIONS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = log_of(arguments)
     if arguments.cluster not in (None, "env"):
@@ -58,6 +58,13 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         except (OSError, ValueError) as error:
             raise CommandError(f"--cluster {arguments.cluster!r}: {error}") from error
     return settings | ({"progress": False} if arguments.quiet else {})
+
+
+def default_settings() -> dict[str, Any]:
+    """The settings of a command line without flags."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return vars(parser.parse_args(["corpus", "--output", "model"]))
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +80,13 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         ".txt, .vec text; .bin binary; .kv keyed vectors; others a gensim model that can be trained on",
     )
     add("--format", choices=FORMATS, help="format to write (default: by the suffix of MODEL)")
+    add(
+        "--from",
+        dest="start",
+        metavar="MODEL",
+        type=Path,
+        help="train a saved gensim model further, with its vocabulary and its settings (default: a new model)",
+    )
     add("--force", action="store_true", help="overwrite an existing MODEL (default: refuse)")
 
 

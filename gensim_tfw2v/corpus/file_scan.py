@@ -185,6 +185,10 @@ class RawVocabulary:
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def numbers(self, words: list[Any]) -> Int32Array:
+        """Return the numbers of words; new words get the next ones."""
+        return np.fromiter(map(self.number, words), dtype=np.int32, count=len(words))
+
     def add(self, numbers: Int32Array, counts: Int64Array) -> None:
         """Add the counts of words, given by their numbers. Each number may appear only once."""
         self._counts = _lengthened(self._counts, len(self))

@@ -1,16 +1,25 @@
-"""Sentences of an iterable → lists of many sentences' words, whose ids are looked up at once."""
+"""Sentences of an iterable → many sentences' words or whole numbers, whose ids are looked up at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int32Array
-from gensim_tfw2v.corpus.sentence_errors import not_a_sentence, unhashable_word
+from gensim_tfw2v.arrays import Int32Array, Int64Array
+from gensim_tfw2v.corpus.number_sentences import NumberBuffer, is_number, numbers_of
+from gensim_tfw2v.corpus.sentence_errors import (
+    Places,
+    WrongWordError,
+    array_of_numbers_among_words,
+    negative_number,
+    not_a_sentence,
+    unhashable_word,
+    words_of_array,
+)
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS
 
 
@@ -27,49 +36,109 @@ class SentenceBatch(NamedTuple):
         try:
             return np.fromiter(looked_up, dtype=np.int32, count=len(self.words))
         except TypeError:
-            raise unhashable_word(self.words, self.lengths, self.begun, self.position) from None
+            raise unhashable_word(self.words, Places(*self[1:])) from None
+
+
+class NumberBatch(NamedTuple):
+    """Pieces of sentences whose words are whole numbers from 0 on; the lists are emptied as those of words are."""
+
+    numbers: Int64Array  # of all pieces
+    lengths: list[int]
+    begun: list[int]
+    position: int
 
 
 def sentence_batches(
     sentences: Iterable[Iterable[Hashable]], before_each: Callable[[], None] | None = None
-) -> Generator[SentenceBatch, None, None]:
+) -> Generator[SentenceBatch | NumberBatch, None, None]:
     """Yield all sentences, many at a time, in pieces of at most `MAX_SENTENCE_WORDS` words.
 
     The words of a sentence are copied before the next sentence is taken, which may be the same list with other words.
+    If the first word is a whole number, all words must be whole numbers.
 
     Parameters
     ----------
     before_each : callable, optional
         Called before each sentence is used; an error that it raises ends the pass.
     """
-    words: list[Hashable] = []
-    lengths: list[int] = []
-    begun: list[int] = []
-    position = -1
+    pending = _Pending()
+    words, numbers, lengths, begun = pending.words, pending.numbers, pending.lengths, pending.begun
+    position, are_arrays = -1, False
+    sentence: Any
     for position, sentence in enumerate(sentences):
         if before_each is not None:
             before_each()
+        is_array = isinstance(sentence, np.ndarray)
+        if is_array:
+            sentence = words_of_array(sentence, position)
+            is_array = isinstance(sentence, np.ndarray)
+        if is_array is not are_arrays:  # a batch has either words or the numbers of arrays
+            if lengths:
+                yield pending.batch(position - 1)
+                pending.clear()
+            are_arrays = is_array
         begin = 1
         try:
             # A sentence within the limit is one piece and is copied whole.
-            is_short = len(sentence) <= MAX_SENTENCE_WORDS  # type: ignore[arg-type]
-            for piece in (sentence,) if is_short else _cut_overlong(iter(sentence)):
-                start = len(words)
-                words.extend(piece)
-                lengths.append(len(words) - start)  # a sentence need not have as many words as its len() says
+            is_short = len(sentence) <= MAX_SENTENCE_WORDS
+            for piece in (sentence,) if is_short else _cut_overlong(sentence):
+                if is_array:
+                    lengths.append(numbers.extend(piece, position))
+                else:
+                    start = len(words)
+                    words.extend(piece)
+                    lengths.append(len(words) - start)  # a sentence need not have as many words as its len() says
                 begun.append(begin)
                 begin = 0
-                if len(words) >= tuning.ITERABLE_WORDS or len(lengths) >= tuning.ITERABLE_PIECES:
-                    yield SentenceBatch(words, lengths, begun, position)
-                    for pending in (words, lengths, begun):
-                        pending.clear()
+                count = numbers.count if is_array else len(words)
+                if count >= tuning.ITERABLE_WORDS or len(lengths) >= tuning.ITERABLE_PIECES:
+                    yield pending.batch(position)
+                    pending.clear()
+        except WrongWordError:
+            raise
         except TypeError:
             raise not_a_sentence(sentence, position) from None
-    yield SentenceBatch(words, lengths, begun, position)
+    yield pending.batch(position)
 
 
-def _cut_overlong(words: Iterator[Hashable]) -> Iterator[list[Hashable]]:
+class _Pending:
+    """Pieces of sentences that wait for others: words, or the numbers of arrays."""
+
+    def __init__(self) -> None:
+        self.words: list[Hashable] = []
+        self.numbers = NumberBuffer()
+        self.lengths: list[int] = []
+        self.begun: list[int] = []
+        self._are_numbers: bool | None = None  # whether the corpus begins with a whole number, once that is known
+
+    def batch(self, position: int) -> SentenceBatch | NumberBatch:
+        """Return the pieces, of which the last is of the sentence at this position."""
+        places = Places(self.lengths, self.begun, position)
+        numbers = self.numbers.numbers()
+        if self._are_numbers is None and (self.words or numbers.size):
+            self._are_numbers = bool(numbers.size) or is_number(self.words[0])
+        if not self._are_numbers:
+            if numbers.size:
+                raise array_of_numbers_among_words(numbers[0], places)
+            return SentenceBatch(self.words, *places)
+        if self.words:
+            numbers = numbers_of(self.words, places)
+        if numbers.min(initial=0) < 0:
+            raise negative_number(numbers, places)
+        return NumberBatch(numbers, *places)
+
+    def clear(self) -> None:
+        """Drop the pieces."""
+        for pending in (self.words, self.numbers, self.lengths, self.begun):
+            pending.clear()
+
+
+def _cut_overlong(sentence: Any) -> Iterator[Any]:
     """Yield the pieces of a sentence, at least one."""
+    if isinstance(sentence, np.ndarray):
+        yield from np.split(sentence, range(MAX_SENTENCE_WORDS, len(sentence), MAX_SENTENCE_WORDS))
+        return
+    words = iter(sentence)
     yield list(islice(words, MAX_SENTENCE_WORDS))
     while piece := list(islice(words, MAX_SENTENCE_WORDS)):
         yield piece

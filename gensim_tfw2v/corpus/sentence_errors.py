@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.arrays import Int64Array
 
 
 def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
@@ -15,7 +18,11 @@ def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
         can_be_iterated = hasattr(sentence, "__iter__") or hasattr(sentence, "__getitem__")
         if not (hasattr(sentence, "__len__") and can_be_iterated):
             raise not_a_sentence(sentence, position)
-        yield sentence
+        if isinstance(sentence, np.ndarray):
+            words = words_of_array(sentence, position)
+            yield words.tolist() if isinstance(words, np.ndarray) else words
+        else:
+            yield sentence
 
 
 def not_a_sentence(sentence: Any, position: int) -> TypeError:
@@ -26,19 +33,84 @@ def not_a_sentence(sentence: Any, position: int) -> TypeError:
     )
 
 
-def unhashable_word(words: list[Hashable], lengths: list[int], begun: list[int], position: int) -> TypeError:
-    """Return the error for a word that no vocabulary can hold. The last sentence is the one at `position`."""
+class WrongWordError(TypeError):
+    """A word that the others of its corpus exclude."""
+
+
+class Places(NamedTuple):
+    """The sentences of a batch, by which the sentence of a word is found."""
+
+    lengths: list[int]  # of their pieces
+    begun: list[int]  # 1 for a piece that begins a sentence, 0 for another one
+    position: int  # of the last sentence
+
+    def sentence_at(self, place: int) -> int:
+        """Return the number of the sentence that a word of the batch, given by its place, is in."""
+        piece = int(np.searchsorted(np.cumsum(self.lengths), place, side="right"))
+        return self.position - sum(self.begun[piece + 1 :])
+
+
+def unhashable_word(words: list[Hashable], places: Places) -> TypeError:
+    """Return the error for a word that no vocabulary can hold."""
     for place, word in enumerate(words):
         try:
             hash(word)
         except TypeError:
-            piece = int(np.searchsorted(np.cumsum(lengths), place, side="right"))
-            number = position - sum(begun[piece + 1 :])
             return TypeError(
-                f"sentence number {number} holds the word {_shown(word)}; a sentence must be a flat sequence "
-                "of str or other hashable values"
+                f"sentence number {places.sentence_at(place)} holds the word {_shown(word)}; a sentence must be a flat "
+                "sequence of str or other hashable values"
             )
     return TypeError("the vocabulary could not look up the words of a sentence")
+
+
+def words_of_array(sentence: npt.NDArray[Any], position: int) -> Any:
+    """Return an array of whole numbers as it is, and another array's words as a list of Python's objects.
+
+    Raise TypeError if its words are neither whole numbers nor text nor objects.
+    """
+    if sentence.ndim != 1:
+        raise not_a_sentence(sentence, position)
+    if sentence.dtype.kind in "iu" and sentence.size:
+        return sentence
+    if sentence.size and sentence.dtype.kind not in "OUST":
+        raise WrongWordError(
+            f"sentence number {position} holds {_shown(sentence[0].item())} in an array of {sentence.dtype}; the words "
+            "of an array must be whole numbers or str: convert it, for example with astype(int)"
+        )
+    return sentence.tolist()
+
+
+def not_a_number(word: Any, sentence: int) -> TypeError:
+    """Return the error for a word that is no whole number in a corpus that begins with one."""
+    return WrongWordError(
+        f"sentence number {sentence} holds the word {_shown(word)}, and the corpus begins with a whole number; then "
+        "all words must be whole numbers, of type int or in arrays of integers"
+    )
+
+
+def array_of_numbers_among_words(number: Any, places: Places) -> TypeError:
+    """Return the error for an array of whole numbers, in a corpus that begins with other words."""
+    return WrongWordError(
+        f"sentence number {places.sentence_at(0)} holds the word {number} in an array of integers, and the corpus "
+        "begins with a word that is no whole number; give all words as str, or all as whole numbers"
+    )
+
+
+def number_too_large(number: int, sentence: int) -> ValueError:
+    """Return the error for a word that does not fit 64 bits."""
+    return ValueError(
+        f"sentence number {sentence} holds the word {number}; whole numbers as words must be below 2**63: number the "
+        "items anew, or give them as str"
+    )
+
+
+def negative_number(numbers: Int64Array, places: Places) -> ValueError:
+    """Return the error for the first number below 0."""
+    place = int(np.argmax(numbers < 0))
+    return ValueError(
+        f"sentence number {places.sentence_at(place)} holds the word {numbers[place]}; whole numbers as words must be "
+        "at least 0: leave out padding, or give all words as str"
+    )
 
 
 def _shown(value: object) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress
-from gensim_tfw2v.corpus.sentence_batches import sentence_batches
+from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.sentence_batches import NumberBatch, sentence_batches
 from gensim_tfw2v.corpus.sentences import Sentences
 
 
@@ -54,10 +55,13 @@ def scan_sentences(
         Called after each batch of sentences with the words, distinct words and sentences so far.
     """
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
-    tally = _Tally(vocabulary)
+    tally, table = _Tally(vocabulary), NumberTable(vocabulary.numbers)
     try:
         for batch in sentence_batches(shown):
-            ids = batch.ids(map(vocabulary.number, batch.words))
+            if isinstance(batch, NumberBatch):
+                ids = table.ids(batch.numbers)
+            else:
+                ids = batch.ids(map(vocabulary.number, batch.words))
             tally.add(ids)
             if 0 in batch.begun:
                 store.close()  # pieces would pass for sentences

@@ -19,7 +19,8 @@ from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
-from gensim_tfw2v.corpus.sentence_batches import SentenceBatch, sentence_batches
+from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
@@ -192,7 +193,7 @@ class IterableSource(_TextSource):
     def _scanned(self) -> Generator[Pieces, None, None]:
         scan = self._scan
         assert scan is not None
-        ids = self._ids_of(SentenceBatch(scan.words, [len(scan.words)], [1], 0))
+        ids = self._ids_of_words(scan.words)
         for sentences in scan.encoded:
             yield Pieces(ids[sentences.ids], sentences.lengths, np.ones_like(sentences.lengths))
 
@@ -203,9 +204,14 @@ class IterableSource(_TextSource):
             if abandoned.is_set():
                 raise _AbandonedError  # a plain end would look like the end of the corpus
 
+        table = NumberTable(self._ids_of_words)
         for batch in sentence_batches(self._sentences, raise_if_abandoned):
-            ids = self._ids_of(batch)
+            ids = table.ids(batch.numbers) if isinstance(batch, NumberBatch) else self._ids_of(batch)
             yield Pieces(ids, np.array(batch.lengths, dtype=np.int32), np.array(batch.begun, dtype=np.int32))
+
+    def _ids_of_words(self, words: list[Any]) -> Int32Array:
+        """Return the ids of words, -1 for unknown ones."""
+        return self._ids_of(SentenceBatch(words, [len(words)], [1], 0))
 
     def _ids_of(self, batch: SentenceBatch) -> Int32Array:
         """Return the ids of a batch's words, -1 for unknown ones."""

@@ -15,7 +15,7 @@ from gensim_tfw2v.arguments.argument import (
 from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, WholeNumber
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
-from gensim_tfw2v.steps.settings import OPTIMIZERS, SGD
+from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS, SGD
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -56,6 +56,20 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "begins anew in every `train()`",
         rule=Choice(OPTIMIZERS, or_none=False),
         flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
+        "freeze",
+        None,
+        '{"inputs", "outputs"}, optional',
+        "Vectors that training leaves as they are, so that models stay "
+        '[comparable](docs/tutorials/more-examples.md#words-over-time). `"inputs"`: the words\' vectors, `wv.vectors`. '
+        '`"outputs"`: those that predict words, `syn1neg` and `syn1`, which a new model does not have yet. Also an '
+        "argument of `train()`",
+        "all vectors are trained",
+        rule=Choice(FREEZABLE),
+        flag=Flag(LEARNING_FLAGS, None, "vectors that training leaves as they are", default="none"),
         is_read_by_train=True,
         is_fixed_in_training=True,
     ),

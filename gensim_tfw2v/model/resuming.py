@@ -31,7 +31,11 @@ MAY_CHANGE = frozenset(
 
 @contextmanager
 def where_to_begin(
-    model: Word2Vec, resume: ResumeFrom, total_examples: int | None, total_words: int | None
+    model: Word2Vec,
+    resume: ResumeFrom,
+    total_examples: int | None,
+    total_words: int | None,
+    freeze: str | None,
 ) -> Iterator[Beginning]:
     """Yield where a training begins, and where it writes checkpoints.
 
@@ -59,12 +63,16 @@ def where_to_begin(
             logger.info("checkpoint_dir %s has no checkpoint yet: training starts from the beginning", folder.path)
             yield Beginning(folder)
         else:
-            state = _restored(model, newest, total_examples, total_words)
+            state = _restored(model, newest, total_examples, total_words, freeze)
             yield Beginning(folder, with_noted_epochs(state, folder), newest)
 
 
 def _restored(
-    model: Word2Vec, checkpoint: Checkpoint, total_examples: int | None, total_words: int | None
+    model: Word2Vec,
+    checkpoint: Checkpoint,
+    total_examples: int | None,
+    total_words: int | None,
+    freeze: str | None,
 ) -> TrainingState:
     """Return the state of a training, with its tables and rates in the model.
 
@@ -73,17 +81,23 @@ def _restored(
     state = state_in(checkpoint)
     check_same(model, checkpoint)
     choices, before = state.choices, checkpoint.content["model"]
-    for name, given, value in (
-        ("alpha", model.alpha, choices.alpha),
-        ("min_alpha", model.min_alpha, choices.min_alpha),
-        ("total_examples", total_examples, choices.total_examples),
-        ("total_words", total_words, choices.total_words),
-    ):
-        if given is not None and value is not None and given != value:
-            raise ValueError(
-                f"{name} is {given!r}, and the training in {checkpoint.path} began with {value!r}; it can be resumed "
-                "only with the same corpus and the same settings"
-            )
+    differing: list[tuple[str, Any, Any]] = [
+        (name, given, value)
+        for name, given, value in (
+            ("alpha", model.alpha, choices.alpha),
+            ("min_alpha", model.min_alpha, choices.min_alpha),
+            ("total_examples", total_examples, choices.total_examples),
+            ("total_words", total_words, choices.total_words),
+        )
+        if given is not None and value is not None and given != value
+    ]
+    if freeze != choices.settings.freeze:
+        differing.append(("freeze", freeze, choices.settings.freeze))
+    for name, given, value in differing:
+        raise ValueError(
+            f"{name} is {given!r}, and the training in {checkpoint.path} began with {value!r}; it can be resumed "
+            "only with the same corpus and the same settings"
+        )
     _check_epochs(model.epochs, checkpoint)
     checkpoint.check()
     read_tables(model, checkpoint)
@@ -136,6 +150,7 @@ def arguments_to_resume(model: Word2Vec, checkpoint: Checkpoint) -> dict[str, An
         "total_words": choices.total_words,
         "epochs": model.epochs,
         "compute_loss": model.compute_loss,
+        "freeze": choices.settings.freeze,
         "resume": checkpoint.path,
     }
 

@@ -15,6 +15,7 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, plain_arguments
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_holds_words
+from gensim_tfw2v.model.freezing import check_can_learn, frozen_in_training
 from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec
@@ -45,6 +46,7 @@ class TrainArguments:
     callbacks: Iterable[Any]
     logdir: LogDir
     cluster: Any
+    freeze: str | None
     resume: ResumeFrom
 
 
@@ -58,8 +60,12 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
         model.epochs = arguments.epochs  # gensim's own check needs a number
         _check_can_train(model, arguments)
         beginning = cleanup.enter_context(
-            where_to_begin(model, arguments.resume, arguments.total_examples, arguments.total_words)
+            where_to_begin(
+                model, arguments.resume, arguments.total_examples, arguments.total_words, arguments.freeze
+            )
         )
+        if beginning.state is None:
+            check_can_learn(model, arguments.freeze)
         _begin(model, arguments.compute_loss, callbacks)
         start = default_timer() - 0.00001
         of_epochs = _loop(model, arguments, callbacks, beginning).run()
@@ -67,15 +73,16 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
 
 
 def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
-    """Return the arguments, checked, with the model's own log and cluster where `train()` was given none."""
+    """Return the arguments, checked, with the model's own values where `train()` was given none."""
     rates = plain_arguments({"start_alpha": arguments.start_alpha, "end_alpha": arguments.end_alpha})
     vars(model).update(plain_arguments({name: getattr(model, name) for name in TRAINING_ARGUMENTS}))
     log = log_options(model.logdir if arguments.logdir is None else arguments.logdir)
     check_log(log)
     cluster = model.cluster if arguments.cluster is None else arguments.cluster
     check_server_vectors(model.vectors_on_servers, cluster, log)
-    check_design(vars(model), has_cluster=cluster is not None)
-    return replace(arguments, logdir=log, cluster=cluster, **rates)
+    freeze = frozen_in_training(model, arguments.freeze)
+    check_design({**vars(model), "freeze": freeze}, has_cluster=cluster is not None)
+    return replace(arguments, logdir=log, cluster=cluster, freeze=freeze, **rates)
 
 
 def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
@@ -123,7 +130,7 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
     # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
     end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
     fall = fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen)
-    choices = begun_with or choices_for(model, choice, arguments.total_examples, total_words, fall)
+    choices = begun_with or choices_for(model, choice, arguments.total_examples, total_words, fall, arguments.freeze)
     source = model._reader.source(
         corpus,
         model.wv,

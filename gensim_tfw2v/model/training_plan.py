@@ -37,8 +37,9 @@ def choices_for(
     total_examples: int | None,
     total_words: int | None,
     fall: float = 1.0,
+    freeze: str | None = None,
 ) -> TrainingChoices:
-    """Return the choices for a model that is trained from the beginning."""
+    """Return the choices for a model that is trained from the beginning, with `freeze` as `StepSettings` has it."""
     words = len(model.wv)
     kept = kept_counts(word_counts(model.wv), keep_probabilities(model.wv, model.sample))
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words)
@@ -57,7 +58,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=_step_settings(model, shape, windows, hits),
+        settings=_step_settings(model, shape, windows, hits, freeze),
     )
 
 
@@ -138,7 +139,9 @@ def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int) -> BatchShape:
     )
 
 
-def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool) -> StepSettings:
+def _step_settings(
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, freeze: str | None
+) -> StepSettings:
     max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
         max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
@@ -161,4 +164,5 @@ def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_ac
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
         optimizer=model.optimizer,
+        freeze=freeze,
     )

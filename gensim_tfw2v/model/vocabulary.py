@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
@@ -46,6 +47,19 @@ def sentences_for_gensim(
     if corpus_iterable is not None:
         return shown_sentences(corpus_iterable, ReadingOptions.of(model).draws_bar)
     return None
+
+
+@contextlib.contextmanager
+def without_positions(vectors: KeyedVectors) -> Iterator[None]:
+    """Have keyed vectors find ints as words alone while a vocabulary grows.
+
+    gensim takes an int that is no word as the position of another word, so it would count a new node as that word.
+    """
+    vectors.has_index_for = vectors.key_to_index.__contains__
+    try:
+        yield
+    finally:
+        del vectors.has_index_for
 
 
 def set_cumulative_table(model: Word2Vec, domain: int) -> None:

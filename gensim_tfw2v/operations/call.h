@@ -8,7 +8,7 @@
 
 #include "tensorflow_api.h"
 
-enum { MOST_INPUTS = 16, MOST_OUTPUTS = 4, MOST_AXES = 3 };
+enum { MOST_INPUTS = 20, MOST_OUTPUTS = 4, MOST_AXES = 3 };
 
 /* Kinds of axes: what the entries along an axis of an input are. All axes of one kind have the same length in all
    inputs of a call. */

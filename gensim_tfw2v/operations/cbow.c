@@ -24,6 +24,7 @@ typedef struct {
     float weight;               /* how often a token is trained with each negative */
     bool mask_hits;             /* whether a token leaves out negatives that equal its target */
     bool is_measured;           /* whether the loss is wanted */
+    bool frozen;                /* whether rows stay as they are */
     double loss;
 } Run;
 
@@ -39,8 +40,9 @@ static bool make_room(Call *call, Run *run) {
     return true;
 }
 
-/* Trains hidden vectors with their targets, whose rows move one after the other; begins the vectors' gradients. A row
-   stays where it is if its score is not finite, or if the hidden vector or the rate is not within bounds. */
+/* Trains hidden vectors with their targets, whose rows move one after the other unless they are frozen; begins the
+   vectors' gradients. A row stays where it is if its score is not finite, or if the hidden vector or the rate is not
+   within bounds. */
 static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
     float bound = bound_of_moves(rate);
     for (int64_t i = 0; i < run->count; i++) {
@@ -48,7 +50,7 @@ static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
         float score = clamped(product), score_gradient = 1.0f / (1.0f + expf(score)), own_rate = NAN;
         if (fabsf(product) <= FLT_MAX && are_within(run->hidden[i], run->size, bound)) {
             float square = score_gradient * score_gradient * square_for_state(table, run->hidden[i]);
-            own_rate = rate_of_step(table, row, rate, square);
+            own_rate = run->frozen ? 0 : rate_of_step(table, row, rate, square);
         }
         if (isnan(own_rate)) {
             moved->refused++;
@@ -56,7 +58,13 @@ static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
             continue;
         }
         if (run->is_measured) run->loss += log1pf(expf(-score));
-        scale_and_move(row, run->gradients[i], run->hidden[i], own_rate * score_gradient, -score_gradient, run->size);
+        if (run->frozen) {
+            memset(run->gradients[i], 0, (size_t)run->size * sizeof(float));
+            add_scaled(run->gradients[i], -score_gradient, row, run->size);
+        } else
+            scale_and_move(
+                row, run->gradients[i], run->hidden[i], own_rate * score_gradient, -score_gradient, run->size
+            );
     }
 }
 
@@ -74,7 +82,7 @@ static void differentiate(Run *run, const int32_t *negatives, int64_t token) {
         if (negatives[k] == masked) scores[k] = 0;
 }
 
-enum { TABLE, HIDDEN, NEGATIVES, TARGETS, LEFT, RIGHT, BATCH, NEGATIVE, MASK_HITS, MEASURED, LIMITS };
+enum { TABLE, HIDDEN, NEGATIVES, TARGETS, LEFT, RIGHT, BATCH, NEGATIVE, MASK_HITS, MEASURED, FROZEN, LIMITS };
 
 static bool check_inputs(Call *call) {
     return check_batch(call, BATCH) && check_any(call, NEGATIVES, BY_NEGATIVE) && check_rows(call, NEGATIVES, TABLE) &&
@@ -92,6 +100,7 @@ static void train(Call *call) {
         .size = table.size,
         .mask_hits = *booleans(call, MASK_HITS),
         .is_measured = *booleans(call, MEASURED),
+        .frozen = *booleans(call, FROZEN),
     };
     run.weight = *floats(call, NEGATIVE) / (float)run.negatives;
     run.padded = rounded_up(run.negatives, largest(LANES, ROWS_TOGETHER));
@@ -123,6 +132,7 @@ static void train(Call *call) {
         for (int64_t i = 0; i < run.count; i++) differentiate(&run, negatives, i);
         Weights by_token = {run.scores, run.padded, 1}, by_negative = {run.scores, 1, run.padded};
         add_weighted_sums(run.gradients, run.count, run.rows, by_token, run.negatives, run.size);
+        if (run.frozen) continue;
         for (int64_t k = 0; k < run.negatives; k++) run.sums[k] = sum_of(&sums, negatives[k]);
         add_weighted_sums(run.sums, run.negatives, run.hidden, by_negative, run.count, run.size);
         move_rows(table, &sums, limits, &moved);
@@ -138,7 +148,7 @@ OPERATION(tfw2v_train_cbow, train) = {
         {TRAINED_TABLE, HIDDEN_INPUT, {"negatives", "int32", {BY_BATCH, BY_RUN, BY_NEGATIVE}},
          {"targets", "int32", {BY_BATCH, BY_RUN, BY_TOKEN}}, WINDOW_INPUTS, SCALAR_INPUT("batch", "int32"),
          SCALAR_INPUT("negative", "float"), SCALAR_INPUT("mask_hits", "bool"), SCALAR_INPUT("measured", "bool"),
-         STEP_LIMITS_INPUTS},
+         SCALAR_INPUT("frozen", "bool"), STEP_LIMITS_INPUTS},
     .outputs = {"metrics: float", "gradients: float", "loss: float"},
     .compute = compute_tfw2v_train_cbow,
 };

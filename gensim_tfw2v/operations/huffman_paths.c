@@ -30,6 +30,7 @@ typedef struct {
     int64_t first_hot;
     float rate, max_score; /* Scores at least this far from 0 move nothing. */
     bool is_measured;
+    bool frozen; /* whether nodes stay as they are */
     double loss; /* NaN if steps were refused because they would be NaN or infinite, or nearly so */
     int64_t longest; /* path, rounded up to whole registers and to ROWS_TOGETHER */
     float **path;    /* [longest], rows */
@@ -99,8 +100,8 @@ static void move_path_with_states(Tree *tree, int32_t steps, const float *const 
     }
 }
 
-/* Trains `count` hidden vectors with a word: adds to their gradients, and moves the rows on its path. The word trains
-   nothing if a score is not finite. */
+/* Trains `count` hidden vectors with a word: adds to their gradients, and moves the rows on its path unless they are
+   frozen. The word trains nothing if a score is not finite. */
 static void train_word(Tree *tree, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
     int32_t first = tree->offsets[word], steps = tree->offsets[word + 1] - first;
     const int32_t *codes = tree->codes + first;
@@ -113,7 +114,7 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
         return;
     }
     for (int64_t k = 0; k < count; k++) differentiate(tree, tree->scores + k * tree->longest, codes, steps);
-    if (count == 1 && !has_state(tree->table)) { /* as in CBOW */
+    if (count == 1 && !tree->frozen && !has_state(tree->table)) { /* as in CBOW */
         add_weighted_sum_and_move(
             gradients[0], tree->path, tree->scores, steps, hidden[0], tree->rate, tree->table.size
         );
@@ -121,6 +122,7 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
     }
     Weights by_vector = {tree->scores, tree->longest, 1}, by_row = {tree->scores, 1, tree->longest};
     add_weighted_sums(gradients, count, (const float *const *)tree->path, by_vector, steps, tree->table.size);
+    if (tree->frozen) return;
     if (has_state(tree->table)) {
         move_path_with_states(tree, steps, hidden, count);
         return;
@@ -154,7 +156,8 @@ static void write_hot_rows(const Tree *tree) {
 }
 
 enum {
-    TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, NODES, CODES, OFFSETS, HOT_NODES, EVERY_CONTEXT, RATE, MAX_SCORE, MEASURED
+    TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, NODES, CODES, OFFSETS, HOT_NODES, EVERY_CONTEXT, RATE, MAX_SCORE, MEASURED,
+    FROZEN
 };
 
 /* Checks that the path of a word, given by its entry among the words, is within the steps. */
@@ -292,6 +295,7 @@ static void train(Call *call) {
         .rate = *floats(call, RATE),
         .max_score = *floats(call, MAX_SCORE),
         .is_measured = *booleans(call, MEASURED),
+        .frozen = *booleans(call, FROZEN),
     };
     if (!check_paths(call, &tree, &all)) return;
     int64_t shape[] = {all.runs, all.tokens, tree.table.size};
@@ -311,7 +315,7 @@ static void train(Call *call) {
             train_place(&tree, &all, run, all.first_place + used, hidden, gradients);
         }
     }
-    write_hot_rows(&tree);
+    if (!tree.frozen) write_hot_rows(&tree);
     *loss = (float)tree.loss;
 }
 
@@ -322,7 +326,8 @@ OPERATION(tfw2v_train_huffman_paths, train) = {
         {TRAINED_TABLE, HIDDEN_INPUT, {"words", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, WINDOW_INPUTS,
          SCALAR_INPUT("batch", "int32"), {"nodes", "int32", {BY_STEP}}, {"codes", "int32", {BY_STEP}},
          {"offsets", "int32", {BY_OFFSET}}, SCALAR_INPUT("hot_nodes", "int32"), SCALAR_INPUT("every_context", "bool"),
-         SCALAR_INPUT("rate", "float"), SCALAR_INPUT("max_score", "float"), SCALAR_INPUT("measured", "bool")},
+         SCALAR_INPUT("rate", "float"), SCALAR_INPUT("max_score", "float"), SCALAR_INPUT("measured", "bool"),
+         SCALAR_INPUT("frozen", "bool")},
     .outputs = {"gradients: float", "loss: float"},
     .compute = compute_tfw2v_train_huffman_paths,
 };

@@ -125,12 +125,14 @@ static void add_to_rows(const Run *run, int64_t row, int64_t count, Span span) {
     add_weighted_sums(run->sums + row, count, run->hidden + span.first, weights, span.end - span.first, run->size);
 }
 
-static void add_gradients(const Run *run) {
+/* Adds to the gradients of all tokens and, unless rows are frozen, to the sums of all rows. */
+static void add_gradients(const Run *run, bool frozen) {
     for (int64_t token = 0; token < run->tokens; token += SUMS_TOGETHER) {
         int64_t left = run->tokens - token, count = left < SUMS_TOGETHER ? left : SUMS_TOGETHER;
         add_to_tokens(run, token, count, places_near(run, token, count));
         add_to_tokens(run, token, count, (Span){run->first_negative, run->first_negative + run->negatives});
     }
+    if (frozen) return;
     for (int64_t place = 0; place < run->places; place += SUMS_TOGETHER) {
         int64_t left = run->places - place, count = left < SUMS_TOGETHER ? left : SUMS_TOGETHER;
         add_to_rows(run, place, count, tokens_near(run, place, count));
@@ -140,7 +142,7 @@ static void add_gradients(const Run *run) {
 
 enum {
     TABLE, HIDDEN, IDS, LEFT, RIGHT, BATCH, WINDOW_ROWS, WEIGHTS, SHARED_NEGATIVES, NEGATIVE, MASK_HITS, MEASURED,
-    LIMITS
+    FROZEN, LIMITS
 };
 
 /* Checks all inputs, and sets the fields that are equal for all runs of the batch. */
@@ -170,6 +172,7 @@ static void train(Call *call) {
     int64_t runs = call->lengths[BY_RUN], candidates = call->lengths[BY_CANDIDATE];
     const int32_t *window_rows = integers(call, WINDOW_ROWS);
     const float *hidden = floats(call, HIDDEN);
+    bool frozen = *booleans(call, FROZEN);
     float hit_weight = *booleans(call, MASK_HITS) ? *floats(call, NEGATIVE) / (float)run.negatives : 0;
     float *metrics = output(call, 0, METRICS_SHAPE, 1), *loss = output(call, 2, NULL, 0);
     float *gradients = output(call, 1, (int64_t[]){runs, run.tokens, run.size}, 3);
@@ -186,18 +189,18 @@ static void train(Call *call) {
         for (int64_t k = 0; k < candidates; k++) {
             int64_t at = k < run.places ? k : run.first_negative + k - run.places;
             run.rows[at] = row_of(table, run.ids[k]);
-            run.sums[at] = sum_of(&sums, run.ids[k]);
+            if (!frozen) run.sums[at] = sum_of(&sums, run.ids[k]);
             if (number + 1 < runs && k >= 2 * run.window)
                 prefetch_row(row_of(table, run.ids[k + candidates]), run.size);
         }
         score(&run);
         for (int64_t token = 0; token < run.tokens; token++)
             differentiate_token(&run, token, floats(call, WEIGHTS) + window_rows[token] * candidates, hit_weight);
-        add_gradients(&run);
+        add_gradients(&run, frozen);
         run.ids += candidates, run.left += run.tokens, run.right += run.tokens, window_rows += run.tokens;
     }
     RowCounts moved = {0};
-    move_rows(table, &sums, step_limits_of(call, LIMITS), &moved);
+    if (!frozen) move_rows(table, &sums, step_limits_of(call, LIMITS), &moved);
     *loss = (float)run.loss;
     write_metrics(metrics, moved);
 }
@@ -210,7 +213,7 @@ OPERATION(tfw2v_train_skip_gram, train) = {
          SCALAR_INPUT("batch", "int32"), {"window_rows", "int32", {BY_RUN, BY_TOKEN}},
          {"weights", "float", {BY_WINDOW_ROW, BY_CANDIDATE}}, SCALAR_INPUT("shared_negatives", "int32"),
          SCALAR_INPUT("negative", "float"), SCALAR_INPUT("mask_hits", "bool"), SCALAR_INPUT("measured", "bool"),
-         STEP_LIMITS_INPUTS},
+         SCALAR_INPUT("frozen", "bool"), STEP_LIMITS_INPUTS},
     .outputs = {"metrics: float", "gradients: float", "loss: float"},
     .compute = compute_tfw2v_train_skip_gram,
 };

@@ -31,6 +31,8 @@ def objective_of(settings: StepSettings) -> Objective:
         mask_accidental_hits=settings.negative > 0 and settings.mask_accidental_hits,
         bfloat16_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
         adagrad=settings.have_states,
+        freezes_inputs=settings.freeze == "inputs",
+        freezes_outputs=settings.freeze == "outputs",
     )
 
 

@@ -166,13 +166,14 @@ class ConcurrentUpdates:
     def __init__(
         self, hot_rows: HotRows, objective: Objective, sharing: RowSharing, partners: Partners | None = None
     ) -> None:
-        self._tables, self._have_states = objective.tables(), objective.adagrad
+        self._used, self._tables = objective.tables(), objective.moved_tables()
+        self._have_states = objective.adagrad
         self._sharing = sharing
         self._concurrent_blocks = hot_rows.concurrent_blocks
         self._moment_weights = hot_rows.moment_weights
         self._strengths = tf.split(hot_rows.strengths, hot_rows.counts, num=3)
         rows = tf.split(hot_rows.rows, hot_rows.counts, num=3)
-        self.rows = [rows[table] for table in self._tables]  # [K] of each table in use
+        self.rows = [rows[table] for table in self._tables]  # [K] of each of the T tables that move
         self.shared_rows = tf.concat([of_table[: sharing.rows] for of_table in self.rows], 0)  # [T * H]
         probes = [tf.concat(_probes(of_table), 0) for of_table in rows]
         self.probe_rows = tf.concat(probes, 0)  # [S]
@@ -200,7 +201,7 @@ class ConcurrentUpdates:
     ) -> list[tf.Tensor]:
         """Return each table's scaled moves of rows with these strengths."""
         self.partners = self._partners_for(vectors)
-        partners = [self.partners.of_inputs] + [self.partners.of_others] * (len(self._tables) - 1)
+        partners = [self.partners.of_others if table else self.partners.of_inputs for table in self._tables]
 
         def scaled() -> list[tf.Tensor]:
             of_tables = zip(moves, strengths, partners, strict=True)
@@ -217,7 +218,7 @@ class ConcurrentUpdates:
         before = self.partners
 
         def compute() -> Partners:
-            outputs = self._tables[1:]
+            outputs = self._used[1:]
             of_outputs = (tf.concat([found[t] for t in outputs], 0) for found in (of_tables, self._weights))
             moment, mean = _moments(of_tables[0], self._weights[0])
             mean_moment = tf.matmul(mean, mean, transpose_a=True)

@@ -118,14 +118,19 @@ class _Step:
                 gradient = self._train_skip_gram(tf.cast(hidden, self._product_type))
             gradients.append(gradient if negatives_alone else tf.cast(gradient, tf.float32))
         gradient = gradients[0] if len(gradients) == 1 else tf.add_n(gradients)
-        with tf.control_dependencies(self.moved):
-            if contexts is None:
-                self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
-            else:
-                limits = self._step_limits(self.rates.lock_factors)
-                self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **limits))
-        moved = self.moved[0] if len(self.moved) == 1 else tf.add_n(self.moved)
+        if not self.objective.freezes_inputs:
+            with tf.control_dependencies(self.moved):
+                self._move_inputs(gradient, contexts)
+        moved = tf.add_n(self.moved) if self.moved else tf.zeros([2])
         return BatchMetrics(tf.ensure_shape(tf.add_n(self.losses), []), *tf.unstack(moved, num=2))
+
+    def _move_inputs(self, gradient: tf.Tensor, contexts: _Contexts | None) -> None:
+        """Move the input rows of hidden vectors against the gradients of these [R, B, D]."""
+        if contexts is None:
+            self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
+        else:
+            limits = self._step_limits(self.rates.lock_factors)
+            self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **limits))
 
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
@@ -146,6 +151,7 @@ class _Step:
             max_score=maths.MAX_NODE_SCORE,
             measured=self.measured,
             adagrad=self.objective.adagrad,
+            frozen=self.objective.freezes_outputs,
         )
         self.losses.append(loss)
         return gradients
@@ -182,6 +188,7 @@ class _Step:
             mask_hits=self.objective.mask_accidental_hits,
             measured=self.measured,
             adagrad=self.objective.adagrad,
+            frozen=self.objective.freezes_outputs,
             **rows,
             **self._step_limits(tf.zeros([0])),
         )
@@ -199,8 +206,9 @@ class _Step:
             weights = maths.without_accidental_hits(weights, self.batch.of(self.block.candidates), shared, negative)
         self._measure(lambda: maths.sampling_loss(score, labels, weights))
         score_gradient = tf.cast(maths.sampling_gradient(score, labels, weights), self._product_type)
-        gradients = maths.back_to_columns(score_gradient, hidden)
-        self._move(self.memory.outputs, self.block.candidates, gradients, tf.zeros([0]))
+        if not self.objective.freezes_outputs:
+            gradients = maths.back_to_columns(score_gradient, hidden)
+            self._move(self.memory.outputs, self.block.candidates, gradients, tf.zeros([0]))
         return maths.back_to_rows(score_gradient, candidates)
 
     def _pair_weights(self) -> tuple[tf.Tensor, tf.Tensor]:

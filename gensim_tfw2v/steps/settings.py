@@ -9,6 +9,7 @@ from gensim_tfw2v import tuning
 SGD, ADAGRAD = "sgd", "adagrad"
 OPTIMIZERS = (SGD, ADAGRAD)
 """How rows step: as in gensim, or by row-wise Adagrad (`adagrad`)."""
+FREEZABLE = ("inputs", "outputs")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class StepSettings:
     compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
     optimizer: str = SGD
+    freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
 
     @property
     def have_states(self) -> bool:

@@ -20,11 +20,18 @@ class Objective:
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
     adagrad: bool = False  # rows end with Adagrad's state, which decides how they step
+    freezes_inputs: bool = False  # no step changes input vectors
+    freezes_outputs: bool = False  # no step changes output vectors, nor nodes
 
     def tables(self) -> list[int]:
-        """Return which of inputs, outputs and nodes are trained."""
+        """Return which of inputs, outputs and nodes the steps read."""
         used = [True, self.negative_sampling, self.hierarchical_softmax]
         return [number for number, is_used in enumerate(used) if is_used]
+
+    def moved_tables(self) -> list[int]:
+        """Return which of inputs, outputs and nodes the steps change: those that are not frozen."""
+        frozen = [self.freezes_inputs, self.freezes_outputs, self.freezes_outputs]
+        return [number for number in self.tables() if not frozen[number]]
 
 
 class HuffmanPaths(NamedTuple):

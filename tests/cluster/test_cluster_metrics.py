@@ -104,3 +104,15 @@ def test_metrics_of_a_restarted_worker_are_added_to_those_before() -> None:
 def test_staleness_is_the_mean_of_each_workers_own_blocks() -> None:
     tasks = measured(*((worker, block(1, 1, staleness)) for worker, staleness in ((0, 1), (0, 2), (1, 0))))
     assert [tasks[f"worker {worker}"]["staleness"] for worker in (0, 1)] == pytest.approx([1.5, 0])
+
+
+@pytest.mark.parametrize(("moved", "pushed"), [([0, 1, 2], 60), ([0], 10), ([1, 2], 50)])
+def test_rows_of_frozen_tables_are_pulled_but_not_pushed(moved: list[int], pushed: int) -> None:
+    report = block(0.0, 0.0)
+    assert report.servers is not None
+    report = report._replace(servers=report.servers._replace(exchanged=TableRows(10, 20, 30)))
+    metrics = ClusterMetrics([1], servers=1, vector_bytes=100, moved_tables=moved)
+    metrics.add(0, report, sent_bytes=0, waited=0.0)
+    worker = metrics.tasks()["worker 0"]
+    assert worker["received_bytes"] == 60 * (100 + 4)
+    assert worker["sent_bytes"] == pushed * 100 + 60 * 4  # a pull names all rows

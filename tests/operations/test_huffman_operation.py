@@ -140,3 +140,18 @@ def test_words_without_paths_train_nothing(every_context: bool, hot_nodes: int, 
 
     check()
     in_a_new_thread(check)
+
+
+@of_every_size
+@EVERY_OR_OWN
+@pytest.mark.parametrize("hot_nodes", [0, 4])
+def test_frozen_rows_give_gradients_and_a_loss_and_keep_every_bit(
+    size: int, every_context: bool, hot_nodes: int
+) -> None:
+    call = huffman_paths(size, every_context, hot_nodes=hot_nodes, frozen=True)
+    check_huffman_paths(call)
+    before = normal(ROWS, size, seed=5)
+    before[:, 0] = -0.0  # adding zero would make it 0.0
+    table = Table(before)
+    call.run(table)
+    assert table.values().tobytes() == before.tobytes()

@@ -71,3 +71,14 @@ def test_scores_too_large_for_an_exponential_have_finite_gradients_and_losses(sc
     expected_gradients, expected_loss, _ = call.in_loops(before)
     np.testing.assert_allclose(gradients, expected_gradients, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-5)
+
+
+@of_every_size
+def test_frozen_rows_give_gradients_and_a_loss_and_keep_every_bit(size: int) -> None:
+    call = skip_gram(size, frozen=True)
+    check_skip_gram(call)
+    before = normal(ROWS, size, seed=5)
+    before[:, 0] = -0.0  # adding zero would make it 0.0
+    table = Table(before)
+    assert call.run(table)[0] == [0, 0]
+    assert table.values().tobytes() == before.tobytes()

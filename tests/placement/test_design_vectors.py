@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.contract import assert_equal_models, assert_finite, learnt_arrays, topic_gap
 from support.design_placements import DISTRIBUTIONS, placed
 from support.design_promises import DesignPromises
-from support.design_trainings import in_one_process, trained, undisturbed
+from support.design_trainings import in_one_process, train, trained, undisturbed
 from support.designs import REGISTRY, designs_that, every_design
+
+from gensim_tfw2v.steps.settings import FREEZABLE
 
 
 def test_every_design_is_in_the_table() -> None:
@@ -63,3 +66,15 @@ def test_one_worker_gives_the_vectors_of_one_process(design: DesignPromises) -> 
         np.testing.assert_allclose(
             found[name], values, rtol=0, atol=design.tolerance * np.abs(values).max(), err_msg=name
         )
+
+
+@pytest.mark.parametrize("freeze", FREEZABLE)
+@designs_that("freezes")
+def test_frozen_vectors_keep_every_bit_and_the_others_learn(design: DesignPromises, freeze: str) -> None:
+    model = trained(design, workers=2, epochs=1)
+    before = {name: values.copy() for name, values in learnt_arrays(model).items()}
+    train(design, model, freeze=freeze)
+    assert_finite(model)
+    for name, values in learnt_arrays(model).items():
+        is_frozen = (name == "vectors") == (freeze == "inputs")
+        assert (values.tobytes() == before[name].tobytes()) == is_frozen, name

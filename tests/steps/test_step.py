@@ -23,7 +23,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.row_states import with_states
 from gensim_tfw2v.steps.arguments import objective_of
-from gensim_tfw2v.steps.settings import ADAGRAD, SGD, StepSettings
+from gensim_tfw2v.steps.settings import ADAGRAD, FREEZABLE, SGD, StepSettings
 
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
@@ -185,6 +185,27 @@ def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
         assert_moves_rows_as_plain_loops_do(placement, objective, **training)
 
 
+@pytest.mark.parametrize("freeze", FREEZABLE)
+@pytest.mark.parametrize("objective", objectives(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=3, deadline=None)
+def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
+    objective: Objective, freeze: str, **training: Any
+) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, freeze=freeze, **training)
+
+
+@pytest.mark.parametrize("freeze", FREEZABLE)
+@pytest.mark.parametrize("objective", on_clusters(), ids=str)
+@given(**TRAINING_OF_ONE_SIZE)
+@settings(max_examples=2, deadline=None)
+def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_do(
+    objective: Objective, freeze: str, **training: Any
+) -> None:
+    for placement in (PLACEMENTS["cluster"], *SHARING_PLACEMENTS.values()):
+        assert_moves_rows_as_plain_loops_do(placement, objective, freeze=freeze, **training)
+
+
 def assert_moves_rows_as_plain_loops_do(
     make_placement: MakePlacement,
     objective: Objective,
@@ -192,6 +213,7 @@ def assert_moves_rows_as_plain_loops_do(
     bound: float,
     locked: bool,
     fixed: bool,
+    freeze: str | None = None,
 ) -> None:
     skip_gram, negative, tree, mean, compute_dtype, windows, adagrad = objective
     if fixed and windows is Windows.DRAWN:
@@ -234,6 +256,7 @@ def assert_moves_rows_as_plain_loops_do(
             compute_dtype=compute_dtype,
             mean_windows=windows is Windows.MEAN,
             optimizer=ADAGRAD if adagrad else SGD,
+            freeze=freeze,
         ),
         maker,
         1,
@@ -254,6 +277,7 @@ def assert_moves_rows_as_plain_loops_do(
         max_step=bound,
         locks=locks,
         adagrad=adagrad,
+        freeze=freeze,
     )
     batches = as_reference_batches(prepared.block, sentences, maker, negative)
     expected_losses, clipped_rows = [], []

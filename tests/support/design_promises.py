@@ -60,6 +60,8 @@ class DesignPromises:
         A training that is resumed gives the bits of one that nothing stopped, if two equal trainings do.
     resumes_in_training_equally : Promise
         So does one that is resumed from a checkpoint that was written while training continued.
+    freezes : Promise
+        Vectors that `freeze` names stay as they are, and the others learn.
     tolerance : float
         By how much they may differ from those, as a share of the largest number.
     killed_worker, killed_server : Outcome, optional
@@ -95,6 +97,7 @@ class DesignPromises:
     resumes_equally: Promise
     resumes_in_training_equally: Promise
     moves_in_every_epoch: Promise = True
+    freezes: Promise = True
     tolerance: float = 0.0
     killed_worker: Outcome | None = None
     killed_server: Outcome | None = None

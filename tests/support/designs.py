@@ -5,9 +5,10 @@ A new design needs an entry, and nothing else, to be tested by all of `tests/pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,9 @@ _BLOCKS = No("blocks in flight change the tables in the order in which they end"
 _ONE_PROCESS = No("it is one process")
 _IN_FLIGHT = No("several chunks are in flight when tables are read, so their rows are of different moments")
 _LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
+_MERGED = No("merging rotates all vectors")
+_ONE_DIRECTION = No("a step is along one direction of all vectors")
+_FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
 _HISTORY = No("a resumed descent begins with an empty history")
 _STATES = No("without a checkpoint, Adagrad's states begin anew after a loss")
 
@@ -63,7 +67,9 @@ _TABLE = (
         resumes_equally=True,
         resumes_in_training_equally=True,
         report_keys=frozenset(("submodels",)),
+        freezes=_MERGED,
         takes=frozenset(("submodels", "sampling", "sampling_rate", "merge")),
+        refuses=(_FROZEN,),
     ),
     DesignPromises(
         "lbfgs-here",
@@ -76,7 +82,9 @@ _TABLE = (
         resumes_in_training_equally=_HISTORY,
         moves_in_every_epoch=No("a step that is too long is not taken"),
         report_keys=frozenset(("raw_words", "lbfgs", "tasks")),
+        freezes=_ONE_DIRECTION,
         takes=frozenset(("lbfgs_history",)),
+        refuses=(_FROZEN,),
     ),
     DesignPromises(
         "downpour",
@@ -179,8 +187,10 @@ _TABLE = (
         has_tables_on=("worker",),
         reports_tasks=_WORKERS,
         report_keys=frozenset(("submodels",)),
+        freezes=_MERGED,
         takes=frozenset(("submodels", "sampling", "sampling_rate", "merge")),
         refuses=(
+            _FROZEN,
             ({"merge": "concatenate"}, "merge='concatenate'"),
             ({"sampling": "equal", "sampling_rate": 0.5}, "takes no sampling_rate"),
         ),
@@ -204,8 +214,10 @@ _TABLE = (
         has_tables_on=("ps",),
         reports_tasks=(*_SERVERS_AND_WORKERS, "coordinator"),
         report_keys=frozenset(("staleness", "lbfgs")),
+        freezes=_ONE_DIRECTION,
         takes=frozenset(("lbfgs_history",)),
         refuses=(
+            _FROZEN,
             ({"hs": 1, "negative": 0}, "hierarchical softmax"),
             ({"negative": 0}, "negative sampling"),
             ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),

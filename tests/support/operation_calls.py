@@ -33,7 +33,7 @@ _INTEGERS = {
     "words",
 }
 _INTEGERS |= {"nodes", "codes", "offsets", "hot_nodes"}
-_BOOLEANS = {"mask_hits", "measured", "every_context"}
+_BOOLEANS = {"mask_hits", "measured", "frozen", "every_context"}
 
 OPERATIONS = {
     "read rows": "tfw2v_read_rows",

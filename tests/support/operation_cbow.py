@@ -36,6 +36,7 @@ class Cbow(NamedTuple):
     negative: float = 5.0
     mask_hits: bool = True
     measured: bool = True
+    frozen: bool = False
     rate: float = 0.05
     max_step: float = 1e9
     adagrad: bool = False
@@ -53,6 +54,7 @@ class Cbow(NamedTuple):
             "negative": self.negative,
             "mask_hits": self.mask_hits,
             "measured": self.measured,
+            "frozen": self.frozen,
             "rate": self.rate,
             "max_step": self.max_step,
             "factors": NO_FACTORS,
@@ -80,7 +82,8 @@ class Cbow(NamedTuple):
                 loss += np.logaddexp(0, -score)
                 gradients[run, token] -= wrong * row
                 ascent = wrong * hidden[run, token]
-                row += rate_of_step(table[targets[token]], ascent, self.rate) * ascent
+                if not self.frozen:
+                    row += rate_of_step(table[targets[token]], ascent, self.rate) * ascent
             sums = {int(row): np.zeros(size) for row in self.negatives[BATCH, run]}
             for token in trained:
                 for row in self.negatives[BATCH, run].tolist():
@@ -92,6 +95,8 @@ class Cbow(NamedTuple):
                     loss += weight * np.logaddexp(0, score)
                     gradients[run, token] += wrong * vector
                     sums[row] += wrong * hidden[run, token]
+            if self.frozen:
+                continue
             table, of_run = moved(table, sums, self.rate, self.max_step, NO_FACTORS)
             metrics = [total + count for total, count in zip(metrics, of_run, strict=True)]
             steps += [self.rate * np.linalg.norm(gradient) for gradient in sums.values()]

@@ -40,6 +40,7 @@ class HuffmanPaths(NamedTuple):
     hot_nodes: int = 0
     max_score: float = np.inf
     measured: bool = True
+    frozen: bool = False
     adagrad: bool = False
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
@@ -59,6 +60,7 @@ class HuffmanPaths(NamedTuple):
             "rate": self.rate,
             "max_score": self.max_score,
             "measured": self.measured,
+            "frozen": self.frozen,
         }
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
@@ -88,7 +90,8 @@ class HuffmanPaths(NamedTuple):
                 for token, wrong, row in trained:
                     gradients[run, token] += wrong * rows[row, :size]
                     sums[row] = sums.get(row, 0.0) + wrong * hidden[run, token]
-                rows, _ = moved(rows, sums, self.rate, np.inf, NO_FACTORS)
+                if not self.frozen:
+                    rows, _ = moved(rows, sums, self.rate, np.inf, NO_FACTORS)
         return gradients, loss, rows
 
     def trained_tokens(self, run: int, place: int) -> list[int]:

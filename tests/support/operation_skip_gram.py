@@ -36,6 +36,7 @@ class SkipGram(NamedTuple):
     negative: float = 5.0
     mask_hits: bool = True
     measured: bool = True
+    frozen: bool = False
     rate: float = 0.05
     max_step: float = 1e9
     adagrad: bool = False
@@ -57,6 +58,7 @@ class SkipGram(NamedTuple):
             "negative": self.negative,
             "mask_hits": self.mask_hits,
             "measured": self.measured,
+            "frozen": self.frozen,
             "rate": self.rate,
             "max_step": self.max_step,
             "factors": NO_FACTORS,
@@ -119,7 +121,7 @@ def check_skip_gram(call: SkipGram) -> None:
     table = Table(before)
     metrics, gradients, loss = call.run(table)
     expected_gradients, expected_loss, sums = call.in_loops(before)
-    expected_rows, expected_metrics = moved(before, sums, call.rate, call.max_step, NO_FACTORS)
+    expected_rows, expected_metrics = moved(before, {} if call.frozen else sums, call.rate, call.max_step, NO_FACTORS)
     np.testing.assert_allclose(gradients, expected_gradients, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(loss, expected_loss if call.measured else 0.0, rtol=1e-5)
     np.testing.assert_allclose(table.read(), expected_rows, rtol=2e-5, atol=2e-5)

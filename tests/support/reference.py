@@ -51,6 +51,7 @@ class ReferenceModel:
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     adagrad: bool = False
     states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
+    freeze: str | None = None  # "inputs", or "outputs", to which nodes belong: these rows stay as they are
     clipped_rows: int = 0  # of the last batch
     closest_call: float = np.inf  # smallest distance of a node's score from the limit
 
@@ -123,7 +124,8 @@ class ReferenceModel:
                     gradient *= beyond < 0
                 self._errors[token] += gradient * vector
                 ascent += gradient * self._hidden_vectors[token]
-            vector += self._rate(table, row, ascent, learning_rate) * ascent
+            if not self._is_frozen(table):
+                vector += self._rate(table, row, ascent, learning_rate) * ascent
 
     def _sample(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
         """Add up the gradients of a token's hidden vector and output rows, except for CBOW's target."""
@@ -167,6 +169,9 @@ class ReferenceModel:
                 self._step(name, row, gradient, learning_rate)
             rows.clear()
 
+    def _is_frozen(self, table: str) -> bool:
+        return self.freeze == ("inputs" if table == "inputs" else "outputs")
+
     def _rate(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> float:
         """Return the rate of a row's step; Adagrad first adds the gradient to the row's state."""
         if not self.adagrad:
@@ -175,6 +180,8 @@ class ReferenceModel:
         return learning_rate * ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + state)
 
     def _step(self, table: str, row: int, gradient: np.ndarray, learning_rate: float) -> None:
+        if self._is_frozen(table):
+            return
         step = self._rate(table, row, gradient, learning_rate) * gradient
         length = np.linalg.norm(step)
         if length > self.max_step:

@@ -70,7 +70,7 @@ def _average_shared_rows(shape: RoundShape, devices: Sequence[str], of_workers: 
 
     Worker p adds up piece p of the rows, in the order of workers, and sends the sum to all.
     """
-    count, workers = shape.sharing.rows * len(shape.tables()), len(devices)
+    count, workers = shape.sharing.rows * len(shape.moved_tables()), len(devices)
     sizes = [count * (piece + 1) // workers - count * piece // workers for piece in range(workers)]
     starts, sent = [], []
     for device, handles in zip(devices, of_workers, strict=True):

@@ -207,7 +207,7 @@ class Rounds:
             calls.run(graph, *handles).numpy()
 
         self._waiting.together("average shared rows", members, average)
-        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.tables()))
+        self._metrics.add_shared_rows(list(members), shape.sharing.rows * len(shape.moved_tables()))
 
     def _average_rows(self, shape: RoundShape, members: Sequence[Member]) -> None:
         """Scale changes and average all rows of all tables, piece by piece."""
@@ -219,7 +219,7 @@ class Rounds:
                 calls.run(graphs.scale, own.handles(self._names()), _partners_of(own, self._tf), workers).numpy()
 
         self._waiting.each("scale", members, scale)
-        for handles, first, end in self._pieces(members):
+        for handles, first, end in self._pieces(shape, members):
 
             def average(calls: Any, handles: Any = handles, first: int = first, end: int = end) -> Int64Array:
                 bounds = np.array([first, end], np.int32)
@@ -233,15 +233,18 @@ class Rounds:
             sent = self._waiting.together("average", members, average)
             self._metrics.add_rows(list(members), sent)
 
-    def _pieces(self, members: Sequence[Member]) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
-        """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces."""
+    def _pieces(
+        self, of_round: RoundShape, members: Sequence[Member]
+    ) -> Iterator[tuple[tuple[TableHandles, ...], int, int]]:
+        """Yield each worker's handles of a table, the first row of a piece and its end, for all pieces that change."""
         of_members = list(map(self._handles, members))
         tables = self._team.own_tables(members[0]).tables
-        for number, name in enumerate(self._names()):
+        names = self._names()
+        for _, number in of_round.moved(range(len(names))):
             handles = tuple(
                 TableHandles(own.current[number], own.base[number], own.strengths[number]) for own in of_members
             )
-            shape = tables.shape(name)
+            shape = tables.shape(names[number])
             step = max(1, tuning.AVERAGED_NUMBERS_AT_ONCE // shape.columns)
             for first in range(0, shape.rows, step):
                 yield handles, first, min(first + step, shape.rows)

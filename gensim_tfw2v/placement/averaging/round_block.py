@@ -21,7 +21,7 @@ from gensim_tfw2v.placement.tasks.block import (
 )
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import rates
+from gensim_tfw2v.steps.arguments import objective_of, rates
 from gensim_tfw2v.steps.concurrent_updates import HOT_ROWS, HotRows, moment_weights, most_trained, strengths_by_row
 
 
@@ -72,9 +72,10 @@ def _rows_of(
     block = prepared.block
     hot, trained = [], []
     strengths = strengths_by_row(block, max(model.words, model.nodes), model.settings)
-    for of_table, first in zip(strengths, shared, strict=True):
+    moved = objective_of(model.settings).moved_tables()
+    for table, (of_table, first) in enumerate(zip(strengths, shared, strict=True)):
         hot.append(most_trained(rate * of_table, first) if len(first) else _none())
-        is_trained = of_table > 0
+        is_trained = of_table > (0 if table in moved else np.inf)  # rows of a frozen table stay where they are
         is_trained[first] = False
         rows = np.flatnonzero(is_trained).astype(np.int32)
         # Rows that are trained at a rate of zero have no strength, and stay where they are.

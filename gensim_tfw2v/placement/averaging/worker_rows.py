@@ -27,8 +27,17 @@ class RoundShape:
     sharing: RowSharing  # rows that are averaged after every part; none if a worker trains alone
 
     def tables(self) -> list[int]:
-        """Return which of inputs, outputs and nodes the objective trains."""
+        """Return which of inputs, outputs and nodes the objective uses."""
         return self.objective.tables()
+
+    def moved_tables(self) -> list[int]:
+        """Return which of them change; only these have shared rows, and are averaged."""
+        return self.objective.moved_tables()
+
+    def moved(self, of_tables: Sequence[Any]) -> list[tuple[int, Any]]:
+        """Return the tables that change, each with what belongs to it in a sequence with one value for each table."""
+        moved = self.moved_tables()
+        return [(table, own) for table, own in zip(self.tables(), of_tables, strict=True) if table in moved]
 
 
 class WorkerHandles(NamedTuple):
@@ -37,7 +46,7 @@ class WorkerHandles(NamedTuple):
     current: tuple[Any, ...]  # [rows, D]
     base: tuple[Any, ...]  # [rows, D]
     strengths: tuple[Any, ...]  # [rows, 1], summed over the round's parts; more than 0 where a row may have changed
-    start: Any  # [T * H, D], shared rows as they were before the part
+    start: Any  # [T * H, D], shared rows of tables that change, as they were before the part
 
 
 def handle_specs(shape: RoundShape) -> WorkerHandles:
@@ -53,17 +62,15 @@ def _shared_ids(shape: RoundShape, table: int, handle: tf.Tensor) -> tf.Tensor:
 
 
 def shared_rows(shape: RoundShape, handles: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Return the shared rows [H, D] of each table."""
-    return [
-        read_rows(handle, _shared_ids(shape, table, handle))
-        for table, handle in zip(shape.tables(), handles, strict=True)
-    ]
+    """Return the shared rows [H, D] of each table that changes, given all tables' handles."""
+    return [read_rows(handle, _shared_ids(shape, table, handle)) for table, handle in shape.moved(handles)]
 
 
 def write_shared_rows(shape: RoundShape, handles: Sequence[tf.Tensor], values: tf.Tensor) -> list[tf.Tensor]:
-    """Write the shared rows [T * H, D] of all tables."""
-    of_tables = zip(shape.tables(), handles, tf.split(values, len(handles)), strict=True)
-    return [write_rows(handle, _shared_ids(shape, table, handle), rows) for table, handle, rows in of_tables]
+    """Write the shared rows [T * H, D] of all tables that change, given all tables' handles."""
+    moved = shape.moved(handles)
+    of_tables = zip(moved, tf.split(values, len(moved)), strict=True)
+    return [write_rows(handle, _shared_ids(shape, table, handle), rows) for (table, handle), rows in of_tables]
 
 
 def strengths_of(handle: tf.Tensor) -> tf.Tensor:

@@ -19,7 +19,7 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import BASICS, BlockBasics, basics_without_batches, zeros_for
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import rates
+from gensim_tfw2v.steps.arguments import objective_of, rates
 
 
 class MovedRows(NamedTuple):
@@ -44,6 +44,17 @@ def moved_rows(ids: Int32Array) -> MovedRows:
         rows=ordered[is_first],
         ends=np.concatenate([[0], np.cumsum(is_first.sum(1))]).astype(np.int32),
     )
+
+
+def tables_moved(model: WorkerModel, block: Block) -> tuple[MovedRows, MovedRows]:
+    """Return the input rows and the output rows that each batch of a block moves: none of a frozen table."""
+    assert block.candidate_ids is not None
+    moved = objective_of(model.settings).moved_tables()
+    inputs, outputs = (
+        moved_rows(ids if table in moved else ids[..., :0])
+        for table, ids in enumerate((block.input_ids, block.candidate_ids))
+    )
+    return inputs, outputs
 
 
 def with_sentences(model: WorkerModel, assignment: Assignment) -> Assignment:
@@ -84,7 +95,7 @@ def column_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arr
         return zeros_for(_SPECS)._replace(basics=basics_without_batches(assignment, metrics))
     block = prepared.block
     assert block.candidate_ids is not None
-    inputs, outputs = moved_rows(block.input_ids), moved_rows(block.candidate_ids)
+    inputs, outputs = tables_moved(model, block)
     scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
     return ColumnBlock(
         left=block.left,
@@ -137,9 +148,7 @@ class ServerBlock:
         prepared = prepare(model.maker, assignment.task)
         if prepared is None:
             return cls(assignment.lease_key, None, None, None)
-        block = prepared.block
-        assert block.candidate_ids is not None
-        return cls(assignment.lease_key, block, moved_rows(block.input_ids), moved_rows(block.candidate_ids))
+        return cls(assignment.lease_key, prepared.block, *tables_moved(model, prepared.block))
 
     @property
     def batches(self) -> int:

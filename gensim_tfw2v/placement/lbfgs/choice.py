@@ -51,6 +51,11 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
         return "needs negative sampling (negative=0 has no loss without hs=1); set negative, or leave distribution out"
     if arguments.get("optimizer") == ADAGRAD:
         return "is an optimizer itself, and has no steps for optimizer='adagrad'; leave one of them out"
+    if freeze := arguments.get("freeze"):
+        return (
+            f"cannot train with {freeze=}: every step is along one direction of all vectors together; leave freeze "
+            "out, or choose another distribution"
+        )
     for name in ("cluster_dtype", "compute_dtype"):
         if arguments.get(name) == "bfloat16":
             return f"needs exact losses and gradients, for which {name}='bfloat16' is too coarse; leave {name} out"

@@ -25,6 +25,11 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
             "cannot train with merge='concatenate', which would make vectors longer than vector_size; train models "
             "apart and call merge_vectors(..., method='concatenate')"
         )
+    if freeze := arguments.get("freeze"):
+        return (
+            f"cannot train with {freeze=}: merging rotates all vectors of the sub-models; leave freeze out, or choose "
+            "another distribution"
+        )
     if arguments.get("sampling") == "equal" and arguments.get("sampling_rate"):
         return "with sampling='equal' takes no sampling_rate: each sentence belongs to one sub-model; leave it out"
     return None

@@ -28,8 +28,32 @@ def shard_messages(
 
 def rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
     """Return the rows that a message names, for each table in use."""
-    of_tables = tf.split(message[_NUMBERS:], message[COUNTS:_NUMBERS], num=len(TABLES))
+    of_tables = _by_table(message)
     return [of_tables[table] for table in shape.tables()]
+
+
+def moved_rows_of_tables(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
+    """Return the rows whose changes follow a message, for each table in use: none of a frozen one."""
+    of_tables = _moved_by_table(shape, message)
+    return [of_tables[table] for table in shape.tables()]
+
+
+def moved_rows(shape: GraphShape, message: tf.Tensor) -> tf.Tensor:
+    """Return the same rows in one array: how many of each of `TABLES`, and which."""
+    if shape.moved_tables() == shape.tables():
+        return message[COUNTS:]
+    of_tables = _moved_by_table(shape, message)
+    return tf.concat([tf.stack([tf.size(of_table) for of_table in of_tables]), *of_tables], 0)
+
+
+def _by_table(message: tf.Tensor) -> list[tf.Tensor]:
+    of_tables: list[tf.Tensor] = tf.split(message[_NUMBERS:], message[COUNTS:_NUMBERS], num=len(TABLES))
+    return of_tables
+
+
+def _moved_by_table(shape: GraphShape, message: tf.Tensor) -> list[tf.Tensor]:
+    moved = shape.moved_tables()
+    return [rows if table in moved else rows[:0] for table, rows in enumerate(_by_table(message))]
 
 
 def has_valid_ticket(

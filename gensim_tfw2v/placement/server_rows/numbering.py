@@ -16,8 +16,12 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import BoolArray, Int32Array
 from gensim_tfw2v.blocks.batches import Block
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.row_sharing import RowSharing
+from gensim_tfw2v.steps.arguments import objective_of
+from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+
+_NODES = TABLES.index("nodes")
 
 
 class BlockRows(NamedTuple):
@@ -35,7 +39,7 @@ class NeededRows(NamedTuple):
 
     ids: Sequence[Int32Array]  # none if it does not use the table
     table_rows: int
-    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not
+    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not; none of a frozen table
 
     def is_used(self) -> bool:
         """Return whether the block uses the table."""
@@ -62,11 +66,15 @@ class NeededRows(NamedTuple):
 def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[NeededRows]:
     """Return what a block needs of inputs, outputs and nodes."""
     outputs = [ids for ids in (block.candidate_ids, block.target_ids) if ids is not None]
-    shared_words = sharing.ids(model.words, are_nodes=False)
+    moved = objective_of(model.settings).moved_tables()
+
+    def shared(table: int, size: int) -> Int32Array:
+        return (sharing if table in moved else NOT_SHARED).ids(size, are_nodes=table == _NODES)
+
     return [
-        NeededRows([block.input_ids], model.words, shared_words),
-        NeededRows(outputs, model.words, shared_words),
-        NeededRows([block.tree.nodes] if block.tree else [], model.nodes, sharing.ids(model.nodes, are_nodes=True)),
+        NeededRows([block.input_ids], model.words, shared(0, model.words)),
+        NeededRows(outputs, model.words, shared(1, model.words)),
+        NeededRows([block.tree.nodes] if block.tree else [], model.nodes, shared(_NODES, model.nodes)),
     ]
 
 
@@ -95,6 +103,12 @@ def renumbered(block: Block, inputs: Int32Array, outputs: Int32Array, nodes: Int
         target_ids=None if block.target_ids is None else outputs[block.target_ids],
         tree=None if block.tree is None else replace(block.tree, nodes=nodes[block.tree.nodes]),
     )
+
+
+def table_of_each_row(rows: BlockRows) -> tf.Tensor:
+    """Return in a graph which of inputs, outputs and nodes each row [U] is of."""
+    shards, tables = tf.unstack(tf.shape(rows.counts))
+    return tf.repeat(tf.tile(tf.range(tables), [shards]), tf.reshape(rows.counts, [-1]))
 
 
 def no_rows(shards: int) -> BlockRows:

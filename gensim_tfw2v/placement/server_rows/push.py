@@ -20,8 +20,8 @@ from gensim_tfw2v.cluster.task import RENEW_LEASE
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.server_rows.handles import Handles
-from gensim_tfw2v.placement.server_rows.messages import LEASE_KEY, has_valid_ticket, rows_of_tables
-from gensim_tfw2v.placement.server_rows.numbering import BlockRows
+from gensim_tfw2v.placement.server_rows.messages import LEASE_KEY, has_valid_ticket, moved_rows_of_tables
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows, table_of_each_row
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 from gensim_tfw2v.placement.tasks.block_report import ServersReport, TableRows
 from gensim_tfw2v.steps.rows import add_to_rows
@@ -69,10 +69,12 @@ def send_changes(
     change: tf.Tensor,
     take: Take,
 ) -> Pushed:
-    """Send the changes [U, D] to the servers."""
+    """Send the changes [U, D] to the servers, without those of frozen tables."""
     pushes: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
     valid: list[list[tf.Tensor]] = [[] for _ in range(shape.servers)]
-    changes = tf.split(tf.cast(change, shape.row_type), tf.reduce_sum(rows.counts, 1), num=shape.shards)
+    sent = tf.cast(_moved(shape, rows, change), shape.row_type)
+    counts = tf.gather(rows.counts, shape.moved_tables(), axis=1)
+    changes = tf.split(sent, tf.reduce_sum(counts, 1), num=shape.shards)
     for shard, (message, updates) in enumerate(zip(messages, changes, strict=True)):
         with tf.device(shape.device_of(shard)):
             is_valid, taken = take(shape, handles, shard, message, updates)
@@ -87,10 +89,18 @@ def send_changes(
     return Pushed(answers[0, 0], tf.reduce_min(answers[:, 1]), answers[:, 2:])
 
 
+def _moved(shape: GraphShape, rows: BlockRows, change: tf.Tensor) -> tf.Tensor:
+    """Return the changes of rows of tables that are not frozen."""
+    if shape.moved_tables() == shape.tables():
+        return change
+    moved = tf.constant(shape.moved_tables())
+    return tf.boolean_mask(change, tf.reduce_any(table_of_each_row(rows)[:, None] == moved, 1))
+
+
 def _add_to_tables(
     shape: GraphShape, handles: Handles, shard: int, message: tf.Tensor, updates: tf.Tensor
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    wanted = rows_of_tables(shape, message)
+    wanted = moved_rows_of_tables(shape, message)
     of_tables = tf.split(updates, [tf.size(numbers) for numbers in wanted], num=len(wanted))
     is_valid = has_valid_ticket(shape, handles, shard, message, of_tables)
     return is_valid, [

@@ -108,9 +108,10 @@ class RowProgram(Program):
 
     def new_metrics(self) -> ClusterMetrics:
         vector_bytes = self._vector_size * load_tensorflow().as_dtype(self._row_type).size
-        exchanges, shared_rows = self.sharing.parts - 1, self.sharing.rows * len(self.shape.tables())
+        moved = self.shape.moved_tables()
+        exchanges, shared_rows = self.sharing.parts - 1, self.sharing.rows * len(moved)
         return ClusterMetrics(
-            self._connection.cores(self._cores), self._connection.servers, vector_bytes, exchanges, shared_rows
+            self._connection.cores(self._cores), self._connection.servers, vector_bytes, exchanges, shared_rows, moved
         )
 
     def use_tables(self, handles: tuple[tuple[Any, ...], ...]) -> None:

@@ -25,8 +25,12 @@ class GraphShape:
     has_slots: bool = False  # servers keep changes in slots, and add them later
 
     def tables(self) -> list[int]:
-        """Return which of inputs, outputs and nodes the objective trains."""
+        """Return which of inputs, outputs and nodes the objective uses."""
         return self.objective.tables()
+
+    def moved_tables(self) -> list[int]:
+        """Return which of them change; only their changes are sent."""
+        return self.objective.moved_tables()
 
     def device_of(self, shard: int) -> str:
         """Return the device that has a shard of every table."""

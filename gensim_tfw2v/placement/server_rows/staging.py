@@ -70,7 +70,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
 
 
 def _shared(places: Sequence[Int32Array], tables: Sequence[NeededRows]) -> list[Int32Array]:
-    """Return the places of each table's shared rows in the worker's matrix."""
+    """Return the places of each table's shared rows in the worker's matrix; a frozen table has none."""
     return [
         place[table.shared] if table.is_used() else np.zeros(0, np.int32)
         for place, table in zip(places, tables, strict=True)

@@ -15,7 +15,7 @@ import tensorflow as tf
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.server_rows.handles import Handles, Slot
-from gensim_tfw2v.placement.server_rows.messages import COUNTS, has_valid_ticket
+from gensim_tfw2v.placement.server_rows.messages import has_valid_ticket, moved_rows
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.push import Pushed, send_changes
 from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
@@ -34,7 +34,7 @@ def _put_in_slot(
     shape: GraphShape, handles: Handles, shard: int, message: tf.Tensor, updates: tf.Tensor
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     # TensorFlow decides where the inputs of a `tf.cond` are made: these two are made on the server.
-    changes, rows = tf.raw_ops.DeepCopy(x=updates), message[COUNTS:]
+    changes, rows = tf.raw_ops.DeepCopy(x=updates), moved_rows(shape, message)
     is_valid = has_valid_ticket(shape, handles, shard, message, [changes, rows])
 
     def put() -> tf.Tensor:

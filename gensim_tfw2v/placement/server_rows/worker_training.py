@@ -10,7 +10,7 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.hot_nodes import swapped
-from gensim_tfw2v.placement.server_rows.numbering import BlockRows
+from gensim_tfw2v.placement.server_rows.numbering import BlockRows, table_of_each_row
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
 from gensim_tfw2v.placement.server_rows.staging import StagedRows
@@ -128,8 +128,6 @@ def _unless_refused(trained: BatchMetrics, change: tf.Tensor) -> tf.Tensor:
 def _of_words(rows: BlockRows, change: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the words [W] of input and output rows, and the changes [W, D] of these rows out of all [U, D]."""
     shards, tables = tf.unstack(tf.shape(rows.counts))
-    counts = tf.reshape(rows.counts, [-1])
-    table_of_row = tf.repeat(tf.tile(tf.range(tables), [shards]), counts)
-    shard_of_row = tf.repeat(tf.repeat(tf.range(shards), tables), counts)
-    is_of_word = table_of_row != TABLES.index("nodes")
+    shard_of_row = tf.repeat(tf.repeat(tf.range(shards), tables), tf.reshape(rows.counts, [-1]))
+    is_of_word = table_of_each_row(rows) != TABLES.index("nodes")
     return tf.boolean_mask(rows.numbers * shards + shard_of_row, is_of_word), tf.boolean_mask(change, is_of_word)

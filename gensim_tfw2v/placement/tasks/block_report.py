@@ -26,7 +26,7 @@ class StageSeconds(NamedTuple):
 
 
 class TableRows(NamedTuple):
-    """Rows that a block pulled, and pushed, of each table."""
+    """Rows of each table that a block pulled, and pushed unless the table is frozen."""
 
     inputs: Any
     outputs: Any

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
 from gensim_tfw2v.placement.tasks.worker_metrics import TaskMetrics, WorkerMetrics
 
@@ -35,12 +36,21 @@ class ClusterMetrics(WorkerMetrics):
         Bytes of a row that is sent.
     exchanges, shared_rows : int
         How often a block exchanges shared rows, and how many of all tables together.
+    moved_tables : sequence of int
+        The tables whose changes are pushed, by their place in `TABLES`.
     """
 
     def __init__(
-        self, cores: Sequence[int], servers: int, vector_bytes: int, exchanges: int = 0, shared_rows: int = 0
+        self,
+        cores: Sequence[int],
+        servers: int,
+        vector_bytes: int,
+        exchanges: int = 0,
+        shared_rows: int = 0,
+        moved_tables: Sequence[int] = range(len(TABLES)),
     ) -> None:
         super().__init__(cores)
+        self._moved_tables = moved_tables
         self._servers = [TaskMetrics() for _ in range(servers)]
         self._row_bytes = vector_bytes + _INDEX_BYTES
         self._shared_bytes = exchanges * shared_rows * vector_bytes
@@ -70,9 +80,14 @@ class ClusterMetrics(WorkerMetrics):
 
     def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:
         """Return what a block's worker has exchanged with the servers."""
-        rows = int(sum(of_servers.exchanged))
-        row_bytes = rows * self._row_bytes + (self._shared_bytes if rows else 0)
-        return Traffic(row_bytes, row_bytes, self._messages_to_a_server)
+        of_tables = list(map(int, of_servers.exchanged))
+        pulled, pushed = sum(of_tables), sum(of_tables[table] for table in self._moved_tables)
+        shared_bytes = self._shared_bytes if pulled else 0
+        return Traffic(
+            pulled * self._row_bytes + shared_bytes,
+            pushed * self._row_bytes + (pulled - pushed) * _INDEX_BYTES + shared_bytes,
+            self._messages_to_a_server,
+        )
 
     def tasks(self) -> dict[str, dict[str, float]]:
         """Return each task's metrics so far, by "job number"."""
