@@ -23,6 +23,11 @@ SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of flo
 MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
 CBOW_TOKENS_PER_ROOT_OF_WORDS = 11.0  # batch tokens per cube root of the vocabulary: CBOW needs fewer steps
+# In a flat vocabulary, all words occur about equally often, and often. Text has 20 and more words per effective word,
+# walks on graphs 1 to 5. The effective words are as many as would share tokens as often if all were equally frequent.
+MOST_WORDS_PER_EFFECTIVE_WORD = 8.0
+LEAST_FLAT_COUNT = 200  # mean occurrences of a word in an epoch
+FLAT_TOKENS_PER_WORD = 1 / 2  # batch tokens per effective word: half of them share their word with another one
 MOST_BATCH_TOKENS = 1024
 # Of skip-gram with negatives, on all cores together: a batch does not see what others learn meanwhile.
 MOST_TOKENS_SIDE_BY_SIDE = 8192
@@ -70,6 +75,7 @@ LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.
 LOSS_EVERY_BATCHES, LOSS_EVERY_LARGE_BATCHES = 16, 64
 LEAST_TOKENS_FOR_RARE_LOSS = 512
+LEAST_WINDOW_FOR_RUNNING_SUMS = 6  # of CBOW; narrower windows are as fast or faster without, and keep their vectors
 LOOKUP_WINDOW = 10  # up to this window, the graph looks up pair weights in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 

@@ -30,6 +30,7 @@ def objective_of(settings: StepSettings) -> Objective:
         lookup_weights=settings.window <= tuning.LOOKUP_WINDOW,
         mask_accidental_hits=settings.negative > 0 and settings.mask_accidental_hits,
         bfloat16_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
+        even_contexts=settings.even_contexts,
     )
 
 

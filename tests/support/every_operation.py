@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from support.operation_cbow import cbow, check_cbow
 from support.operation_contexts import check_moved_contexts, check_summed_contexts, some_contexts
+from support.operation_even_contexts import (
+    check_moved_even_contexts,
+    check_summed_even_contexts,
+    some_even_contexts,
+)
 from support.operation_huffman import check_huffman_paths, check_one_score, huffman_paths
 from support.operation_inputs import BATCH, SIZES
 from support.operation_rows import check_added_rows, check_gathered_rows, check_moved_rows, check_read_and_written_rows
@@ -21,6 +26,8 @@ def check_every_operation() -> None:
             check_moved_rows(size, number_type)
         check_summed_contexts(size, contexts)
         check_moved_contexts(size, contexts)
+        check_summed_even_contexts(size, some_even_contexts())
+        check_moved_even_contexts(size, some_even_contexts(mean=False))
         check_skip_gram(skip_gram(size))
         check_cbow(cbow(size))
         for every_context in (True, False):
