@@ -54,6 +54,7 @@ LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
+FLAT_CBOW_RUN = (64, 1 / 4)
 # Without negatives, a run shares only contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
@@ -61,6 +62,7 @@ SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
 LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order of equal counts scores no higher
 HOT_NODES = 16  # at the root of the tree, trained on private copies by steps side by side; further ones rarely collide
+FLAT_HOT_NODES = 64  # the same in one process, where the tree of a flat vocabulary has all its nodes at few depths
 
 # -- steps (docs/contributing/decisions.md, "Maths of a batch") --------------------------------------------------------
 

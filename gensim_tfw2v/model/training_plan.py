@@ -8,6 +8,7 @@ import numpy as np
 from gensim.models import Word2Vec
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
@@ -60,7 +61,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=_step_settings(model, shape, windows, hits),
+        settings=_step_settings(model, shape, windows, hits, flat),
     )
 
 
@@ -142,7 +143,9 @@ def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool) ->
     )
 
 
-def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool) -> StepSettings:
+def _step_settings(
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool
+) -> StepSettings:
     max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
         max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
@@ -165,4 +168,5 @@ def _step_settings(model: Word2Vec, shape: BatchShape, windows: Windows, mask_ac
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
         even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
+        hot_nodes=tuning.FLAT_HOT_NODES if flat else tuning.HOT_NODES,
     )

@@ -25,6 +25,7 @@ class StepSettings:
     compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
     even_contexts: bool = False  # running sums add CBOW's contexts, which have the same weight for a token
+    hot_nodes: int = tuning.HOT_NODES  # next to the root of the tree, trained on private copies in one process
 
 
 def choose_max_step_rates(skip_gram: bool, negative: int) -> float:
