@@ -12,6 +12,7 @@ from typing import Any
 
 from measuring import systems
 from measuring.checkout import package_of
+from measuring.graphs import read_graph, scores_of_nodes
 from measuring.jobs import (
     MODES,
     OPTIMIZERS,
@@ -51,7 +52,10 @@ def measure(job: Job) -> dict[str, Any]:
     starting = (outcome.tensorflow_import_seconds or 0.0) + (outcome.first_graph_seconds or 0.0)
     result["started_words_per_second"] = outcome.raw_words * job.epochs / (outcome.train_seconds - starting)
     result["finite"] = is_finite(outcome.keyed_vectors)
-    result["scores"] = scores_of(outcome.keyed_vectors) if job.scores else None
+    result["scores"] = None
+    if job.scores:
+        vectors = outcome.keyed_vectors
+        result["scores"] = scores_of_nodes(vectors, read_graph(job.graph)) if job.graph else scores_of(vectors)
     if job.vectors_file is not None:
         outcome.keyed_vectors.save(job.vectors_file)
     return result

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ ROWS = 4_096  # gradients of a batch
 RUNS = ((16, 32), (16, 40), (16, 48), (16, 50), (22, 48), (32, 48), (32, 66), (64, 112))
 BATCH_WORDS, WINDOW = 1_024, 5
 CBOW_RUN_WORDS, CBOW_RUN_NEGATIVES = 32, 16
+CONTEXT_WINDOWS = (2, 5, 6, 8, 10, 20)
 RATE, MAX_STEP = 0.025, 0.5
 
 
@@ -141,6 +144,39 @@ def compare_negatives(vector_size: int, rounds: int) -> None:
         print(f"  negatives  {nanoseconds_a_row(operation, BATCH_WORDS, rounds):7.1f} ns a word  {name}")
 
 
+def compare_contexts(vector_size: int, rounds: int) -> None:
+    """Print a line for each window: adding CBOW's contexts, and moving them, one by one and by running sums."""
+    rng = np.random.default_rng(0)
+    runs, words = BATCH_WORDS // CBOW_RUN_WORDS, CBOW_RUN_WORDS
+    gradients = rng.normal(size=(runs, words, vector_size)).astype(np.float32)
+    table = tf.Variable(tf.raw_ops.DeepCopy(x=tf.zeros([VOCABULARY, vector_size])))
+    limits = {"rate": RATE, "max_step": MAX_STEP, "factors": tf.zeros([0])}
+    for window in CONTEXT_WINDOWS:
+        places = words + 2 * window
+        radii = rng.integers(1, window + 1, (1, runs, words)).astype(np.int32)
+        batch = {
+            "ids": np.resize(word_ids(rng), (1, runs, places)),
+            "left": radii,
+            "right": radii,
+            "batch": 0,
+        }
+        rows = ((radii[0] * (window + 1) + radii[0]) * words + np.arange(words)).astype(np.int32)
+        one_by_one = batch | {"window_rows": rows, "weights": tf.ones([(window + 1) ** 2 * words, places])}
+        even = batch | {"mean": True}
+
+        def run(total: Callable[..., tf.Tensor], move: Callable[..., tf.Tensor], inputs: dict[str, Any]) -> tf.Tensor:
+            memory = tf.raw_ops.ReadVariableOp(resource=table.handle, dtype=tf.float32)
+            hidden = total(table=memory, **inputs)
+            with tf.control_dependencies([hidden]):
+                return move(table=memory, **inputs, gradients=gradients, **limits)
+
+        each = functools.partial(run, operations().tfw2v_sum_contexts, operations().tfw2v_move_contexts, one_by_one)
+        sums = functools.partial(run, operations().tfw2v_sum_even_contexts, operations().tfw2v_move_even_contexts, even)
+        of_each, of_sums = (nanoseconds_a_row(way, BATCH_WORDS, rounds) for way in (each, sums))
+        shown = f"{of_each:6.0f} one by one, {of_sums:6.0f} by running sums"
+        print(f"  contexts within {window:2} words: ns a word {shown}")
+
+
 def compare_products(vector_size: int, rounds: int) -> None:
     """Print a line for each shape of a run: its three products by either type, and the operation that does all."""
     for words, candidates in RUNS:
@@ -209,7 +245,8 @@ def main(argv: list[str] | None = None) -> int:
     """Print the comparison; the exit status is 0."""
     parser = argparse.ArgumentParser(
         description="Compares ways to multiply small matrices, to fetch rows, to sum gradients by row and move them, "
-        "and to train hidden vectors with negatives, on one thread. What is marked as used is what gensim_tfw2v does."
+        "to train hidden vectors with negatives and to add contexts, on one thread. What is marked as used is what "
+        "gensim_tfw2v does."
     )
     parser.add_argument("--vector-size", type=int, nargs="+", default=[100, 300], metavar="N", help="default: 100 300")
     parser.add_argument("--rounds", type=int, default=200, metavar="N", help="the best of so many (default: 200)")
@@ -218,6 +255,7 @@ def main(argv: list[str] | None = None) -> int:
         compare_rows(vector_size, arguments.rounds)
         compare_products(vector_size, arguments.rounds)
         compare_negatives(vector_size, arguments.rounds)
+        compare_contexts(vector_size, arguments.rounds)
     return 0
 
 

@@ -24,6 +24,11 @@ SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of flo
 MOST_TOUCHES = 32.0  # expected occurrences of the most frequent word in a batch
 WORDS_PER_BATCH_TOKEN = 16  # small vocabularies come with small corpora, which need many small steps
 CBOW_TOKENS_PER_ROOT_OF_WORDS = 11.0  # batch tokens per cube root of the vocabulary: CBOW needs fewer steps
+# In a flat vocabulary, all words occur about equally often, and often. Text has 20 and more words per effective word,
+# walks on graphs 1 to 5. The effective words are as many as would share tokens as often if all were equally frequent.
+MOST_WORDS_PER_EFFECTIVE_WORD = 8.0
+LEAST_FLAT_COUNT = 200  # mean occurrences of a word in an epoch
+FLAT_TOKENS_PER_WORD = 1 / 2  # batch tokens per effective word: half of them share their word with another one
 MOST_BATCH_TOKENS = 1024
 # Of skip-gram with negatives, on all cores together: a batch does not see what others learn meanwhile.
 MOST_TOKENS_SIDE_BY_SIDE = 8192
@@ -50,6 +55,7 @@ LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
+FLAT_CBOW_RUN = (64, 1 / 4)
 # Without negatives, a run shares only contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
@@ -57,6 +63,7 @@ SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 
 LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order of equal counts scores no higher
 HOT_NODES = 16  # at the root of the tree, trained on private copies by steps side by side; further ones rarely collide
+FLAT_HOT_NODES = 64  # the same in one process, where the tree of a flat vocabulary has all its nodes at few depths
 
 # -- steps (docs/contributing/decisions.md, "Maths of a batch") --------------------------------------------------------
 
@@ -71,6 +78,7 @@ LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.
 LOSS_EVERY_BATCHES, LOSS_EVERY_LARGE_BATCHES = 16, 64
 LEAST_TOKENS_FOR_RARE_LOSS = 512
+LEAST_WINDOW_FOR_RUNNING_SUMS = 6  # of CBOW; narrower windows are as fast or faster without, and keep their vectors
 # With Adagrad, a row's first steps are FACTOR / sqrt(START) times as long as with SGD. They are as long as with SGD
 # once START and the sum of its gradients' squares come to FACTOR². `operations/adagrad.h` has the same numbers.
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0

@@ -51,6 +51,7 @@ class Job:
     distribution: str | None = None  # how the tasks of a cluster train together
     round_words: int | None = None  # raw words of a round, where the distribution has rounds
     vectors_file: str | None = None  # where the trained vectors are saved, in gensim's format
+    graph: str | None = None  # file that `graphs.write_graph` wrote: vectors of its nodes are scored
 
     @property
     def skip_gram(self) -> bool:
@@ -145,6 +146,7 @@ def add_training_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
+    add("--graph", metavar="FILE", help="score vectors of a graph's nodes, which `walks.py --keep` has written")
     add("--schedule", choices=SCHEDULES, help="how our learning rate falls (default: as gensim's does)")
     add_model_arguments(parser)
 

@@ -24,6 +24,7 @@ def choose_batch_shape(
     bfloat16_products: bool = False,
     tiled: bool = False,
     cores: int = 1,
+    flat: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -46,17 +47,19 @@ def choose_batch_shape(
         Whether the processor multiplies bfloat16 in tiles.
     cores : int
         Cores that train batches on the same tables side by side.
+    flat : bool
+        Whether the vocabulary is flat, as `is_flat` says.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
-    small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
-    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles)
+    small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY and not flat
+    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, flat, long_in_tiles)
     if run_tokens is None:
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
         run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
     if batch_tokens is None:
-        limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree)
+        limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree, flat)
         if skip_gram and not tree:
             limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / cores)
         least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
@@ -70,12 +73,14 @@ def choose_batch_shape(
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
-def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> tuple[int, float]:
+def _usual_run(
+    skip_gram: bool, tree: bool, small_vocabulary: bool, flat: bool, long_in_tiles: bool
+) -> tuple[int, float]:
     """Return the tokens of a run, and its negatives for each of them."""
     if small_vocabulary:
         return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else tuning.SMALL_CBOW_RUN
     if not skip_gram:
-        return tuning.CBOW_RUN
+        return tuning.FLAT_CBOW_RUN if flat else tuning.CBOW_RUN
     if tree:
         return tuning.SKIP_GRAM_RUN_BESIDE_TREE
     return tuning.LONG_VECTOR_RUN_IN_TILES if long_in_tiles else tuning.SKIP_GRAM_RUN
@@ -102,6 +107,7 @@ def _batch_limits(
     negative: int,
     skip_gram: bool,
     tree: bool,
+    flat: bool,
 ) -> list[float]:
     """Return the limits of a batch, each in tokens."""
     tokens = float(kept_counts.sum())
@@ -113,7 +119,8 @@ def _batch_limits(
     if negative:
         words = len(kept_counts)
         share = _share(words, tuning.WORDS_PER_BATCH_TOKEN, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)
-        limits.append(words / tuning.WORDS_PER_BATCH_TOKEN if skip_gram else share)
+        by_words = words / tuning.WORDS_PER_BATCH_TOKEN if skip_gram else share
+        limits.append(max(by_words, tuning.FLAT_TOKENS_PER_WORD * _effective_words(kept_counts) if flat else 0.0))
     if tree and skip_gram:
         limits.append(_share(tokens, tuning.SKIP_GRAM_TREE_BATCHES, tuning.SKIP_GRAM_TREE_TOKENS_PER_ROOT))
     elif tree:
@@ -130,18 +137,40 @@ def _power_of_two_below(value: float) -> int:
     return 1 << int(np.log2(max(value, 1.0)))
 
 
+def is_flat(counts: Float64Array) -> bool:
+    """Return whether words are about equally frequent and all of them occur often, as nodes of random walks do.
+
+    Then a batch may be larger than one of text with as many words: it has few tokens of the same word, and an epoch
+    still has many steps for each word.
+
+    Parameters
+    ----------
+    counts : ndarray
+        How often each word occurs in the corpus.
+    """
+    words = len(counts)
+    is_even = words <= tuning.MOST_WORDS_PER_EFFECTIVE_WORD * _effective_words(counts)
+    return is_even and float(counts.sum()) >= tuning.LEAST_FLAT_COUNT * words
+
+
+def _effective_words(counts: Float64Array) -> float:
+    """Return how many equally frequent words would give as many pairs of tokens with the same word."""
+    return float(counts.sum()) ** 2 / max(float(counts @ counts), 1e-12)
+
+
 def has_frequent_hits(kept_counts: Float64Array, drawn_shares: Float64Array) -> bool:
     """Return whether accidental hits are frequent enough to be masked, as they are in small vocabularies."""
     return float(kept_counts @ drawn_shares) > tuning.RARE_HIT_SHARE * float(kept_counts.sum())
 
 
-def choose_windows(shrink: bool, tree: bool, words: int) -> Windows:
+def choose_windows(shrink: bool, tree: bool, words: int, even_contexts: bool = False) -> Windows:
     """Return which words are a token's contexts, in a vocabulary of `words` words.
 
     `shrink` asks for gensim's random windows. Runs multiply all words within the window anyway, so the mean over all
-    windows costs no more than a random one. This does not hold for hierarchical softmax, which trains pair by pair. On
-    small corpora CBOW finds neighbours less well with means.
+    windows costs no more than a random one. This does not hold for hierarchical softmax, which trains pair by pair, nor
+    for CBOW if `even_contexts` says that running sums are to add contexts. On small corpora CBOW finds neighbours less
+    well with means.
     """
     if not shrink:
         return Windows.FIXED
-    return Windows.DRAWN if tree or words < tuning.SMALL_VOCABULARY else Windows.MEAN
+    return Windows.DRAWN if tree or even_contexts or words < tuning.SMALL_VOCABULARY else Windows.MEAN

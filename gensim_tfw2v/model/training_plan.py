@@ -8,8 +8,9 @@ import numpy as np
 from gensim.models import Word2Vec
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
-from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
+from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
@@ -24,6 +25,7 @@ from gensim_tfw2v.steps.settings import (
     choose_compute_dtype,
     choose_max_step_rates,
     choose_shortening,
+    sums_even_contexts,
 )
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.plan import TrainingPlan
@@ -41,9 +43,11 @@ def choices_for(
 ) -> TrainingChoices:
     """Return the choices for a model that is trained from the beginning, with `freeze` as `StepSettings` has it."""
     words = len(model.wv)
-    kept = kept_counts(word_counts(model.wv), keep_probabilities(model.wv, model.sample))
-    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words)
-    shape = _batch_shape(model, kept, choice.cores)
+    counts = word_counts(model.wv)
+    kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
+    in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
+    windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
+    shape = _batch_shape(model, kept, choice.cores, flat)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -58,7 +62,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=_step_settings(model, shape, windows, hits, freeze),
+        settings=_step_settings(model, shape, windows, hits, flat, freeze),
     )
 
 
@@ -122,7 +126,7 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
     )
 
 
-def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int) -> BatchShape:
+def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool) -> BatchShape:
     return choose_batch_shape(
         kept,
         model.vector_size,
@@ -136,11 +140,12 @@ def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int) -> BatchShape:
         bfloat16_products=multiplies_bfloat16() if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=multiplies_tiles(),
         cores=cores,
+        flat=flat,
     )
 
 
 def _step_settings(
-    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, freeze: str | None
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool, freeze: str | None
 ) -> StepSettings:
     max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
@@ -163,6 +168,8 @@ def _step_settings(
         max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
+        even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
+        hot_nodes=tuning.FLAT_HOT_NODES if flat else tuning.HOT_NODES,
         optimizer=model.optimizer,
         freeze=freeze,
     )

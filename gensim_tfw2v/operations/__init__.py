@@ -24,6 +24,8 @@ NAMES = (
     "tfw2v_move_rows",
     "tfw2v_sum_contexts",
     "tfw2v_move_contexts",
+    "tfw2v_sum_even_contexts",
+    "tfw2v_move_even_contexts",
     "tfw2v_train_skip_gram",
     "tfw2v_train_cbow",
     "tfw2v_train_huffman_paths",

@@ -10,6 +10,8 @@
 #include "sums.h"
 #include "vectors.h"
 
+enum { ROWS_AHEAD = 4 }; /* this many targets ahead, rows are prefetched */
+
 /* A run of tokens and its negatives. */
 typedef struct {
     int64_t tokens, negatives, size;
@@ -46,6 +48,7 @@ static bool make_room(Call *call, Run *run) {
 static void train_targets(Run *run, Table table, float rate, RowCounts *moved) {
     float bound = bound_of_moves(rate);
     for (int64_t i = 0; i < run->count; i++) {
+        if (i + ROWS_AHEAD < run->count) prefetch_row(row_of(table, run->targets[i + ROWS_AHEAD]), run->size);
         float *row = row_of(table, run->targets[i]), product = dot(run->hidden[i], row, run->size);
         float score = clamped(product), score_gradient = 1.0f / (1.0f + expf(score)), own_rate = NAN;
         if (fabsf(product) <= FLT_MAX && are_within(run->hidden[i], run->size, bound)) {
@@ -126,6 +129,7 @@ static void train(Call *call) {
             } else
                 memset(gradients + of_token * run.size, 0, (size_t)run.size * sizeof(float));
         }
+        for (int64_t k = 0; k < run.negatives; k++) prefetch_row(row_of(table, negatives[k]), run.size);
         train_targets(&run, table, limits.rate, &moved);
         for (int64_t k = 0; k < run.padded; k++) run.rows[k] = row_of(table, negatives[k < run.negatives ? k : 0]);
         all_dots(run.scores, run.padded, run.hidden, run.count, run.rows, run.padded, run.size);

@@ -7,12 +7,13 @@
 enum { LONGEST_TEXT = 256 };
 
 extern const Operation tfw2v_read_rows, tfw2v_write_rows, tfw2v_add_rows, tfw2v_gather_rows, tfw2v_move_rows,
-    tfw2v_sum_contexts, tfw2v_move_contexts, tfw2v_train_skip_gram, tfw2v_train_cbow, tfw2v_train_huffman_paths;
+    tfw2v_sum_contexts, tfw2v_move_contexts, tfw2v_sum_even_contexts, tfw2v_move_even_contexts, tfw2v_train_skip_gram,
+    tfw2v_train_cbow, tfw2v_train_huffman_paths;
 
 static const Operation *const OPERATIONS[] = {
-    &tfw2v_read_rows,     &tfw2v_write_rows,    &tfw2v_add_rows,        &tfw2v_gather_rows, &tfw2v_move_rows,
-    &tfw2v_sum_contexts,  &tfw2v_move_contexts, &tfw2v_train_skip_gram, &tfw2v_train_cbow,
-    &tfw2v_train_huffman_paths,
+    &tfw2v_read_rows,          &tfw2v_write_rows,      &tfw2v_add_rows,      &tfw2v_gather_rows,
+    &tfw2v_move_rows,          &tfw2v_sum_contexts,    &tfw2v_move_contexts, &tfw2v_sum_even_contexts,
+    &tfw2v_move_even_contexts, &tfw2v_train_skip_gram, &tfw2v_train_cbow,    &tfw2v_train_huffman_paths,
 };
 
 static char error[LONGEST_TEXT];

@@ -56,6 +56,45 @@ static inline void scale_and_move(
     }
 }
 
+/* out = one + other */
+static inline void add_vectors(
+    float *restrict out, const float *restrict one, const float *restrict other, int64_t size
+) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) *(wide *)(out + i) = *(const wide *)(one + i) + *(const wide *)(other + i);
+    for (; i + 4 <= size; i += 4) *(narrow *)(out + i) = *(const narrow *)(one + i) + *(const narrow *)(other + i);
+    for (; i < size; i++) out[i] = one[i] + other[i];
+}
+
+/* out = factor * (all - less - own) */
+static inline void scale_rest(
+    float *restrict out, float factor, const float *restrict all, const float *restrict less,
+    const float *restrict own, int64_t size
+) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) {
+        wide rest = *(const wide *)(all + i) - *(const wide *)(less + i);
+        *(wide *)(out + i) = factor * (rest - *(const wide *)(own + i));
+    }
+    for (; i + 4 <= size; i += 4) {
+        narrow rest = *(const narrow *)(all + i) - *(const narrow *)(less + i);
+        *(narrow *)(out + i) = factor * (rest - *(const narrow *)(own + i));
+    }
+    for (; i < size; i++) out[i] = factor * (all[i] - less[i] - own[i]);
+}
+
+/* sum += all - factor * own */
+static inline void add_rest(
+    float *restrict sum, const float *restrict all, float factor, const float *restrict own, int64_t size
+) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES)
+        *(wide *)(sum + i) += *(const wide *)(all + i) - factor * *(const wide *)(own + i);
+    for (; i + 4 <= size; i += 4)
+        *(narrow *)(sum + i) += *(const narrow *)(all + i) - factor * *(const narrow *)(own + i);
+    for (; i < size; i++) sum[i] += all[i] - factor * own[i];
+}
+
 static inline float total_of_four(narrow values) { return (values[0] + values[1]) + (values[2] + values[3]); }
 
 static inline narrow quarter_of(wide values) {

@@ -33,6 +33,7 @@ def objective_of(settings: StepSettings) -> Objective:
         adagrad=settings.have_states,
         freezes_inputs=settings.freeze == "inputs",
         freezes_outputs=settings.freeze == "outputs",
+        even_contexts=settings.even_contexts,
     )
 
 

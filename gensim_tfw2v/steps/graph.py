@@ -107,7 +107,7 @@ class _Step:
             number_type = self._product_type if negatives_alone else tf.float32
             hidden = self._rows(self.memory.inputs, self.block.inputs, number_type)
         else:
-            hidden = operations().tfw2v_sum_contexts(**contexts.forward)
+            hidden = contexts.sum()
         gradients = []
         if tree:
             gradients.append(self._train_huffman_paths(hidden))
@@ -129,8 +129,7 @@ class _Step:
         if contexts is None:
             self._move(self.memory.inputs, self.block.inputs, gradient, self.rates.lock_factors)
         else:
-            limits = self._step_limits(self.rates.lock_factors)
-            self.moved.append(operations().tfw2v_move_contexts(**contexts.backward, gradients=gradient, **limits))
+            self.moved.append(contexts.move(gradients=gradient, **self._step_limits(self.rates.lock_factors)))
 
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
@@ -246,24 +245,35 @@ class _Step:
         return {"rate": self.learning_rate, "max_step": self.rates.max_step, "factors": factors}
 
     def _contexts(self) -> _Contexts:
-        """Return the contexts of CBOW's hidden vectors, with their weights forward and backward."""
-        if self.objective.lookup_weights:
-            mask, shares, window_rows = self.lookups.masks, self.lookups.shares, self.window_rows
-        else:
-            windows = self._windows()
-            mask, shares = (as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
-            window_rows = self._window_rows_in_order()
-        forward, backward = maths.context_weights(mask, shares, self.objective.mean_context)
+        """Return the operations on the contexts of CBOW's hidden vectors."""
         places: dict[str, Any] = {
             "table": self.memory.inputs,
             "ids": self.block.inputs,
             "left": self.block.left,
             "right": self.block.right,
             "batch": self.batch.number,
-            "window_rows": window_rows,
             "adagrad": self.objective.adagrad,
         }
-        return _Contexts(places | {"weights": forward}, places | {"weights": backward})
+        if self.objective.even_contexts:
+            places["mean"] = self.objective.mean_context
+            of_even = operations().tfw2v_sum_even_contexts, operations().tfw2v_move_even_contexts
+            return _Contexts(*(functools.partial(operation, **places) for operation in of_even))
+        forward, backward, window_rows = self._context_weights()
+        places["window_rows"] = window_rows
+        return _Contexts(
+            functools.partial(operations().tfw2v_sum_contexts, **places, weights=forward),
+            functools.partial(operations().tfw2v_move_contexts, **places, weights=backward),
+        )
+
+    def _context_weights(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Return the weights of contexts forward and backward, and which row of them each token has [R, B]."""
+        if self.objective.lookup_weights:
+            mask, shares, window_rows = self.lookups.masks, self.lookups.shares, self.window_rows
+        else:
+            windows = self._windows()
+            mask, shares = (as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
+            window_rows = self._window_rows_in_order()
+        return *maths.context_weights(mask, shares, self.objective.mean_context), window_rows
 
     def _window_rows_in_order(self) -> tf.Tensor:
         """Return the row of each token [R, B] in a table that has one row a token, in their order."""
@@ -281,10 +291,10 @@ class _Step:
 
 
 class _Contexts(NamedTuple):
-    """Arguments of the operations that sum contexts and that move them."""
+    """The operations on the contexts of CBOW's hidden vectors."""
 
-    forward: dict[str, Any]
-    backward: dict[str, Any]
+    sum: Callable[[], tf.Tensor]  # returns the hidden vectors [R, B, D]
+    move: Callable[..., tf.Tensor]  # takes their gradients and the limits of steps
 
 
 def as_rows(weights: tf.Tensor) -> tf.Tensor:

@@ -29,6 +29,8 @@ class StepSettings:
     shortens_steps: bool = False  # steps are shorter where many cores train side by side
     compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
+    even_contexts: bool = False  # running sums add CBOW's contexts, which have the same weight for a token
+    hot_nodes: int = tuning.HOT_NODES  # next to the root of the tree, trained on private copies in one process
     optimizer: str = SGD
     freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
 
@@ -49,6 +51,14 @@ def choose_shortening(skip_gram: bool, negative: int, hierarchical_softmax: bool
     CBOW scores the same with any number of tokens side by side, and batches of hierarchical softmax are small.
     """
     return skip_gram and negative > 0 and not hierarchical_softmax
+
+
+def sums_even_contexts(skip_gram: bool, window: int) -> bool:
+    """Return whether running sums add contexts that have the same weight for a token.
+
+    Their cost does not depend on the window. For narrow windows it is faster to add contexts one by one.
+    """
+    return not skip_gram and window >= tuning.LEAST_WINDOW_FOR_RUNNING_SUMS
 
 
 def choose_compute_dtype(batch_tokens: int, vector_size: int, fast_bfloat16: bool) -> str:

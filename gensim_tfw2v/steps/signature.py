@@ -19,6 +19,7 @@ class Objective:
     lookup_weights: bool  # pair weights come from a table for (left, right, place) instead of being computed
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
+    even_contexts: bool = False  # CBOW's contexts of a token have the same weight, and running sums add them
     adagrad: bool = False  # rows end with Adagrad's state, which decides how they step
     freezes_inputs: bool = False  # no step changes input vectors
     freezes_outputs: bool = False  # no step changes output vectors, nor nodes

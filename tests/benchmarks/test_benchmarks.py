@@ -342,6 +342,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         False,
         distribution="downpour",
         round_words=1000,
+        graph="graph.npz",
     )
     assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
 

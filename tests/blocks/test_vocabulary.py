@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits
+from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
 from gensim_tfw2v.blocks.sampling import NegativeSampler, keep_probabilities, kept_counts, word_counts
 from gensim_tfw2v.native.random_numbers import RandomNumbers
@@ -180,6 +180,50 @@ def test_windows_are_drawn_for_small_vocabularies_and_the_tree(
     shrink: bool, tree: bool, words: int, expected: Windows
 ) -> None:
     assert choose_windows(shrink, tree, words) is expected
+
+
+@pytest.mark.parametrize(("words", "shrink", "expected"), [(10**6, True, Windows.DRAWN), (10**6, False, Windows.FIXED)])
+def test_windows_are_drawn_where_running_sums_add_contexts(words: int, shrink: bool, expected: Windows) -> None:
+    assert choose_windows(shrink, False, words, even_contexts=True) is expected
+
+
+def visits(nodes: int, mean: float = 750.0) -> np.ndarray:
+    """Return how often random walks visit nodes whose degrees differ, on average so often."""
+    degrees = np.random.default_rng(1).lognormal(sigma=0.7, size=nodes)
+    return np.sort(degrees / degrees.mean() * mean)[::-1]
+
+
+def test_vocabularies_of_walks_are_flat_and_those_of_text_are_not() -> None:
+    assert is_flat(visits(4_000))
+    assert is_flat(visits(20_000, 500.0))
+    for words in (1_750, 4_000, 20_000, 10**6):
+        assert not is_flat(750.0 * words / np.arange(1, words + 1))
+
+
+def test_a_small_corpus_is_not_flat_because_it_needs_many_steps() -> None:
+    assert not is_flat(visits(4_000, 20.0))
+
+
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_a_flat_vocabulary_has_larger_batches_and_runs_with_fewer_negatives(skip_gram: bool) -> None:
+    def shape(words: int, flat: bool) -> BatchShape:
+        return choose_batch_shape(visits(words), 128, 10, 5, skip_gram, False, flat=flat)
+
+    as_text, large = shape(4_000, False), shape(10**6, False)
+    flat = shape(4_000, True)
+    assert flat.batch_tokens == 1024 > as_text.batch_tokens
+    assert flat.shared_negatives / flat.run_tokens < as_text.shared_negatives / as_text.run_tokens
+    assert flat.run_tokens >= large.run_tokens and flat.shared_negatives == large.shared_negatives
+    assert shape(10**6, True) == flat
+
+
+def test_a_flat_vocabulary_has_smaller_batches_the_more_its_frequencies_differ() -> None:
+    degrees = np.append(np.full(4_000, 100.0), np.full(40, 5_000.0))
+    uneven, even = (
+        choose_batch_shape(counts, 128, 10, 5, True, False, flat=True).batch_tokens
+        for counts in (degrees, np.full(4_040, 100.0))
+    )
+    assert uneven < even
 
 
 def test_runs_of_skip_gram_are_shorter_with_as_many_negatives_where_windows_are_drawn() -> None:

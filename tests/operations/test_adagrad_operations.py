@@ -8,6 +8,7 @@ import tensorflow as tf
 from support.operation_calls import OPERATIONS, SIZE, run_call, valid_call, with_states
 from support.operation_cbow import cbow, check_cbow
 from support.operation_contexts import check_moved_contexts, check_summed_contexts, some_contexts
+from support.operation_even_contexts import check_moved_even_contexts, check_summed_even_contexts, some_even_contexts
 from support.operation_huffman import check_huffman_paths, huffman_paths
 from support.operation_inputs import ADAGRAD_FACTOR, ADAGRAD_START, BATCH, ROWS, Table, normal, of_every_size
 from support.operation_rows import check_gathered_rows, check_moved_rows
@@ -18,7 +19,7 @@ from gensim_tfw2v.operations import operations
 from gensim_tfw2v.steps.adagrad import rate_factor
 
 TRAINING = [name for name in OPERATIONS if name not in ("read rows", "write rows", "add rows")]
-MOVING = [name for name in TRAINING if name not in ("gather rows", "sum contexts")]
+MOVING = [name for name in TRAINING if name not in ("gather rows", "sum contexts", "sum even contexts")]
 EVERY_OR_OWN = pytest.mark.parametrize("every_context", [True, False], ids=["every context", "own word"])
 
 
@@ -40,6 +41,13 @@ def test_lock_factors_scale_steps_and_not_states(factors: list[float]) -> None:
 def test_contexts_are_summed_without_their_states_and_move_by_steps_that_follow_from_them(size: int) -> None:
     check_summed_contexts(size, some_contexts(), adagrad=True)
     check_moved_contexts(size, some_contexts(), adagrad=True)
+
+
+@of_every_size
+@pytest.mark.parametrize("mean", [True, False])
+def test_even_contexts_are_summed_without_their_states_and_move_as_well(size: int, mean: bool) -> None:
+    check_summed_even_contexts(size, some_even_contexts(mean=mean), adagrad=True)
+    check_moved_even_contexts(size, some_even_contexts(mean=mean), adagrad=True)
 
 
 @of_every_size

@@ -39,6 +39,8 @@ FREE_AXES = {
     "move rows": {("table", 0), ("ids", 0), ("factors", 0)},
     "sum contexts": {("table", 0), ("table", 1), ("weights", 0)},
     "move contexts": {("table", 0), ("weights", 0), ("factors", 0)},
+    "sum even contexts": {("table", 0), ("table", 1)},
+    "move even contexts": {("table", 0), ("factors", 0)},
     "train skip-gram": {("table", 0), ("weights", 0), ("factors", 0)},
     "train CBOW": {("table", 0), ("negatives", 2), ("factors", 0)},
     **{name: {("table", 0), ("offsets", 0)} for name in HUFFMAN},
@@ -105,7 +107,7 @@ def test_a_valid_call_succeeds(name: str) -> None:
     arguments = valid_call(name)
     outputs, table, error = run_call(name, arguments)
     assert error is None and outputs
-    only_reads = name in ("read rows", "gather rows", "sum contexts")
+    only_reads = name in ("read rows", "gather rows", "sum contexts", "sum even contexts")
     assert np.array_equal(table, arguments["table"]) == only_reads
 
 
@@ -216,6 +218,8 @@ def test_words_without_any_offsets_are_refused(name: str) -> None:
     [
         ("sum contexts", "ids", ["weights"]),
         ("move contexts", "ids", ["weights"]),
+        ("sum even contexts", "ids", []),
+        ("move even contexts", "ids", []),
         ("train skip-gram", "ids", ["weights"]),
         *((name, "words", []) for name in HUFFMAN),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.operation_calls import run_call, valid_call
 
-TRAINING = ["train CBOW", "train skip-gram", "move rows", "move contexts"]
+TRAINING = ["train CBOW", "train skip-gram", "move rows", "move contexts", "move even contexts"]
 HUFFMAN = ["train Huffman paths of contexts", "train Huffman paths of own words"]
 
 

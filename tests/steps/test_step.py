@@ -82,6 +82,7 @@ class Objective(NamedTuple):
     mean: bool
     compute_dtype: str
     windows: Windows
+    even: bool = False  # running sums add contexts
     adagrad: bool = False
 
     def __str__(self) -> str:
@@ -89,19 +90,21 @@ class Objective(NamedTuple):
         outputs = "+".join(name for name, used in (("neg", self.negative), ("hs", self.tree)) if used)
         model = "sg" if self.skip_gram else f"cbow-{'mean' if self.mean else 'sum'}"
         name = f"{model}-{outputs}-{self.compute_dtype}-{self.windows.value}"
-        return f"{name}-adagrad" if self.adagrad else name
+        return name + "-even" * self.even + "-adagrad" * self.adagrad
 
 
 def objectives() -> list[Objective]:
     """Return all that there are.
 
-    Huffman trees have no mean windows. Skip-gram has no contexts to average, and CBOW no products of bfloat16.
+    Huffman trees have no mean windows. Skip-gram has no contexts to average, and CBOW no products of bfloat16. Contexts
+    within mean windows have different weights.
     """
     return [
-        Objective(skip_gram, negative, tree, mean, compute_dtype, windows)
+        Objective(skip_gram, negative, tree, mean, compute_dtype, windows, even)
         for skip_gram, (negative, tree) in product((True, False), ((5, False), (0, True), (3, True)))
         for mean, compute_dtype in (product((True,), TOLERANCES) if skip_gram else product((True, False), ("float32",)))
         for windows in ((Windows.DRAWN,) if tree else (Windows.DRAWN, Windows.MEAN))
+        for even in ((False,) if skip_gram or windows is Windows.MEAN else (False, True))
     ]
 
 
@@ -215,7 +218,7 @@ def assert_moves_rows_as_plain_loops_do(
     fixed: bool,
     freeze: str | None = None,
 ) -> None:
-    skip_gram, negative, tree, mean, compute_dtype, windows, adagrad = objective
+    skip_gram, negative, tree, mean, compute_dtype, windows, even, adagrad = objective
     if fixed and windows is Windows.DRAWN:
         windows = Windows.FIXED  # of the same graph
     vocabulary, sentences, window, shape, seed = corpus
@@ -255,6 +258,7 @@ def assert_moves_rows_as_plain_loops_do(
             max_step=bound,
             compute_dtype=compute_dtype,
             mean_windows=windows is Windows.MEAN,
+            even_contexts=even,
             optimizer=ADAGRAD if adagrad else SGD,
             freeze=freeze,
         ),

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from support.operation_cbow import cbow, check_cbow
 from support.operation_contexts import check_moved_contexts, check_summed_contexts, some_contexts
+from support.operation_even_contexts import (
+    check_moved_even_contexts,
+    check_summed_even_contexts,
+    some_even_contexts,
+)
 from support.operation_huffman import check_huffman_paths, check_one_score, huffman_paths
 from support.operation_inputs import BATCH, SIZES
 from support.operation_rows import check_added_rows, check_gathered_rows, check_moved_rows, check_read_and_written_rows
@@ -31,6 +36,8 @@ def check_training_operations(size: int, adagrad: bool) -> None:
         check_moved_rows(size, number_type, adagrad=adagrad)
     check_summed_contexts(size, contexts, adagrad)
     check_moved_contexts(size, contexts, adagrad=adagrad)
+    check_summed_even_contexts(size, some_even_contexts(), adagrad)
+    check_moved_even_contexts(size, some_even_contexts(mean=False), adagrad=adagrad)
     check_skip_gram(skip_gram(size, adagrad=adagrad))
     check_cbow(cbow(size, adagrad=adagrad))
     for every_context in (True, False):

@@ -10,6 +10,7 @@ from gensim_tfw2v.operations import operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from support.operation_cbow import cbow
 from support.operation_contexts import some_contexts
+from support.operation_even_contexts import some_even_contexts
 from support.operation_huffman import huffman_paths
 from support.operation_inputs import BATCH, BATCHES, ROWS, Table, normal, numbers_below
 from support.operation_skip_gram import skip_gram
@@ -33,7 +34,7 @@ _INTEGERS = {
     "words",
 }
 _INTEGERS |= {"nodes", "codes", "offsets", "hot_nodes"}
-_BOOLEANS = {"mask_hits", "measured", "frozen", "every_context"}
+_BOOLEANS = {"mask_hits", "measured", "frozen", "every_context", "mean"}
 
 OPERATIONS = {
     "read rows": "tfw2v_read_rows",
@@ -43,6 +44,8 @@ OPERATIONS = {
     "move rows": "tfw2v_move_rows",
     "sum contexts": "tfw2v_sum_contexts",
     "move contexts": "tfw2v_move_contexts",
+    "sum even contexts": "tfw2v_sum_even_contexts",
+    "move even contexts": "tfw2v_move_even_contexts",
     "train skip-gram": "tfw2v_train_skip_gram",
     "train CBOW": "tfw2v_train_cbow",
     "train Huffman paths of contexts": "tfw2v_train_huffman_paths",
@@ -62,9 +65,10 @@ def valid_call(name: str) -> Arguments:
         found = ids
     elif name == "move rows":
         found = ids | {"gradients": normal(RUNS, PLACES, SIZE, seed=1)} | _LIMITS
-    elif name in ("sum contexts", "move contexts"):
-        found = some_contexts(WINDOW, RUNS, TOKENS).arguments()
-        if name == "move contexts":
+    elif name in ("sum contexts", "move contexts", "sum even contexts", "move even contexts"):
+        contexts = some_even_contexts(WINDOW, RUNS, TOKENS) if "even" in name else some_contexts(WINDOW, RUNS, TOKENS)
+        found = contexts.arguments()
+        if name.startswith("move"):
             found |= {"gradients": normal(RUNS, TOKENS, SIZE, seed=2)} | _LIMITS
     elif name == "train skip-gram":
         found = skip_gram(SIZE, WINDOW, RUNS, TOKENS, NEGATIVES).arguments() | _LIMITS

@@ -101,7 +101,7 @@ class LocalPlacement(Placement):
                     *handles,
                     self._arguments.block_tensors(prepared.block),
                     self._arguments.rates(
-                        self._settings, prepared, self._lock_factors, tuning.HOT_NODES, self._cores_side_by_side
+                        self._settings, prepared, self._lock_factors, self._settings.hot_nodes, self._cores_side_by_side
                     ),
                     self._lookups,
                     np.array([0, len(prepared.measured)], np.int32),

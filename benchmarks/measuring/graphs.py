@@ -1,0 +1,147 @@
+"""Makes graphs whose nodes have communities, walks on them, and scores of vectors of their nodes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WALK_LENGTH = 80  # nodes
+_EDGES_PER_NODE = 10
+_NODES_PER_COMMUNITY = 200
+_OWN_SHARE = 0.4  # of edges that stay in a community
+_DEGREE_SPREAD = 0.7  # standard deviation of the logarithm of expected degrees
+_HIDDEN_SHARE = 0.1  # of the edges, which no walk takes
+_LABELLED_SHARE = 0.2  # of the nodes, from which a classifier learns
+_SCORED_NODES = 20_000  # in all random choices of these together
+
+
+@dataclass
+class Graph:
+    """A graph without directions, and pairs of nodes that no walk takes.
+
+    Node i is joined to `neighbours[starts[i] : starts[i + 1]]`. `hidden` [n, 2] has the pairs whose edge was removed,
+    and `strangers` [n, 2] pairs that were never joined.
+    """
+
+    communities: np.ndarray  # of each node
+    starts: np.ndarray
+    neighbours: np.ndarray
+    hidden: np.ndarray
+    strangers: np.ndarray
+
+
+def make_graph(nodes: int, rng: np.random.Generator) -> Graph:
+    """Return a random graph: degrees differ, and a part of the edges stay within a community."""
+    communities = rng.integers(0, max(2, nodes // _NODES_PER_COMMUNITY), nodes)
+    weights = rng.lognormal(sigma=_DEGREE_SPREAD, size=nodes)
+    edges = _distinct(_pairs(communities, weights, _EDGES_PER_NODE * nodes, rng))
+    is_hidden = rng.random(len(edges)) < _HIDDEN_SHARE
+    strangers = _distinct(_pairs(np.zeros(nodes, int), weights, len(edges), rng))
+    taken = _number(strangers, nodes)
+    strangers = strangers[~np.isin(taken, _number(edges, nodes))]
+    rng.shuffle(strangers)
+    hidden = edges[is_hidden][: len(strangers)]
+    starts, neighbours = _adjacency(edges[~is_hidden], nodes)
+    return Graph(communities, starts, neighbours, hidden, strangers[: len(hidden)])
+
+
+def _pairs(communities: np.ndarray, weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return pairs [count, 2] of nodes drawn by their weights, a part of them from one community each."""
+    shares = weights / weights.sum()
+    first, second = rng.choice(len(weights), (2, count), p=shares)
+    own = np.flatnonzero(rng.random(count) < _OWN_SHARE)
+    for community in np.unique(communities):
+        members = np.flatnonzero(communities == community)
+        here = own[communities[first[own]] == community]
+        second[here] = rng.choice(members, len(here), p=shares[members] / shares[members].sum())
+    return np.stack([first, second], axis=1)
+
+
+def _distinct(pairs: np.ndarray) -> np.ndarray:
+    """Return each pair of two nodes once, the smaller number first."""
+    pairs = np.sort(pairs, axis=1)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+
+
+def _number(pairs: np.ndarray, nodes: int) -> np.ndarray:
+    """Return a number for each pair that no other pair has."""
+    numbers: np.ndarray = pairs[:, 0] * nodes + pairs[:, 1]
+    return numbers
+
+
+def _adjacency(edges: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each node's neighbours begin, and the neighbours. A node without any has itself."""
+    alone = np.setdiff1d(np.arange(nodes), edges)
+    both = np.concatenate([edges, edges[:, ::-1], np.stack([alone, alone], axis=1)])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    return np.searchsorted(both[:, 0], np.arange(nodes + 1)), both[:, 1]
+
+
+def random_walks(graph: Graph, tokens: int, rng: np.random.Generator) -> np.ndarray:
+    """Return walks [n, WALK_LENGTH] of about so many tokens: each step goes to a neighbour, all with equal chances."""
+    nodes = len(graph.communities)
+    place = np.resize(rng.permutation(nodes), max(1, round(tokens / WALK_LENGTH)))
+    steps = [place]
+    for _ in range(WALK_LENGTH - 1):
+        degree = graph.starts[place + 1] - graph.starts[place]
+        place = graph.neighbours[graph.starts[place] + (rng.random(len(place)) * degree).astype(int)]
+        steps.append(place)
+    return np.stack(steps, axis=1)
+
+
+def write_walks(walks: np.ndarray, path: Path) -> None:
+    """Write a walk on each line, of the nodes' numbers."""
+    names = [str(node) for node in range(int(walks.max()) + 1)]
+    with path.open("w", encoding="ascii") as lines:
+        for walk in walks:
+            lines.write(" ".join([names[node] for node in walk.tolist()]) + "\n")
+
+
+def write_graph(graph: Graph, path: Path) -> None:
+    """Write a graph for `read_graph`."""
+    np.savez(path, **asdict(graph))
+
+
+def read_graph(path: str | os.PathLike[str]) -> Graph:
+    """Return the graph that `write_graph` wrote."""
+    with np.load(path) as arrays:
+        return Graph(**arrays)
+
+
+def scores_of_nodes(keyed_vectors: Any, graph: Graph) -> dict[str, float]:
+    """Return two scores in percent.
+
+    `communities` is the micro-averaged F1 of communities that a logistic regression predicts from the vectors of nodes,
+    the mean over some random choices of the nodes that it learns from. `links` is the area under the ROC curve of
+    cosine similarities, which are to tell hidden edges from pairs that were never joined.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    nodes = len(graph.communities)
+    # A node that no walk has visited has no vector.
+    rows = [keyed_vectors.key_to_index.get(str(node), -1) for node in range(nodes)]
+    vectors = np.append(keyed_vectors.get_normed_vectors(), np.zeros((1, keyed_vectors.vector_size)), axis=0)[rows]
+    pairs = np.concatenate([graph.hidden, graph.strangers])
+    is_edge = np.repeat([1, 0], [len(graph.hidden), len(graph.strangers)])
+    similarities = np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
+    found = [_micro_f1(vectors, graph.communities, seed) for seed in range(max(1, _SCORED_NODES // nodes))]
+    return {
+        "communities": 100 * float(np.mean(found)),
+        "links": 100 * float(roc_auc_score(is_edge, similarities)),
+    }
+
+
+def _micro_f1(vectors: np.ndarray, communities: np.ndarray, seed: int) -> float:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import f1_score
+    from sklearn.model_selection import train_test_split
+
+    learnt, tested, labels, truth = train_test_split(
+        vectors, communities, train_size=_LABELLED_SHARE, random_state=seed, shuffle=True
+    )
+    predicted = LogisticRegression(C=10, max_iter=1000).fit(learnt, labels).predict(tested)
+    return float(f1_score(truth, predicted, average="micro"))

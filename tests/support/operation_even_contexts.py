@@ -1,0 +1,107 @@
+"""The operations on CBOW's contexts of equal weight, and what plain loops over NumPy arrays make of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.operations import operations
+from support.operation_inputs import (
+    BATCH,
+    BATCHES,
+    NO_FACTORS,
+    ROWS,
+    Table,
+    Windows,
+    contexts_of,
+    median_step,
+    moved,
+    normal,
+    numbers_below,
+    table_rows,
+    windows_of,
+)
+
+
+class EvenContexts(NamedTuple):
+    """What tokens' contexts are, and whether they are averaged or summed."""
+
+    ids: np.ndarray
+    windows: Windows
+    mean: bool
+
+    def arguments(self, table: Table | None = None) -> dict[str, Any]:
+        """Return the arguments that both operations have."""
+        return {
+            "table": table and table.memory,
+            "ids": self.ids,
+            "left": self.windows.left,
+            "right": self.windows.right,
+            "batch": BATCH,
+            "mean": self.mean,
+        }
+
+    def tokens(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
+        """Yield every token of the batch that has contexts, with the rows of these."""
+        for run, token in np.ndindex(self.windows.left[BATCH].shape):
+            rows = [int(self.ids[BATCH, run, place]) for place in contexts_of(self.windows, run, token)]
+            if rows:
+                yield (run, token), rows
+
+
+def some_even_contexts(window: int = 3, runs: int = 4, tokens: int = 6, mean: bool = True) -> EvenContexts:
+    """Return contexts that tokens have within their sentences."""
+    ids = numbers_below(ROWS, BATCHES, runs, tokens + 2 * window)
+    return EvenContexts(ids, windows_of(runs, tokens, window), mean)
+
+
+def contexts_of_continued_runs(window: int, runs: int, tokens: int, gap: int | None = None) -> EvenContexts:
+    """Return contexts in runs that continue each other, as those of a block do, except before the run `gap`."""
+    line = numbers_below(ROWS, BATCHES, runs * tokens + 2 * window)
+    ids = np.stack([line[:, run * tokens : (run + 1) * tokens + 2 * window] for run in range(runs)], axis=1)
+    if gap is not None:
+        ids[:, gap] = (ids[:, gap] + 1) % ROWS
+    return EvenContexts(ids, windows_of(runs, tokens, window), mean=True)
+
+
+def check_summed_even_contexts(size: int, contexts: EvenContexts, adagrad: bool = False) -> None:
+    """Check the means or sums of contexts."""
+    before = table_rows(size, adagrad)
+    hidden = operations().tfw2v_sum_even_contexts(**contexts.arguments(Table(before)), adagrad=adagrad).numpy()
+    expected = np.zeros((*contexts.windows.left[BATCH].shape, size))
+    for token, rows in contexts.tokens():
+        summed = before[rows, :size].astype(np.float64).sum(axis=0)
+        expected[token] = summed / len(rows) if contexts.mean else summed
+    np.testing.assert_allclose(hidden, expected, rtol=1e-5, atol=1e-5)
+    alone = contexts.windows.left[BATCH] + contexts.windows.right[BATCH] == 0
+    assert not hidden[alone].any()
+
+
+def check_moved_even_contexts(
+    size: int, contexts: EvenContexts, factors: np.ndarray = NO_FACTORS, adagrad: bool = False
+) -> None:
+    """Check rows moved by the gradients of means or sums; those of half of the rows are too long."""
+    before, rate = table_rows(size, adagrad), 0.05
+    gradients = normal(*contexts.windows.left[BATCH].shape, size, seed=2)
+    sums: dict[int, np.ndarray] = {}
+    for token, rows in contexts.tokens():
+        for row in rows:
+            share = 1.0 if contexts.mean else 1 / len(rows)
+            sums[row] = sums.get(row, 0.0) + share * gradients[token].astype(np.float64)
+    max_step = median_step(sums, rate, before)
+    table = Table(before)
+    metrics = operations().tfw2v_move_even_contexts(
+        **contexts.arguments(table),
+        gradients=gradients,
+        rate=rate,
+        max_step=max_step,
+        factors=factors,
+        adagrad=adagrad,
+    )
+    expected, counts = moved(before, sums, rate, max_step, factors)
+    assert metrics.numpy().tolist() == counts
+    np.testing.assert_allclose(table.read(), expected, rtol=1e-5, atol=1e-5)
+    others = np.setdiff1d(np.arange(ROWS), list(sums))
+    np.testing.assert_array_equal(table.read()[others], before[others])
