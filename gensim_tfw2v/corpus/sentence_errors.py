@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import Int64Array
+LARGEST_NUMBER = np.iinfo(np.int64).max  # in an array of words
 
 
 def checked_sentences(sentences: Iterable[Any]) -> Iterator[Any]:
@@ -80,36 +80,41 @@ def words_of_array(sentence: npt.NDArray[Any], position: int) -> Any:
     return sentence.tolist()
 
 
-def not_a_number(word: Any, sentence: int) -> TypeError:
-    """Return the error for a word that is no whole number in a corpus that begins with one."""
-    return WrongWordError(
-        f"sentence number {sentence} holds the word {_shown(word)}, and the corpus begins with a whole number; then "
-        "all words must be whole numbers, of type int or in arrays of integers"
+def is_word_number(word: Any) -> bool:
+    """Return whether a word is a whole number that may be beside arrays of them; a bool is none."""
+    return (type(word) is int or isinstance(word, np.integer)) and 0 <= int(word) <= LARGEST_NUMBER
+
+
+def word_among_numbers(words: list[Any], places: Places) -> Exception:
+    """Return the error for the first word that may not be beside arrays of whole numbers."""
+    place, word = next((place, word) for place, word in enumerate(words) if not is_word_number(word))
+    sentence = places.sentence_at(place)
+    if type(word) is not int and not isinstance(word, np.integer):
+        return WrongWordError(
+            f"sentence number {sentence} holds the word {_shown(word)}, and others are arrays of integers; then all "
+            "words must be whole numbers"
+        )
+    if word > 0:
+        return number_too_large(int(word), sentence)
+    return ValueError(
+        f"sentence number {sentence} holds the word {word}; whole numbers beside arrays of them must be at least 0: "
+        "leave out padding, or give all words as str"
     )
 
 
-def array_of_numbers_among_words(number: Any, places: Places) -> TypeError:
-    """Return the error for an array of whole numbers, in a corpus that begins with other words."""
+def array_among_words(number: Any, places: Places) -> TypeError:
+    """Return the error for an array of whole numbers, the first of a batch, in a corpus that has had other words."""
     return WrongWordError(
-        f"sentence number {places.sentence_at(0)} holds the word {number} in an array of integers, and the corpus "
-        "begins with a word that is no whole number; give all words as str, or all as whole numbers"
+        f"sentence number {places.sentence_at(0)} holds the word {number} in an array of integers, and an earlier one "
+        "holds words that are no whole numbers; give all words as str, or all as whole numbers"
     )
 
 
 def number_too_large(number: int, sentence: int) -> ValueError:
-    """Return the error for a word that does not fit 64 bits."""
+    """Return the error for a word in an array, or beside arrays, that does not fit 64 bits."""
     return ValueError(
-        f"sentence number {sentence} holds the word {number}; whole numbers as words must be below 2**63: number the "
-        "items anew, or give them as str"
-    )
-
-
-def negative_number(numbers: Int64Array, places: Places) -> ValueError:
-    """Return the error for the first number below 0."""
-    place = int(np.argmax(numbers < 0))
-    return ValueError(
-        f"sentence number {places.sentence_at(place)} holds the word {numbers[place]}; whole numbers as words must be "
-        "at least 0: leave out padding, or give all words as str"
+        f"sentence number {sentence} holds the word {number}; whole numbers beside arrays of them must be below 2**63: "
+        "number the items anew, or give them as str"
     )
 
 

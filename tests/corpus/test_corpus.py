@@ -120,7 +120,7 @@ def test_a_sentence_beyond_the_limit_that_ends_early_or_late_loses_nothing() -> 
 
 def test_words_can_be_any_hashable_values() -> None:
     ids = {7: 0, ("u", 1): 1, None: 2}
-    source = IterableSource([[7, ("u", 1), 8], [None], np.array([7, 7])], ids, 10, NO_CACHE)
+    source = IterableSource([[7, ("u", 1), 8], [None], [7, 7]], ids, 10, NO_CACHE)
     assert plain_epoch(source) == [(0, [0, 1, 2, 0, 0], [2, 1, 2], 6, 3)]
 
 

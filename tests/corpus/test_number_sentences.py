@@ -158,25 +158,32 @@ def test_an_overlong_sentence_is_cut_and_counts_once(kind: Any) -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("kind", [list, np.array])
-def test_a_wrong_word_among_numbers_is_named_with_its_sentence(
-    kind: Any, sentence: Any, word: str, error: type[Exception]
+@pytest.mark.parametrize("second", [[0], np.array([0])], ids=["list", "array"])
+def test_a_wrong_word_beside_arrays_of_numbers_is_named_with_its_sentence(
+    second: Any, sentence: Any, word: str, error: type[Exception]
 ) -> None:
+    sentences = [np.array([1, 2]), second, sentence, [3]]
     with pytest.raises(error, match=rf"sentence number 2 (holds|is) .*{word}"):
-        counts_of([kind([1, 2]), kind([0]), sentence, kind([3])])
+        counts_of(sentences)
     model = TFWord2Vec([[1, 2]] * 5, **SMALL)
     with pytest.raises(error, match=rf"sentence number 2 (holds|is) .*{word}"):
-        model.train([kind([1, 2]), kind([0]), sentence, kind([3])], total_examples=4, epochs=1)
+        model.train(sentences, total_examples=4, epochs=1)
 
 
-def test_an_array_of_numbers_among_other_words_is_named_with_its_sentence() -> None:
+@pytest.mark.parametrize("first", [["a"], [1, "a"], [2, -1], [True]], ids=str)
+def test_an_array_of_numbers_after_other_words_is_named_with_its_sentence(first: list[Any]) -> None:
     with pytest.raises(TypeError, match=r"sentence number 1 holds the word 4 in an array of integers"):
-        counts_of([["a"], np.array([4, 5])])
+        counts_of([first, np.array([4, 5])])
 
 
-def test_lists_that_begin_with_another_word_may_hold_numbers_as_in_gensim() -> None:
-    sentences = [["a", 1, -1], [2.5, True, None]]
-    assert counts_of(sentences) == gensims_counts_of(sentences)
+@pytest.mark.parametrize("words_at_once", [1, 50_000])
+@pytest.mark.parametrize("word", [-1, 2.5, True, False, None, "a", ("a", 1), 2**63, -(2**70)], ids=str)
+def test_lists_may_hold_any_words_as_in_gensim(
+    word: Any, words_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "ITERABLE_WORDS", words_at_once)
+    for sentences in ([[1, 2, 1], [0, word, 1], [3, 1]], [[word, 1], [0, 1, word]]):
+        assert counts_of(sentences) == gensims_counts_of(sentences)
 
 
 def test_a_vocabulary_that_is_pruned_while_it_is_counted_has_pythons_own_words() -> None:

@@ -215,6 +215,23 @@ def test_vectors_of_kmers_find_better_neighbours_than_their_counts_as_the_page_s
 
 
 @pytest.mark.slow
+def test_more_words_are_found_again_in_another_period_if_output_vectors_are_frozen(
+    printed: Callable[[Path], str],
+) -> None:
+    names = ["models trained apart", "common outputs that move", "common outputs that are frozen"]
+    shown, found = figures(MORE.read_text(encoding="utf8"), names), figures(printed(MORE), names)
+    (apart,), (moving,), (frozen,) = (found[name] for name in names)
+    for name in names:
+        assert found[name] == pytest.approx(shown[name], abs=0.05)
+    assert apart < 0.05 < moving < frozen
+    output = printed(MORE)
+    ((own, across),) = re.findall(r"^mean cosine .*: ([\d.]+) in halves .*, ([\d.]+) across$", output, re.MULTILINE)
+    assert float(own) > float(across) + 0.1
+    changed = output.partition("words that have changed most")[2]
+    assert {"want", "communications"} & set(re.findall(r"^(\w+) ", changed, re.MULTILINE))
+
+
+@pytest.mark.slow
 def test_a_model_of_gensim_that_is_trained_further_matches_more_halves_and_is_gensims(
     printed: Callable[[Path], str],
 ) -> None:
