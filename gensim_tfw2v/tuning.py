@@ -16,6 +16,9 @@ TOKENIZER_TABLE_BITS = 18  # a tokenizer looks up words in a table of 2^18 place
 TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering: its memory stays bounded
 ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (possibly empty) pieces, whose ids are looked up at once
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
+# The validation loss after an epoch is the mean of at most so many pairs, from sentences of about so many words, and
+# reads about so many rows: half a second for vectors of 100 numbers.
+VALIDATION_PAIRS, VALIDATION_WORDS, VALIDATION_ROWS = 2**16, 2**18, 2**20
 SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of float32
 
 # -- batches and runs (docs/contributing/decisions.md, "Sizes") --------------------------------------------------------
