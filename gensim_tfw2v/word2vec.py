@@ -27,6 +27,7 @@ from gensim_tfw2v.model.train import TrainArguments, train
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
 from gensim_tfw2v.model.vocabulary import quickly_counted, sentences_for_gensim, set_cumulative_table, set_huffman_tree
 from gensim_tfw2v.tensorboard.options import LogDir
+from gensim_tfw2v.training.early_stopping import EarlyStopping
 from gensim_tfw2v.training.resuming import ResumeFrom
 
 _Model = TypeVar("_Model", bound="TFWord2Vec")
@@ -47,6 +48,8 @@ class TFWord2Vec(Word2Vec):
     epoch_losses : list of float
         Mean loss per trained pair of each epoch of the last `train()`: over all batches with ``compute_loss=True``,
         otherwise over every 16th batch, or every 64th if batches have 512 words or more.
+    validation_losses : list of float
+        Mean loss per pair of the validation sentences after each epoch of the last `train()`; empty without them.
     training_report : dict or None
         Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness, metrics of every task. With
         sub-models also what each of them trained.
@@ -92,6 +95,8 @@ class TFWord2Vec(Word2Vec):
         *,
         progress: bool | None = None,
         schedule: str | None = None,
+        validation: Any = None,
+        early_stopping: int | EarlyStopping | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
@@ -127,6 +132,7 @@ class TFWord2Vec(Word2Vec):
             setattr(self, name, value)
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
+        self.validation_losses: list[float] = []
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
         super().__init__(**gensims | {"vector_size": int(vector_size)})
@@ -208,11 +214,14 @@ class TFWord2Vec(Word2Vec):
         logdir: LogDir = None,
         cluster: Any = None,
         resume: ResumeFrom = False,
+        validation: Any = None,
+        early_stopping: int | EarlyStopping | None = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
-        for each worker is read ahead. `logdir` and `cluster` replace those of the constructor, for this training.
+        for each worker is read ahead. `logdir`, `cluster`, `validation` and `early_stopping` replace those of the
+        constructor, for this training. `total_examples` and `total_words` count all sentences, also those held out.
 
         Parameters
         ----------
@@ -238,6 +247,8 @@ class TFWord2Vec(Word2Vec):
             logdir=logdir,
             cluster=cluster,
             resume=resume,
+            validation=validation,
+            early_stopping=early_stopping,
         )
         return train(self, arguments)
 

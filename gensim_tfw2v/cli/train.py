@@ -77,8 +77,13 @@ def run(arguments: argparse.Namespace) -> None:
         _check_server_vectors(arguments, file_format)
     if arguments.cluster is not None:
         _check_cluster(settings["cluster"], arguments.allow_network)
+    from gensim_tfw2v.model.validation import check_validation  # which imports gensim
+
     try:
         check_design(settings, has_cluster=arguments.cluster is not None)
+        check_validation(
+            settings["validation"], settings["early_stopping"], str(arguments.corpus), arguments.vectors_on_servers
+        )
     except ValueError as error:
         raise CommandError(str(error)) from error
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
@@ -211,8 +216,20 @@ def _summary(trained: Trained, output: Path, file_format: str) -> str:
     ]
     if losses:
         lines.append(f"loss        {losses[0]:.4f} in the first epoch, {losses[-1]:.4f} in the last")
+    if model.validation_losses:
+        lines.append(_validated(model))
     lines.append(f"model       {output} ({file_format}, {model.vector_size} dimensions)")
     return "\n".join(lines)
+
+
+def _validated(model: Any) -> str:
+    """Return the line about validation losses: that of the vectors which are written, and the last one."""
+    losses = model.validation_losses
+    best = None if model.early_stopping is None else model.early_stopping.best(losses)
+    last = f"{losses[-1]:.4f} after the last epoch"
+    if best is None or best + 1 == len(losses):
+        return f"validation  {last}"
+    return f"validation  {losses[best]:.4f} after epoch {best + 1}, whose vectors are written; {last}"
 
 
 def _time_taken(trained: Trained) -> str:

@@ -26,7 +26,7 @@ def saved_state(model: Word2Vec) -> dict[str, Any]:
 
 def restored_state(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a model that was saved by this class, an earlier version of it, or gensim's own."""
-    return {**own_defaults(), "training_report": None, "epoch_losses": [], **state}
+    return {**own_defaults(), "training_report": None, "epoch_losses": [], "validation_losses": [], **state}
 
 
 def as_plain_gensim(model: Word2Vec) -> Word2Vec:

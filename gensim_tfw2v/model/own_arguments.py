@@ -12,9 +12,10 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, WholeNumber
+from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, SentencesOrShare, WholeNumber
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
+from gensim_tfw2v.training.early_stopping import EarlyStoppingRule
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -45,6 +46,44 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         ),
         is_read_by_train=True,
         is_fixed_in_training=True,
+    ),
+    Argument(
+        "validation",
+        None,
+        "float, str, os.PathLike or iterable, optional",
+        "Sentences on which `train()` measures a [loss](docs/how-to/stop.md) after each epoch: a share of the corpus's "
+        "sentences, which the seed draws and training then leaves out, a corpus file, or an iterable. Also an argument "
+        "of `train()`. It is not saved with the model",
+        "none is measured",
+        rule=SentencesOrShare(),
+        flag=Flag(
+            LEARNING_FLAGS,
+            "SHARE|CORPUS",
+            "share of the sentences to hold out, such as 0.01, or another corpus, on which a loss is measured after "
+            "each epoch",
+            default="none",
+        ),
+        is_read_by_train=True,
+        is_saved=False,
+    ),
+    Argument(
+        "early_stopping",
+        None,
+        "int or EarlyStopping, optional",
+        "Number of epochs without a lower validation loss after which [training ends](docs/how-to/stop.md), or an "
+        "`EarlyStopping` that also sets the smallest improvement. The model then has the vectors of the best epoch. "
+        "Also an argument of `train()`. It is not saved with the model",
+        "all epochs are trained",
+        rule=EarlyStoppingRule(),
+        flag=Flag(
+            LEARNING_FLAGS,
+            "N[,X]",
+            "end training after N epochs without a validation loss that is lower, or lower by more than X, and write "
+            "the vectors of the best epoch",
+            default="train all --epochs",
+        ),
+        is_read_by_train=True,
+        is_saved=False,
     ),
     Argument(
         "cache_memory",

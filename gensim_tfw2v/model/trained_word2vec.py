@@ -134,5 +134,11 @@ class TrainedWord2Vec:
             from_file,
         )
 
+    def set_validation_losses(self, losses: Sequence[float]) -> None:
+        self._model.validation_losses = list(losses)
+
+    def end_after(self, epochs: int) -> None:
+        self._model.epochs = epochs
+
     def set_report(self, report: dict[str, Any] | None) -> None:
         self._model.training_report = report

@@ -134,6 +134,14 @@ class TrainedModel(Protocol):
         """Record that an epoch is finished, and log it; the corpus may be a file."""
         ...
 
+    def set_validation_losses(self, losses: Sequence[float]) -> None:
+        """Record the validation loss of each finished epoch of this training; there are none without validation."""
+        ...
+
+    def end_after(self, epochs: int) -> None:
+        """Record that training ends early, after so many epochs."""
+        ...
+
     def set_report(self, report: dict[str, Any] | None) -> None:
         """Record what the training has used so far, None if nothing measures that."""
         ...

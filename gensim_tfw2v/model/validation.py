@@ -1,0 +1,155 @@
+"""A model's arguments `validation` and `early_stopping` → the validation of a training."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gensim.models import Word2Vec
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.blocks.validation_pairs import PairSettings, validation_pairs
+from gensim_tfw2v.corpus.chunks import Pieces
+from gensim_tfw2v.corpus.hold_out import HoldOut, key_of
+from gensim_tfw2v.corpus.sentence_sample import SentenceSample
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import is_encoded
+from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
+from gensim_tfw2v.training.early_stopping import EarlyStopping
+from gensim_tfw2v.training.resuming import Beginning
+from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState
+from gensim_tfw2v.training.validation_loss import ValidationLoss
+
+_HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
+_CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
+
+
+def check_validation(
+    validation: Any, early_stopping: EarlyStopping | None, corpus_file: Any, vectors_on_servers: bool
+) -> None:
+    """Raise an error if these arguments do not fit each other, or the validation corpus is not there."""
+    if early_stopping is not None and validation is None:
+        raise ValueError(
+            "early_stopping needs a validation loss, and validation is None; give validation=, such as 0.01"
+        )
+    if early_stopping is not None and vectors_on_servers:
+        raise ValueError(
+            "early_stopping keeps a copy of the best epoch's vectors here, and vectors_on_servers=True keeps them on "
+            "the servers alone; leave one of them out (validation= alone works with both)"
+        )
+    if isinstance(validation, float) and corpus_file is not None and is_encoded(corpus_file):
+        raise ValueError(
+            f"validation={validation} holds sentences of text out, and corpus_file {os.fspath(corpus_file)!r} is an "
+            "encoded corpus; encode two corpora, and name the other one: validation='...'"
+        )
+    if isinstance(validation, str) and not (os.path.isfile(validation) or is_encoded(validation)):
+        raise FileNotFoundError(f"validation {validation!r} is no file and no encoded corpus")
+
+
+def hold_out_for(validation: Any, entropy: Sequence[int]) -> HoldOut | None:
+    """Return which sentences of the corpus are held out; the seed alone decides, so that all trainings agree."""
+    return HoldOut(validation, key_of(entropy, _HELD_OUT)) if isinstance(validation, float) else None
+
+
+def validation_for(
+    model: Word2Vec,
+    validation: Any,
+    early_stopping: EarlyStopping | None,
+    source: Source,
+    entropy: Sequence[int],
+    beginning: Beginning,
+) -> Validation:
+    """Return the validation of a training that has this source, which is read if it has the sentences.
+
+    Raise ValueError if the sentences have no pair, or if a resumed training began with other ones.
+    """
+    before = None if beginning.state is None else beginning.state.validation
+    if beginning.state is not None and (before is None) != (validation is None):
+        raise ValueError(
+            f"validation is {_shown(validation)}, and the training began {'with' if before else 'without'} one; it can "
+            "be resumed only with the same sentences"
+        )
+    if validation is None:
+        return NO_VALIDATION
+    sample = _Sample(entropy)
+    if isinstance(validation, float):
+        source.hold_out(sample.take)
+    else:
+        _read(model, validation, sample)
+    pairs = validation_pairs(sample.sentences(), _pair_settings(model), entropy)
+    if not len(pairs):
+        raise ValueError(
+            f"validation is {_shown(validation)}, whose {sample.words} words in {sample.count} sentences have no two "
+            "words of the vocabulary in one window; give more sentences"
+        )
+    loss = ValidationLoss(pairs, model.vector_size, bool(model.cbow_mean))
+    if before is not None and before.checksum != loss.checksum:
+        raise ValueError(
+            f"validation is {_shown(validation)}, whose sentences differ from those with which the training began; it "
+            "can be resumed only with the same sentences"
+        )
+    state = ValidationState(
+        share=validation if isinstance(validation, float) else None,
+        path=validation if isinstance(validation, str) else None,
+        checksum=loss.checksum,
+        sentences=sample.count,
+        words=sample.words,
+        patience=None if early_stopping is None else int(early_stopping.patience),
+        min_delta=0.0 if early_stopping is None else float(early_stopping.min_delta),
+        losses={} if before is None else before.losses,
+    )
+    return Validation(loss, state, beginning.checkpoint)
+
+
+class _Sample:
+    """A sample of the known words of sentences, and how many sentences and raw words there were."""
+
+    def __init__(self, entropy: Sequence[int]) -> None:
+        self._sample = SentenceSample(tuning.VALIDATION_WORDS, key_of(entropy, _SAMPLE))
+        self.count = self.words = 0
+
+    def take(self, pieces: Pieces) -> None:
+        """Add the next pieces of sentences."""
+        self.add(Sentences(pieces.ids, pieces.lengths).known_words(), int(pieces.begun.sum()), pieces.ids.size)
+
+    def add(self, known: Sentences, sentences: int, words: int) -> None:
+        """Add the known words of the next sentences."""
+        self._sample.add(known)
+        self.count += sentences
+        self.words += words
+
+    def sentences(self) -> Sentences:
+        """Return the sample."""
+        return self._sample.sentences()
+
+
+def _read(model: Word2Vec, validation: Any, sample: _Sample) -> None:
+    """Read a validation corpus that is a file or an iterable."""
+    corpus = Corpus(None, validation) if isinstance(validation, str) else Corpus(validation, None)
+    options = ReadingOptions.of(model)
+    with CorpusReader().source(corpus, model.wv, options, _CHUNK_WORDS, 0, is_read_again=False) as source:
+        for chunk in source.epoch():
+            content = chunk.content
+            if not isinstance(content, Sentences):
+                assert source.reader is not None
+                content = source.reader.read(content)
+            sample.add(content, chunk.sentences, chunk.raw_words)
+
+
+def _pair_settings(model: Word2Vec) -> PairSettings:
+    return PairSettings(
+        skip_gram=bool(model.sg),
+        window=model.window,
+        negative=model.negative,
+        sampler=NegativeSampler(model.cum_table) if model.negative else None,
+        tree=HuffmanTree.of(model.wv) if model.hs else None,
+    )
+
+
+def _shown(validation: Any) -> str:
+    """Return a value of the argument as a text of bounded length."""
+    return repr(validation) if isinstance(validation, float | str | None) else f"a {type(validation).__name__}"
