@@ -1,4 +1,4 @@
-"""The validation loss in the plainest terms: one pair at a time, in float64. Nothing here shares code with the package."""
+"""The validation loss in the plainest terms: a pair at a time, in float64. It shares no code with the package."""
 
 from __future__ import annotations
 

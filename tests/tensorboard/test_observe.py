@@ -77,6 +77,18 @@ def test_the_loss_of_every_epoch_is_the_models(trained: Trained) -> None:
     np.testing.assert_allclose(values_of(trained.folder, "loss/epoch"), trained.model.epoch_losses, rtol=1e-6)
 
 
+def test_validation_losses_are_logged_after_each_epoch_and_compared_in_the_end(tmp_path: Path) -> None:
+    model = TFWord2Vec(SENTENCES, validation=SENTENCES[:5], logdir=tmp_path, **SMALL | {"epochs": 2})
+    np.testing.assert_allclose(values_of(tmp_path, "loss/validation"), model.validation_losses, rtol=1e-6)
+    assert values_of(tmp_path, "essentials/validation_loss") == values_of(tmp_path, "loss/validation")
+    assert values_of(tmp_path, "final/validation_loss") == values_of(tmp_path, "loss/validation")[-1:]
+    steps = [point.step for point in events_of(tmp_path).Scalars("loss/validation")]
+    assert steps == [point.step for point in events_of(tmp_path).Scalars("loss/epoch")]
+    content = events_of(tmp_path).summary_metadata[metadata.EXPERIMENT_TAG].plugin_data.content
+    compared = metadata.parse_experiment_plugin_data(content).metric_infos
+    assert [info.name.tag for info in compared][:2] == ["final/loss", "final/validation_loss"]
+
+
 def test_steps_are_trained_words(trained: Trained) -> None:
     points = events_of(trained.folder).Scalars("loss/epoch")
     assert points[-1].step == trained.words[0]

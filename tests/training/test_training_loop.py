@@ -81,6 +81,12 @@ class Table:
     def add_finished(self, plan: EpochPlan, counts: EpochCounts, from_file: bool) -> None:
         self.finished.append(counts.examples)
 
+    def set_validation_losses(self, losses: Sequence[float]) -> None:
+        self.validation_losses = list(losses)
+
+    def end_after(self, epochs: int) -> None:
+        """Keep the number of epochs."""
+
     def set_report(self, report: dict[str, Any] | None) -> None:
         self.report = report
 
