@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float64Array, Int32Array, Int64Array
+from gensim_tfw2v.arrays import BoolArray, Float64Array, Int32Array, Int64Array
 from gensim_tfw2v.corpus.hold_out import fractions
 from gensim_tfw2v.corpus.sentences import Sentences
 
@@ -47,7 +47,7 @@ class SentenceSample:
     def _ranks(self, numbers: Int64Array) -> Float64Array:
         return fractions(self._key, numbers)
 
-    def _keep(self, sentences: Sentences, numbers: Int64Array, chosen: np.ndarray) -> None:
+    def _keep(self, sentences: Sentences, numbers: Int64Array, chosen: BoolArray) -> None:
         kept = sentences.whole(chosen)
         self._ids.append(kept.ids)
         self._lengths.append(kept.lengths)

@@ -37,5 +37,5 @@ def path_losses(hidden: Float32Array, nodes: Float32Array, codes: Int32Array, pa
     return np.bincount(np.repeat(np.arange(len(hidden)), lengths), weights=losses, minlength=len(hidden))
 
 
-def _softplus(scores: np.ndarray) -> Float64Array:
+def _softplus(scores: Float32Array) -> Float64Array:
     return np.asarray(np.logaddexp(0.0, scores.astype(np.float64)))

@@ -78,7 +78,7 @@ class Validation:
         self._loss, self._state = loss, state
         self._stopping = None if state is None else state.early_stopping
         self._seconds = 0.0
-        self._best = {} if checkpoint is None else best_tables_in(checkpoint)
+        self._best: Mapping[str, Float32Array] = {} if checkpoint is None else best_tables_in(checkpoint)
 
     @property
     def is_wanted(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array, Int32Array, Int64Array
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, Int64Array
 from gensim_tfw2v.blocks.validation_pairs import ValidationPairs
 from gensim_tfw2v.steps import pair_loss
 
@@ -102,7 +102,7 @@ class ValidationLoss:
             yield first, end
             first = end
 
-    def _losses(self, tables: Mapping[str, Float32Array], first: int, end: int) -> np.ndarray[Any, Any]:
+    def _losses(self, tables: Mapping[str, Float32Array], first: int, end: int) -> Float64Array:
         """Return the losses of consecutive pairs."""
         pairs = self._pairs
         contexts, offsets = _part_of(self._inputs.places[0], pairs.offsets, first, end)
