@@ -16,7 +16,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
-from gensim_tfw2v.corpus.hold_out import fractions, key_of
+from gensim_tfw2v.corpus.fixed_draws import drawn_evenly, key_of
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
@@ -84,7 +84,7 @@ def validation_pairs(sentences: Sentences, settings: PairSettings, entropy: Sequ
         every, rows = len(with_contexts), float(sizes.sum()) / max(1, len(with_contexts))
     rows += _rows_of_prediction(sentences, settings)
     most = max(1, min(tuning.VALIDATION_PAIRS, int(tuning.VALIDATION_ROWS / rows)))
-    chosen = _drawn_evenly(every, most, key_of(entropy, PAIRS))
+    chosen = drawn_evenly(every, most, key_of(entropy, PAIRS))
     if settings.skip_gram:
         tokens, places = _skip_gram_pairs(chosen, windows)
         contexts, offsets = sentences.ids[tokens], np.arange(len(tokens) + 1, dtype=np.int64)
@@ -116,14 +116,6 @@ def _rows_of_prediction(sentences: Sentences, settings: PairSettings) -> float:
     if settings.tree is not None and sentences.ids.size:
         rows += float(settings.tree.path_lengths()[sentences.ids].mean())
     return rows
-
-
-def _drawn_evenly(every: int, most: int, key: int) -> Int64Array:
-    """Return the numbers of all items, or of at most so many: one from each of equal parts of them."""
-    if every <= most:
-        return np.arange(every, dtype=np.int64)
-    parts = np.arange(most, dtype=np.int64)
-    return np.minimum((parts + fractions(key, parts)) * (every / most), every - 1).astype(np.int64)
 
 
 def _skip_gram_pairs(chosen: Int64Array, windows: _Windows) -> tuple[Int64Array, Int64Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gensim_tfw2v.arrays import BoolArray, Float64Array, Int32Array, Int64Array
-from gensim_tfw2v.corpus.hold_out import fractions
+from gensim_tfw2v.corpus.fixed_draws import fractions
 from gensim_tfw2v.corpus.sentences import Sentences
 
 

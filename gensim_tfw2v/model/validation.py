@@ -13,7 +13,8 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.blocks.validation_pairs import PairSettings, validation_pairs
 from gensim_tfw2v.corpus.chunks import Pieces
-from gensim_tfw2v.corpus.hold_out import HoldOut, key_of
+from gensim_tfw2v.corpus.fixed_draws import key_of
+from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.sentence_sample import SentenceSample
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import is_encoded
