@@ -99,12 +99,12 @@ def validation_pairs(sentences: Sentences, settings: PairSettings, entropy: Sequ
 
 def _windows(lengths: Int32Array, window: int) -> _Windows:
     """Return the windows of all tokens of sentences with these lengths."""
-    places = _places_within(lengths.astype(np.int64))
+    places = places_within(lengths.astype(np.int64))
     after = np.repeat(lengths.astype(np.int64), lengths) - 1 - places
     return _Windows(np.minimum(places, window), np.minimum(after, window))
 
 
-def _places_within(lengths: Int64Array) -> Int64Array:
+def places_within(lengths: Int64Array) -> Int64Array:
     """Return 0, 1, ... for the items of each group, given the lengths of the groups."""
     starts = np.cumsum(lengths) - lengths
     return np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(starts, lengths)
@@ -128,7 +128,7 @@ def _skip_gram_pairs(chosen: Int64Array, windows: _Windows) -> tuple[Int64Array,
 def _cbow_contexts(tokens: Int64Array, windows: _Windows) -> tuple[Int64Array, Int64Array]:
     """Return the places of all contexts of some tokens, and where those of each token begin and end."""
     sizes = windows.sizes[tokens]
-    places = _context_places(np.repeat(tokens, sizes), _places_within(sizes), windows)
+    places = _context_places(np.repeat(tokens, sizes), places_within(sizes), windows)
     return places, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
 
 
@@ -150,6 +150,6 @@ def _paths(targets: Int32Array, tree: HuffmanTree | None) -> tuple[Int32Array, I
     if tree is None:
         return np.empty(0, np.int32), np.empty(0, np.int32), np.zeros(len(targets) + 1, np.int64)
     lengths = tree.path_lengths()[targets].astype(np.int64)
-    places = np.repeat(tree.offsets[targets].astype(np.int64), lengths) + _places_within(lengths)
+    places = np.repeat(tree.offsets[targets].astype(np.int64), lengths) + places_within(lengths)
     paths = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return tree.nodes[places], tree.codes[places].astype(np.int32), paths

@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, Int64Array
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int64Array
 from gensim_tfw2v.blocks.validation_pairs import ValidationPairs
 from gensim_tfw2v.steps import pair_loss
-
-ReadRows = Callable[[str, int, int], Float32Array]
-"""Takes a table's name and the numbers of its first row and of the row after the last; returns these rows."""
-
-_NUMBERS_AT_ONCE = 2**20  # numbers of rows that are read, or compared with hidden vectors, at a time: 4 MB
-
-
-class _Rows:
-    """The rows of one table that pairs need. Pairs name a row by its place among them.
-
-    Parameters
-    ----------
-    table : str
-        The table's name.
-    ids : sequence of ndarray
-        The ids of rows that pairs need, any number of times.
-    """
-
-    def __init__(self, table: str, *ids: Int32Array) -> None:
-        self._table = table
-        self._ids, places = np.unique(np.concatenate([each.reshape(-1) for each in ids]), return_inverse=True)
-        ends = np.cumsum([each.size for each in ids])[:-1]
-        self.places: list[Int64Array] = [
-            part.reshape(each.shape) for part, each in zip(np.split(places.reshape(-1), ends), ids, strict=True)
-        ]
-
-    def read(self, read: ReadRows, vector_size: int) -> Float32Array:
-        """Return the rows, read a few megabytes of the table at a time."""
-        rows = np.empty((len(self._ids), vector_size), np.float32)
-        step = max(1, _NUMBERS_AT_ONCE // vector_size)
-        pieces = self._ids // step
-        for piece in np.unique(pieces).tolist():
-            chosen = pieces == piece
-            ids, first = self._ids[chosen], piece * step
-            rows[chosen] = read(self._table, first, int(ids[-1]) + 1)[ids - first]
-        return rows
+from gensim_tfw2v.training import needed_rows
+from gensim_tfw2v.training.needed_rows import NeededRows, ReadRows
 
 
 class ValidationLoss:
@@ -64,9 +30,9 @@ class ValidationLoss:
 
     def __init__(self, pairs: ValidationPairs, vector_size: int, mean_context: bool) -> None:
         self._pairs, self._vector_size, self._mean = pairs, vector_size, mean_context
-        self._inputs = _Rows("inputs", pairs.contexts)
-        self._outputs = _Rows("outputs", pairs.targets, pairs.negatives) if pairs.negatives.size else None
-        self._nodes = _Rows("nodes", pairs.nodes) if pairs.nodes.size else None
+        self._inputs = NeededRows("inputs", pairs.contexts)
+        self._outputs = NeededRows("outputs", pairs.targets, pairs.negatives) if pairs.negatives.size else None
+        self._nodes = NeededRows("nodes", pairs.nodes) if pairs.nodes.size else None
         self._counts = pairs.negatives != pairs.targets[:, None]
 
     def __len__(self) -> int:
@@ -94,7 +60,7 @@ class ValidationLoss:
         """Yield the first pair, and the one after the last, of parts that need a few megabytes of rows each."""
         pairs = self._pairs
         rows = pairs.offsets[1:] + pairs.paths[1:] + (1 + pairs.negatives.shape[1]) * np.arange(1, len(self) + 1)
-        most = max(1, _NUMBERS_AT_ONCE // self._vector_size)
+        most = max(1, needed_rows.NUMBERS_AT_ONCE // self._vector_size)
         first = 0
         while first < len(self):
             before = rows[first - 1] if first else 0

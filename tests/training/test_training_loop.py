@@ -22,12 +22,13 @@ from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.loop import TrainingCall, TrainingLoop
+from gensim_tfw2v.training.needed_rows import ReadRows
 from gensim_tfw2v.training.plan import TrainingPlan
 from gensim_tfw2v.training.progress import EpochCounts
 from gensim_tfw2v.training.resuming import Beginning
 from gensim_tfw2v.training.state import state_in
 from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState, best_tables_in
-from gensim_tfw2v.training.validation_loss import ReadRows, ValidationLoss
+from gensim_tfw2v.training.validation_loss import ValidationLoss
 
 CHUNKS, EPOCHS, WORDS = 4, 3, 5
 
