@@ -50,6 +50,8 @@ class TFWord2Vec(Word2Vec):
         otherwise over every 16th batch, or every 64th if batches have 512 words or more.
     validation_losses : list of float
         Mean loss per pair of the validation sentences after each epoch of the last `train()`; empty without them.
+    validation_scores : dict of list of float
+        The other metrics by name, if `validation_metric` is one of them.
     training_report : dict or None
         Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness, metrics of every task. With
         sub-models also what each of them trained.
@@ -96,6 +98,7 @@ class TFWord2Vec(Word2Vec):
         progress: bool | None = None,
         schedule: str | None = None,
         validation: Any = None,
+        validation_metric: str = default_of("validation_metric"),
         early_stopping: int | EarlyStopping | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
@@ -133,6 +136,7 @@ class TFWord2Vec(Word2Vec):
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self.validation_losses: list[float] = []
+        self.validation_scores: dict[str, list[float]] = {}
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
         super().__init__(**gensims | {"vector_size": int(vector_size)})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.cluster.exposure import check_cluster
-from gensim_tfw2v.model.arguments import check_arguments, rule_of
+from gensim_tfw2v.model.arguments import check_arguments, plain_arguments
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.validation import check_validation
 from gensim_tfw2v.placement.designs import check_design
@@ -22,12 +22,8 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     check_log(log_options(logdir))
     check_folder(arguments["checkpoint_dir"])
     check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
-    check_validation(
-        rule_of("validation").plain("validation", arguments["validation"]),
-        rule_of("early_stopping").plain("early_stopping", arguments["early_stopping"]),
-        arguments["corpus_file"],
-        arguments["vectors_on_servers"],
-    )
+    own = {name: arguments[name] for name in ("validation", "early_stopping")}
+    check_validation({**arguments, **plain_arguments(own)})
     trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # and may then get a cluster
     check_design(arguments, has_cluster=trains_later or cluster is not None)
     if cluster is not None:

@@ -16,6 +16,7 @@ from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
 from gensim_tfw2v.training.early_stopping import EarlyStoppingRule
+from gensim_tfw2v.training.validation_metrics import LOSS, METRICS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -65,6 +66,17 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         ),
         is_read_by_train=True,
         is_saved=False,
+    ),
+    Argument(
+        "validation_metric",
+        LOSS,
+        '{"loss", "hits@10", "ndcg@10"}',
+        "What decides which epoch is the best. The other two also measure, for items, how often the last item of a "
+        "validation session is among the ten that the model expects ([definition](docs/how-to/stop.md#items))",
+        rule=Choice(METRICS, or_none=False),
+        flag=Flag(LEARNING_FLAGS, None, "what decides which epoch is the best"),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
     ),
     Argument(
         "early_stopping",

@@ -16,6 +16,7 @@ from gensim_tfw2v.model.arguments import plain_arguments, rule_of
 from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.tables import set_matrix
+from gensim_tfw2v.model.trained_word2vec import record_validation
 from gensim_tfw2v.placement.choice import free_left_tables
 from gensim_tfw2v.training.resuming import Beginning, ResumeFrom, check_folder, epochs_in, usable
 from gensim_tfw2v.training.state import TrainingState, state_in, with_noted_epochs
@@ -138,7 +139,7 @@ def resumed_model(
         read_tables(model, checkpoint)
         model.epoch_losses = [position.counts.mean_loss for position in state.epochs]
         if state.validation is not None:
-            model.validation_losses = state.validation.losses_of(len(state.epochs))
+            record_validation(model, state.validation.of_all(len(state.epochs)))
             if state.validation.ends_with_earlier(len(state.epochs)):
                 for name, table in best_tables_in(checkpoint).items():
                     set_matrix(model, name, table)

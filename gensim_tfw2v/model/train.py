@@ -17,7 +17,7 @@ from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_holds_words
 from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.server_vectors import check_server_vectors
-from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec
+from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec, record_validation
 from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, placement_for, plan_for
 from gensim_tfw2v.model.validation import check_validation, hold_out_for, validation_for
 from gensim_tfw2v.placement.designs import check_design
@@ -80,7 +80,7 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     check_design(vars(model), has_cluster=cluster is not None)
     own = {name: getattr(arguments, name) for name in ("validation", "early_stopping")}
     own = plain_arguments({name: getattr(model, name) if value is None else value for name, value in own.items()})
-    check_validation(**own, corpus_file=arguments.corpus.file, vectors_on_servers=model.vectors_on_servers)
+    check_validation(vars(model) | own | {"corpus_file": arguments.corpus.file})
     return replace(arguments, logdir=log, cluster=cluster, **rates, **own)
 
 
@@ -114,7 +114,7 @@ def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> Non
     model.compute_loss = compute_loss
     model.running_training_loss = 0.0
     model.epoch_losses = []
-    model.validation_losses = []
+    record_validation(model, {})
     for callback in callbacks:
         callback.on_train_begin(model)
     if callbacks:  # they may have changed the model

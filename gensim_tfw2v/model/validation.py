@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.next_words import next_words as next_words_of
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.blocks.validation_pairs import PairSettings, validation_pairs
 from gensim_tfw2v.corpus.chunks import Pieces
@@ -21,27 +22,37 @@ from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
 from gensim_tfw2v.training.early_stopping import EarlyStopping
+from gensim_tfw2v.training.next_word_scores import NextWordScores
 from gensim_tfw2v.training.resuming import Beginning
 from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState
 from gensim_tfw2v.training.validation_loss import ValidationLoss
+from gensim_tfw2v.training.validation_metrics import LOSS
 
 _HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
 _CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
 
 
-def check_validation(
-    validation: Any, early_stopping: EarlyStopping | None, corpus_file: Any, vectors_on_servers: bool
-) -> None:
+def check_validation(arguments: Mapping[str, Any]) -> None:
     """Raise an error if these arguments do not fit each other, or the validation corpus is not there."""
-    if early_stopping is not None and validation is None:
+    validation, stopping, metric = (arguments[name] for name in ("validation", "early_stopping", "validation_metric"))
+    if validation is None:
+        for name, value, default in (("early_stopping", stopping, None), ("validation_metric", metric, LOSS)):
+            if value != default:
+                raise ValueError(
+                    f"{name}={value!r} needs validation sentences, and validation is None; give validation=, such as "
+                    "0.05"
+                )
+    if metric != LOSS and not arguments["negative"]:
         raise ValueError(
-            "early_stopping needs a validation loss, and validation is None; give validation=, such as 0.01"
+            f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "
+            f"and negative is {arguments['negative']!r}"
         )
-    if early_stopping is not None and vectors_on_servers:
+    if stopping is not None and arguments["vectors_on_servers"]:
         raise ValueError(
             "early_stopping keeps a copy of the best epoch's vectors here, and vectors_on_servers=True keeps them on "
             "the servers alone; leave one of them out (validation= alone works with both)"
         )
+    corpus_file = arguments["corpus_file"]
     if isinstance(validation, float) and corpus_file is not None and is_encoded(corpus_file):
         raise ValueError(
             f"validation={validation} holds sentences of text out, and corpus_file {os.fspath(corpus_file)!r} is an "
@@ -81,7 +92,8 @@ def validation_for(
         source.hold_out(sample.take)
     else:
         _read(model, validation, sample)
-    pairs = validation_pairs(sample.sentences(), _pair_settings(model), entropy)
+    sentences = sample.sentences()
+    pairs = validation_pairs(sentences, _pair_settings(model), entropy)
     if not len(pairs):
         raise ValueError(
             f"validation is {_shown(validation)}, whose {sample.words} words in {sample.count} sentences have no two "
@@ -93,17 +105,23 @@ def validation_for(
             f"validation is {_shown(validation)}, whose sentences differ from those with which the training began; it "
             "can be resumed only with the same sentences"
         )
+    next_words = None
+    if model.validation_metric != LOSS:
+        words = len(model.wv)
+        chosen = next_words_of(sentences, model.window, words, entropy)
+        next_words = NextWordScores(chosen, words, model.vector_size)
     state = ValidationState(
         share=validation if isinstance(validation, float) else None,
         path=validation if isinstance(validation, str) else None,
         checksum=loss.checksum,
         sentences=sample.count,
         words=sample.words,
+        metric=model.validation_metric,
         patience=None if early_stopping is None else int(early_stopping.patience),
         min_delta=0.0 if early_stopping is None else float(early_stopping.min_delta),
-        losses={} if before is None else before.losses,
+        values={} if before is None else before.values,
     )
-    return Validation(loss, state, beginning.checkpoint)
+    return Validation(loss, state, beginning.checkpoint, next_words)
 
 
 class _Sample:

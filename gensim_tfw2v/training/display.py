@@ -92,8 +92,9 @@ class TrainingLog:
         self._next_report = self._delay
         if progress.counts.measured_pairs:
             logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.counts.mean_loss)
-        if progress.validation_loss is not None:
-            logger.info("EPOCH %i: validation loss %.4f", progress.epoch, progress.validation_loss)
+        if progress.validation:
+            measured = ", ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
+            logger.info("EPOCH %i: validation %s", progress.epoch, measured)
 
     def close(self) -> None:
         """Do nothing: there is no unfinished line."""
@@ -105,8 +106,7 @@ def _numbers_of(progress: EpochProgress) -> str:
     if not counts.raw_words:
         return "no block trained yet"
     loss = f"loss {counts.mean_loss:.4f}, " if counts.measured_pairs else ""
-    if progress.validation_loss is not None:
-        loss += f"validation {progress.validation_loss:.4f}, "
+    loss += "".join(f"validation {name} {value:.4f}, " for name, value in progress.validation.items())
     return f"{counts.words_per_second:,.0f} words/s, {loss}alpha {progress.learning_rate:.5f}"
 
 

@@ -130,7 +130,7 @@ def train_epochs(
     observers: Sequence[ProgressObserver],
     begun: Mapping[int, EpochPosition] | None = None,
     chunk_observer: ChunkObserver | None = None,
-    measure: Callable[[int], float | None] | None = None,
+    measure: Callable[[int], Mapping[str, float]] | None = None,
 ) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
     """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
@@ -145,8 +145,8 @@ def train_epochs(
     chunk_observer : ChunkObserver, optional
         Receives every trained chunk.
     measure : callable, optional
-        Takes the number of an epoch whose chunks are trained, and returns its validation loss, if there is one. Of a
-        single epoch, no chunk is trained meanwhile.
+        Takes the number of an epoch whose chunks are trained, and returns what is measured then, by name. If there is
+        only one epoch, no chunk is trained meanwhile.
     """
     epochs = _Epochs(plans, source, placement, begun or {}, chunk_observer)
     threads = [
@@ -164,9 +164,9 @@ def train_epochs(
             if not epoch.is_finished:
                 break
             began += epoch.counts.seconds - epoch.seconds_before
-            loss = None if measure is None else measure(epoch.plan.epoch)
+            measured = {} if measure is None else measure(epoch.plan.epoch)
             for observer in observers:
-                observer.end_epoch(replace(epoch.progress(), validation_loss=loss))
+                observer.end_epoch(replace(epoch.progress(), validation=measured))
             yield epoch.plan, epoch.counts
             epochs.permit_another()
     finally:

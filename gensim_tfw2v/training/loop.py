@@ -113,7 +113,7 @@ class TrainingLoop:
                 folder=self._log_folder,
                 begun=list(self._positions.values()),
                 can_be_resumed=self._checkpointer is not None,
-                has_validation=self._validation.is_wanted,
+                validation=self._validation.metrics,
             )
         )
         self._log_folder = str(log.folder)
@@ -148,7 +148,7 @@ class TrainingLoop:
             self._validation.measure(self._sync, finished - 1)
         left = range(finished, model.epochs)
         # Epochs follow each other without a pause, unless something reads the model between them.
-        is_seen_between = bool(self._callbacks) or self._call.start_log is not None or self._validation.is_wanted
+        is_seen_between = bool(self._callbacks) or self._call.start_log is not None or bool(self._validation.metrics)
         for group in [range(epoch, epoch + 1) for epoch in left] if is_seen_between else [left] if left else []:
             if self._validation.ends_after(group[0]):
                 model.end_after(group[0])
@@ -174,7 +174,7 @@ class TrainingLoop:
             for done, counts in trained:
                 self._positions[done.epoch] = EpochPosition(done.epoch, counts=counts, is_finished=True)
                 model.add_finished(done, counts, self._call.from_file)
-                model.set_validation_losses(self._validation.losses(len(self._finished())))
+                model.set_validation(self._validation.values(len(self._finished())))
                 if self._call.from_file:  # for other corpora gensim's own log has warned already
                     _warn_of_other_size(done, counts)
                 model.set_report(self._report())
@@ -190,9 +190,9 @@ class TrainingLoop:
                 if has_backup:
                     self._recovery.keep(self._finished(), sync.placement.state())
 
-    def _measure(self, epoch: int) -> float | None:
-        """Return the validation loss after an epoch, if one is wanted."""
-        return self._validation.measure(self._sync, epoch) if self._validation.is_wanted else None
+    def _measure(self, epoch: int) -> dict[str, float]:
+        """Return what validation measures after an epoch."""
+        return self._validation.measure(self._sync, epoch)
 
     def _recover(self, error: ClusterError) -> None:
         """Continue from an earlier moment after servers were lost."""
@@ -215,7 +215,7 @@ class TrainingLoop:
         if self._checkpoint is not None:
             self._sync.placement.restore_tables(self._checkpoint.array)
         self._model.set_finished([position.counts for position in self._finished()], self._seconds_before)
-        self._model.set_validation_losses(self._validation.losses(len(self._finished())))
+        self._model.set_validation(self._validation.values(len(self._finished())))
         positions = list(self._positions.values())
         self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
@@ -264,7 +264,7 @@ class TrainingLoop:
             report = {**report, "recoveries": self._recovery.report()}
         if self._checkpointer is not None:
             report = {**(report or {}), "checkpoints": self._checkpointer.report()}
-        if self._validation.is_wanted:
+        if self._validation.metrics:
             report = {**(report or {}), "validation": self._validation.report(len(self._finished()))}
         return report
 

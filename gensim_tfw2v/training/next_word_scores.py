@@ -8,9 +8,7 @@ from gensim_tfw2v.arrays import Float32Array, Int64Array
 from gensim_tfw2v.blocks.next_words import NextWords
 from gensim_tfw2v.steps.pair_loss import hidden_vectors
 from gensim_tfw2v.training.needed_rows import NUMBERS_AT_ONCE, NeededRows, ReadRows
-
-LENGTH = 10  # of the list of words that the model expects
-HITS, NDCG = f"hits@{LENGTH}", f"ndcg@{LENGTH}"
+from gensim_tfw2v.training.validation_metrics import HITS, NDCG, RANKS
 
 
 class NextWordScores:
@@ -36,7 +34,7 @@ class NextWordScores:
     def measure(self, read: ReadRows) -> dict[str, float]:
         """Return the share of words among the first ten, and the mean of 1 / log2(1 + rank), 0 beyond the tenth."""
         ranks = self._ranks(read)
-        is_hit = ranks <= LENGTH
+        is_hit = ranks <= RANKS
         gains = np.where(is_hit, 1 / np.log2(1.0 + ranks), 0.0)
         return {HITS: float(is_hit.mean()), NDCG: float(gains.mean())}
 

@@ -134,8 +134,8 @@ class TrainedModel(Protocol):
         """Record that an epoch is finished, and log it; the corpus may be a file."""
         ...
 
-    def set_validation_losses(self, losses: Sequence[float]) -> None:
-        """Record the validation loss of each finished epoch of this training; there are none without validation."""
+    def set_validation(self, values: Mapping[str, Sequence[float]]) -> None:
+        """Record the values of each validation metric after the finished epochs of this training."""
         ...
 
     def end_after(self, epochs: int) -> None:

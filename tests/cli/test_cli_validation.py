@@ -40,7 +40,8 @@ def test_a_command_ends_early_and_writes_the_best_vectors(
     expected = TFWord2Vec(TRAINED, validation=OTHERS, early_stopping=EarlyStopping(2, 0.001), **SETTINGS)
     losses = expected.validation_losses
     best = len(losses) - 2
-    line = re.search(r"^validation  (.*) after epoch (.*), whose vectors are written; (.*) after", printed, re.M)
+    pattern = r"^validation  loss (.*) after epoch (.*), whose vectors are written; loss (.*) after"
+    line = re.search(pattern, printed, re.M)
     assert line is not None
     assert line.groups() == (f"{losses[best - 1]:.4f}", str(best), f"{losses[-1]:.4f}")
     assert f"{len(losses)} epochs" in printed
@@ -50,7 +51,7 @@ def test_a_command_ends_early_and_writes_the_best_vectors(
 def test_a_share_is_held_out(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("train", "corpus.txt", "--output", "m.kv", *FLAGS, "--epochs", "2", "--validation", "0.5") == 0
     printed = capsys.readouterr().out
-    assert re.search(r"^validation  \d\.\d{4} after the last epoch$", printed, re.M)
+    assert re.search(r"^validation  loss \d\.\d{4} after the last epoch$", printed, re.M)
     words = int(re.search(r"trained on  ([\d,]+) words", printed)[1].replace(",", ""))  # type: ignore[index]
     assert 0.3 * 1200 < words < 0.7 * 1200
 
@@ -63,7 +64,9 @@ def test_a_share_is_held_out(corpora: Path, capsys: pytest.CaptureFixture[str]) 
         (["--validation", "missing.txt"], "corpus 'missing.txt' is not there"),
         (["--validation", "0.1", "--early-stopping", "0"], "'0' is not a whole number of 1 or more"),
         (["--validation", "0.1", "--early-stopping", "2,x"], "'x' is not a number"),
-        (["--early-stopping", "2"], "early_stopping needs a validation loss"),
+        (["--early-stopping", "2"], "validation is None"),
+        (["--validation-metric", "hits@10"], "validation_metric='hits@10' needs validation sentences"),
+        (["--validation", "0.1", "--validation-metric", "hits@10", "--negative", "0", "--hs", "1"], "negative is 0"),
     ],
 )
 def test_wrong_flags_are_one_line(

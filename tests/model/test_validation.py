@@ -290,6 +290,50 @@ def test_every_mode_gives_back_its_best_epoch(mode: str) -> None:
     assert_learnt(model, snapshots.learnt[int(np.argmin(model.validation_losses))])
 
 
+# -- the next item of sessions -----------------------------------------------------------------------------------------
+
+PATHS = [[f"page{(start + step) % 60}" for step in range(6)] for start in range(60)] * 4  # pages in a ring
+
+
+def hits(model: Any, sessions: list[list[str]]) -> float:
+    """Return the share of sessions whose last item is among the ten with the largest output products."""
+    found = 0
+    for *before, target in sessions:
+        expected = np.mean([model.wv[item] for item in before[-model.window :]], axis=0)
+        scores = model.syn1neg @ expected
+        found += target in [model.wv.index_to_key[place] for place in np.argsort(-scores)[:10]]
+    return found / len(sessions)
+
+
+def test_the_hit_rate_is_that_of_the_last_items_of_sessions() -> None:
+    settings = SMALL | {"epochs": 15, "window": 3, "sg": 1, "alpha": 0.1}
+    model = TFWord2Vec(PATHS, validation=PATHS[:60], validation_metric="hits@10", **settings)
+    of_epochs = model.validation_scores["hits@10"]
+    assert len(of_epochs) == len(model.validation_losses) == len(model.validation_scores["ndcg@10"]) == 15
+    assert of_epochs[-1] == pytest.approx(hits(model, PATHS[:60]))
+    assert of_epochs[-1] > 0.8 > 0.4 > of_epochs[0]
+    assert all(0 <= ndcg <= rate for ndcg, rate in zip(model.validation_scores["ndcg@10"], of_epochs, strict=True))
+    assert model.training_report is not None
+    assert model.training_report["validation"]["next_words"] == 60
+
+
+def test_the_metric_decides_which_epoch_is_the_best() -> None:
+    snapshots = Snapshots()
+    model = TFWord2Vec(
+        TRAINED,
+        validation=OTHERS,
+        validation_metric="ndcg@10",
+        early_stopping=EPOCHS,
+        callbacks=[snapshots],
+        **SETTINGS | {"epochs": 10},
+    )
+    assert_learnt(model, snapshots.learnt[int(np.argmax(model.validation_scores["ndcg@10"]))])
+
+
+def test_scores_are_empty_without_the_metric(overfitted: tuple[TFWord2Vec, Snapshots]) -> None:
+    assert overfitted[0].validation_scores == {}
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 

@@ -78,15 +78,20 @@ def test_the_loss_of_every_epoch_is_the_models(trained: Trained) -> None:
 
 
 def test_validation_losses_are_logged_after_each_epoch_and_compared_in_the_end(tmp_path: Path) -> None:
-    model = TFWord2Vec(SENTENCES, validation=SENTENCES[:5], logdir=tmp_path, **SMALL | {"epochs": 2})
-    np.testing.assert_allclose(values_of(tmp_path, "loss/validation"), model.validation_losses, rtol=1e-6)
-    assert values_of(tmp_path, "essentials/validation_loss") == values_of(tmp_path, "loss/validation")
-    assert values_of(tmp_path, "final/validation_loss") == values_of(tmp_path, "loss/validation")[-1:]
-    steps = [point.step for point in events_of(tmp_path).Scalars("loss/validation")]
+    settings = SMALL | {"epochs": 2, "validation_metric": "ndcg@10"}
+    model = TFWord2Vec(SENTENCES, validation=SENTENCES[:5], logdir=tmp_path, **settings)
+    np.testing.assert_allclose(values_of(tmp_path, "validation/loss"), model.validation_losses, rtol=1e-6)
+    scores = model.validation_scores["hits@10"]
+    np.testing.assert_allclose(values_of(tmp_path, "validation/hits_at_10"), scores, rtol=1e-6)
+    assert values_of(tmp_path, "essentials/validation_loss") == values_of(tmp_path, "validation/loss")
+    assert values_of(tmp_path, "final/validation/loss") == values_of(tmp_path, "validation/loss")[-1:]
+    steps = [point.step for point in events_of(tmp_path).Scalars("validation/loss")]
     assert steps == [point.step for point in events_of(tmp_path).Scalars("loss/epoch")]
     content = events_of(tmp_path).summary_metadata[metadata.EXPERIMENT_TAG].plugin_data.content
     compared = metadata.parse_experiment_plugin_data(content).metric_infos
-    assert [info.name.tag for info in compared][:2] == ["final/loss", "final/validation_loss"]
+    assert {f"final/validation/{name}" for name in ("loss", "hits_at_10", "ndcg_at_10")} <= {
+        info.name.tag for info in compared
+    }
 
 
 def test_steps_are_trained_words(trained: Trained) -> None:

@@ -85,8 +85,8 @@ class Table:
     def add_finished(self, plan: EpochPlan, counts: EpochCounts, from_file: bool) -> None:
         self.finished.append(counts.examples)
 
-    def set_validation_losses(self, losses: Sequence[float]) -> None:
-        self.validation_losses = list(losses)
+    def set_validation(self, values: Mapping[str, Sequence[float]]) -> None:
+        self.validation_losses = list(values.get("loss", ()))
 
     def end_after(self, epochs: int) -> None:
         self.epochs = epochs
