@@ -22,9 +22,9 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     check_log(log_options(logdir))
     check_folder(arguments["checkpoint_dir"])
     check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
-    own = {name: arguments[name] for name in ("validation", "early_stopping")}
-    check_validation({**arguments, **plain_arguments(own)})
     trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # and may then get a cluster
+    own = {name: arguments[name] for name in ("validation", "early_stopping")}
+    check_validation({**arguments, **plain_arguments(own)}, trains_later)
     check_design(arguments, has_cluster=trains_later or cluster is not None)
     if cluster is not None:
         check_cluster(cluster, arguments["allow_network"])

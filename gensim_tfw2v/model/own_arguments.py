@@ -82,16 +82,16 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "early_stopping",
         None,
         "int or EarlyStopping, optional",
-        "Number of epochs without a lower validation loss after which [training ends](docs/how-to/stop.md), or an "
-        "`EarlyStopping` that also sets the smallest improvement. The model then has the vectors of the best epoch. "
-        "Also an argument of `train()`. It is not saved with the model",
+        "Number of epochs without improvement, by default a lower validation loss, after which [training "
+        "ends](docs/how-to/stop.md), or an `EarlyStopping` that also sets the smallest improvement. The model then has "
+        "the vectors of the best epoch. Also an argument of `train()`. It is not saved with the model",
         "all epochs are trained",
         rule=EarlyStoppingRule(),
         flag=Flag(
             LEARNING_FLAGS,
             "N[,X]",
-            "end training after N epochs without a validation loss that is lower, or lower by more than X, and write "
-            "the vectors of the best epoch",
+            "end training after N epochs in which validation does not improve, or not by more than X, and write the "
+            "vectors of the best epoch",
             default="train all --epochs",
         ),
         is_read_by_train=True,

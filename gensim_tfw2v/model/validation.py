@@ -10,7 +10,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import HuffmanTree
-from gensim_tfw2v.blocks.next_words import next_words as next_words_of
+from gensim_tfw2v.blocks.next_words import next_words
 from gensim_tfw2v.blocks.sampling import NegativeSampler
 from gensim_tfw2v.blocks.validation_pairs import PairSettings, validation_pairs
 from gensim_tfw2v.corpus.chunks import Pieces
@@ -32,17 +32,18 @@ _HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
 _CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
 
 
-def check_validation(arguments: Mapping[str, Any]) -> None:
-    """Raise an error if these arguments do not fit each other, or the validation corpus is not there."""
+def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -> None:
+    """Raise an error if these arguments do not fit each other, or the validation corpus is not there.
+
+    A model that is trained later may get its validation sentences then.
+    """
     validation, stopping, metric = (arguments[name] for name in ("validation", "early_stopping", "validation_metric"))
-    if validation is None:
-        for name, value, default in (("early_stopping", stopping, None), ("validation_metric", metric, LOSS)):
-            if value != default:
-                raise ValueError(
-                    f"{name}={value!r} needs validation sentences, and validation is None; give validation=, such as "
-                    "0.05"
-                )
-    if metric != LOSS and not arguments["negative"]:
+    if stopping is not None and validation is None and not trains_later:
+        raise ValueError(
+            f"early_stopping={stopping!r} needs validation sentences, and validation is None; give validation=, such "
+            "as 0.05"
+        )
+    if validation is not None and metric != LOSS and not arguments["negative"]:
         raise ValueError(
             f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "
             f"and negative is {arguments['negative']!r}"
@@ -81,10 +82,8 @@ def validation_for(
     """
     before = None if beginning.state is None else beginning.state.validation
     if beginning.state is not None and (before is None) != (validation is None):
-        raise ValueError(
-            f"validation is {_shown(validation)}, and the training began {'with' if before else 'without'} one; it can "
-            "be resumed only with the same sentences"
-        )
+        began = "without" if before is None else "with"
+        raise _other_sentences(validation, f"and the training began {began} one")
     if validation is None:
         return NO_VALIDATION
     sample = _Sample(entropy)
@@ -96,20 +95,12 @@ def validation_for(
     pairs = validation_pairs(sentences, _pair_settings(model), entropy)
     if not len(pairs):
         raise ValueError(
-            f"validation is {_shown(validation)}, whose {sample.words} words in {sample.count} sentences have no two "
-            "words of the vocabulary in one window; give more sentences"
+            f"validation is {_shown(validation)}, and its {sample.count} sentences have no two words of the vocabulary "
+            "in one window; give more sentences"
         )
     loss = ValidationLoss(pairs, model.vector_size, bool(model.cbow_mean))
     if before is not None and before.checksum != loss.checksum:
-        raise ValueError(
-            f"validation is {_shown(validation)}, whose sentences differ from those with which the training began; it "
-            "can be resumed only with the same sentences"
-        )
-    next_words = None
-    if model.validation_metric != LOSS:
-        words = len(model.wv)
-        chosen = next_words_of(sentences, model.window, words, entropy)
-        next_words = NextWordScores(chosen, words, model.vector_size)
+        raise _other_sentences(validation, "whose sentences differ from those with which the training began")
     state = ValidationState(
         share=validation if isinstance(validation, float) else None,
         path=validation if isinstance(validation, str) else None,
@@ -121,7 +112,19 @@ def validation_for(
         min_delta=0.0 if early_stopping is None else float(early_stopping.min_delta),
         values={} if before is None else before.values,
     )
-    return Validation(loss, state, beginning.checkpoint, next_words)
+    return Validation(loss, state, beginning.checkpoint, _next_words(model, sentences, entropy))
+
+
+def _other_sentences(validation: Any, reason: str) -> ValueError:
+    return ValueError(f"validation is {_shown(validation)}, {reason}; it can be resumed only with the same sentences")
+
+
+def _next_words(model: Word2Vec, sentences: Sentences, entropy: Sequence[int]) -> NextWordScores | None:
+    """Return what ranks the last words of sentences, None if only the loss is measured."""
+    if model.validation_metric == LOSS:
+        return None
+    words = len(model.wv)
+    return NextWordScores(next_words(sentences, model.window, words, entropy), words, model.vector_size)
 
 
 class _Sample:

@@ -213,9 +213,7 @@ def test_early_stopping_ends_at_the_best_epoch_bit_for_bit(
 def test_epochs_and_counts_are_those_that_were_trained() -> None:
     model = TFWord2Vec(**SETTINGS)
     model.build_vocab(TRAINED)
-    _, raw_words = model.train(
-        TRAINED, total_examples=len(TRAINED), epochs=EPOCHS, validation=OTHERS, early_stopping=2
-    )
+    _, raw_words = model.train(TRAINED, total_examples=len(TRAINED), epochs=EPOCHS, validation=OTHERS, early_stopping=2)
     epochs = len(model.validation_losses)
     assert 2 < epochs < EPOCHS
     assert model.epochs == epochs == len(model.epoch_losses)
@@ -334,11 +332,21 @@ def test_scores_are_empty_without_the_metric(overfitted: tuple[TFWord2Vec, Snaps
     assert overfitted[0].validation_scores == {}
 
 
+def test_a_model_may_get_its_validation_sentences_later() -> None:
+    settings = SETTINGS | {"validation_metric": "hits@10", "early_stopping": 1}
+    model = TFWord2Vec(**settings)
+    model.build_vocab(TRAINED)
+    model.train(TRAINED, total_examples=len(TRAINED), epochs=3, validation=OTHERS)
+    assert len(model.validation_scores["hits@10"]) == len(model.validation_losses)
+    with pytest.raises(ValueError, match=r"early_stopping=.* needs validation sentences, and validation is None"):
+        model.train(TRAINED, total_examples=len(TRAINED), epochs=1)
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 def test_sentences_without_a_pair_of_known_words_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"validation is a list, whose 4 words in 2 sentences have no two words"):
+    with pytest.raises(ValueError, match="validation is a list, and its 2 sentences have no two words"):
         TFWord2Vec(SENTENCES, validation=[["human", "nobody"], ["knows", "them"]], **SMALL)
 
 

@@ -46,9 +46,7 @@ def uninterrupted() -> TFWord2Vec:
 def interrupted(folder: Path, epochs: int, **changes: Any) -> None:
     """Leave the checkpoints of a training that ends after so many epochs."""
     with pytest.raises(StopError):
-        TFWord2Vec(
-            TRAINED, callbacks=[StopAfter(epochs)], checkpoint_dir=folder, **STOPPING | CHECKPOINTS | changes
-        )
+        TFWord2Vec(TRAINED, callbacks=[StopAfter(epochs)], checkpoint_dir=folder, **STOPPING | CHECKPOINTS | changes)
 
 
 @pytest.mark.parametrize("before_the_end", [1, PATIENCE - 1, PATIENCE, PATIENCE + 1])
@@ -147,9 +145,7 @@ def test_a_training_that_began_without_validation_cannot_get_one(tmp_path: Path)
         TFWord2Vec.resume(tmp_path, TRAINED, validation=OTHERS)
 
 
-def test_checkpoints_hold_the_best_vectors_beside_those_in_training(
-    uninterrupted: TFWord2Vec, tmp_path: Path
-) -> None:
+def test_checkpoints_hold_the_best_vectors_beside_those_in_training(uninterrupted: TFWord2Vec, tmp_path: Path) -> None:
     interrupted(tmp_path, len(uninterrupted.validation_losses) - 1)
     newest = CheckpointFolder(tmp_path).newest()
     assert newest is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from support.overfitting import OTHERS, SETTINGS, TRAINED, Snapshots, assert_lea
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.cluster.local import LocalCluster
 
 SHORT: dict[str, Any] = {**SETTINGS, "epochs": 4}
 
@@ -70,6 +73,39 @@ def test_early_stopping_on_a_cluster_gives_back_the_best_epoch(distribution: str
     )
     assert model.epochs == len(model.validation_losses) < SETTINGS["epochs"]
     assert_learnt(model, snapshots.learnt[int(np.argmin(model.validation_losses))])
+
+
+class Harmed:
+    """Sentences; when so many have been read over all passes, a server is killed and started again."""
+
+    def __init__(self, cluster: LocalCluster, sentence: int) -> None:
+        self._cluster, self.left = cluster, sentence
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for sentence in TRAINED:
+            if self.left == 0:
+                threading.Thread(target=self._kill_and_start).start()
+            self.left -= 1
+            yield sentence
+
+    def _kill_and_start(self) -> None:
+        server = self._cluster.processes["ps", 1]
+        server.kill()
+        server.wait()
+        self._cluster.start("ps", 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epoch", [3, 12])
+def test_the_best_epochs_vectors_outlive_a_killed_server(epoch: int, mortal_cluster: LocalCluster) -> None:
+    model = TFWord2Vec(cluster=mortal_cluster, cache_memory=0, **SETTINGS | {"batch_words": 200})
+    model.build_vocab(TRAINED)
+    corpus = Harmed(mortal_cluster, epoch * len(TRAINED))
+    model.train(corpus, total_examples=len(TRAINED), epochs=15, validation=OTHERS, early_stopping=15)
+    assert model.training_report is not None
+    assert model.training_report["recoveries"]["count"] == 1
+    assert len(model.validation_losses) == 15
+    assert loss_of(model) == pytest.approx(min(model.validation_losses), rel=1e-5)
 
 
 def test_vectors_that_stay_on_servers_have_a_validation_loss() -> None:
