@@ -160,9 +160,10 @@ class SentencesOrShare:
         """Return a share as a float, a path as a text, and an iterable or None as it is; raise an error for others."""
         wanted = f"{name} must be a share of the sentences above 0 and below 1, a path, or an iterable of sentences"
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
-            if not 0 < value < 1:
+            share = float(value)
+            if not 0 < share < 1:
                 raise ValueError(f"{wanted}, got {value!r}")
-            return float(value)
+            return share
         if isinstance(value, str | os.PathLike):
             return os.fspath(value)
         if not (value is None or hasattr(value, "__iter__")):

@@ -148,6 +148,11 @@ def resumed_model(
         if model.cluster is not None:
             _free_left_tables(model, state)
         return model, None
+    if state.validation is not None and model.validation is None:
+        raise ValueError(
+            f"the training in {checkpoint.path} is validated on an iterable of sentences, which a checkpoint does "
+            "not hold; give it again as validation="
+        )
     return model, checkpoint
 
 

@@ -17,7 +17,9 @@ def hidden_vectors(inputs: Float32Array, offsets: Int64Array, mean: bool) -> Flo
     if (sizes == 1).all():
         return inputs
     sums: Float32Array = np.add.reduceat(inputs, offsets[:-1], axis=0)
-    return sums / sizes[:, None].astype(np.float32) if mean else sums
+    if mean:
+        sums /= sizes[:, None]
+    return sums
 
 
 def sampled_losses(
@@ -26,7 +28,8 @@ def sampled_losses(
     """Return each pair's loss with its target [pairs, D] and those negatives [pairs, K, D] that count [pairs, K]."""
     positive = np.einsum("pd,pd->p", hidden, targets)
     negative = np.matmul(negatives, hidden[:, :, None])[:, :, 0]
-    return _softplus(-positive) + (_softplus(negative) * counts).sum(axis=1)
+    losses: Float64Array = _softplus(-positive) + (_softplus(negative) * counts).sum(axis=1)
+    return losses
 
 
 def path_losses(hidden: Float32Array, nodes: Float32Array, codes: Int32Array, paths: Int64Array) -> Float64Array:
@@ -34,7 +37,8 @@ def path_losses(hidden: Float32Array, nodes: Float32Array, codes: Int32Array, pa
     lengths = np.diff(paths)
     scores = np.einsum("nd,nd->n", np.repeat(hidden, lengths, axis=0), nodes)
     losses = _softplus(np.where(codes == 0, -scores, scores))
-    return np.bincount(np.repeat(np.arange(len(hidden)), lengths), weights=losses, minlength=len(hidden))
+    numbers = np.repeat(np.arange(len(hidden)), lengths)
+    return np.bincount(numbers, weights=losses, minlength=len(hidden)).astype(np.float64)
 
 
 def _softplus(scores: Float32Array) -> Float64Array:

@@ -43,10 +43,10 @@ def uninterrupted() -> TFWord2Vec:
     return TFWord2Vec(TRAINED, **STOPPING)
 
 
-def interrupted(folder: Path, epochs: int, **changes: Any) -> None:
+def interrupted(folder: Path, after: int, **changes: Any) -> None:
     """Leave the checkpoints of a training that ends after so many epochs."""
     with pytest.raises(StopError):
-        TFWord2Vec(TRAINED, callbacks=[StopAfter(epochs)], checkpoint_dir=folder, **STOPPING | CHECKPOINTS | changes)
+        TFWord2Vec(TRAINED, callbacks=[StopAfter(after)], checkpoint_dir=folder, **STOPPING | CHECKPOINTS | changes)
 
 
 @pytest.mark.parametrize("before_the_end", [1, PATIENCE - 1, PATIENCE, PATIENCE + 1])
@@ -128,7 +128,7 @@ def test_train_goes_on_with_the_totals_of_all_sentences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("validation", "message"),
     [
-        (None, "validation is None, and the training began with one"),
+        (None, r"is validated on an iterable of sentences, .* give it again"),
         (sentences(400, seed=3), "validation is a list, whose sentences differ"),
         (0.5, r"validation is 0\.5, whose sentences differ"),
     ],
