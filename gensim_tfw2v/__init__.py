@@ -16,6 +16,7 @@ __all__ = [
     "CheckpointError",
     "ClusterError",
     "DivergenceError",
+    "EarlyStopping",
     "TFWord2Vec",
     "TensorBoardLog",
     "__version__",
@@ -31,6 +32,7 @@ _HOMES = {
     "CheckpointError": ("checkpoints.errors", "CheckpointError"),
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
+    "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
     "encode_corpus": ("corpus.encode", "encode_corpus"),
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.training.divergence import DivergenceError
+    from gensim_tfw2v.training.early_stopping import EarlyStopping
     from gensim_tfw2v.word2vec import TFWord2Vec
 
 watch_forks()

@@ -33,6 +33,7 @@ from gensim_tfw2v.model.vocabulary import (
     without_positions,
 )
 from gensim_tfw2v.tensorboard.options import LogDir
+from gensim_tfw2v.training.early_stopping import EarlyStopping
 from gensim_tfw2v.training.resuming import ResumeFrom
 
 _Model = TypeVar("_Model", bound="TFWord2Vec")
@@ -53,6 +54,10 @@ class TFWord2Vec(Word2Vec):
     epoch_losses : list of float
         Mean loss per trained pair of each epoch of the last `train()`: over all batches with ``compute_loss=True``,
         otherwise over every 16th batch, or every 64th if batches have 512 words or more.
+    validation_losses : list of float
+        Mean loss per pair of the validation sentences after each epoch of the last `train()`; empty without them.
+    validation_scores : dict of list of float
+        The other metrics by name, if `validation_metric` is one of them.
     training_report : dict or None
         Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness and metrics of every task. With
         sub-models, also what each of them trained.
@@ -100,6 +105,9 @@ class TFWord2Vec(Word2Vec):
         schedule: str | None = None,
         optimizer: str = default_of("optimizer"),
         freeze: str | None = None,
+        validation: Any = None,
+        validation_metric: str = default_of("validation_metric"),
+        early_stopping: int | EarlyStopping | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
@@ -135,6 +143,8 @@ class TFWord2Vec(Word2Vec):
             setattr(self, name, value)
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
+        self.validation_losses: list[float] = []
+        self.validation_scores: dict[str, list[float]] = {}
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
         super().__init__(**gensims | {"vector_size": int(vector_size)})
@@ -217,12 +227,15 @@ class TFWord2Vec(Word2Vec):
         cluster: Any = None,
         freeze: str | None = None,
         resume: ResumeFrom = False,
+        validation: Any = None,
+        early_stopping: int | EarlyStopping | None = None,
     ) -> tuple[int, int]:
         """Update the vectors from a corpus, as `gensim.models.Word2Vec.train` does and with its arguments.
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
-        for each worker is read ahead. `logdir`, `cluster` and `freeze` replace those of the constructor, for this
-        training.
+        for each worker is read ahead. `logdir`, `cluster`, `freeze`, `validation` and `early_stopping` replace those
+        of the constructor, for this training. `total_examples` and `total_words` count all sentences, also those held
+        out.
 
         Parameters
         ----------
@@ -249,6 +262,8 @@ class TFWord2Vec(Word2Vec):
             cluster=cluster,
             freeze=freeze,
             resume=resume,
+            validation=validation,
+            early_stopping=early_stopping,
         )
         return train(self, arguments)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -148,4 +149,23 @@ class Choice:
         """Return `value`; raise ValueError if it is none of the words, nor None where None is allowed."""
         if not ((value is None and self.or_none) or (isinstance(value, str) and value in self.words)):
             raise ValueError(f"{name} must be {' or '.join(map(repr, self.words))}, got {value!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class SentencesOrShare:
+    """Sentences: a path, an iterable, or the share of a corpus that they are."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return a share as a float, a path as a text, and an iterable or None as it is; raise an error for others."""
+        wanted = f"{name} must be a share of the sentences above 0 and below 1, a path, or an iterable of sentences"
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            share = float(value)
+            if not 0 < share < 1:
+                raise ValueError(f"{wanted}, got {value!r}")
+            return share
+        if isinstance(value, str | os.PathLike):
+            return os.fspath(value)
+        if not (value is None or hasattr(value, "__iter__")):
+            raise TypeError(f"{wanted}, got {value!r}")
         return value

@@ -5,8 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from gensim_tfw2v.arguments.rules import Bytes, Interval, Number, PositiveNumber, Share, WholeNumber
+from gensim_tfw2v.arguments.rules import (
+    Bytes,
+    Interval,
+    Number,
+    PositiveNumber,
+    SentencesOrShare,
+    Share,
+    WholeNumber,
+)
+from gensim_tfw2v.training.early_stopping import EarlyStopping, EarlyStoppingRule
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -102,8 +113,31 @@ def share(text: str) -> float:
     return value
 
 
-def reader_of(rule: Number | Interval) -> Callable[[str], float | str]:
+def share_or_corpus(text: str) -> float | Path:
+    """The share of a corpus above 0 and below 1 that a text stands for, or the path of a corpus."""
+    if not _is_number(text):
+        return Path(text)
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share above 0 and below 1, nor the name of a corpus")
+    return value
+
+
+def early_stopping(text: str) -> EarlyStopping:
+    """The patience and the smallest improvement that a text such as "3" or "3,0.01" stands for."""
+    patience, _, min_delta = text.partition(",")
+    return EarlyStopping(whole_number(1)(patience), real_number(0)(min_delta) if min_delta else 0.0)
+
+
+ReadRule = Number | Interval | SentencesOrShare | EarlyStoppingRule
+
+
+def reader_of(rule: ReadRule) -> Callable[[str], Any]:
     """Return the function that reads the text of an argument with this rule."""
+    if isinstance(rule, SentencesOrShare):
+        return share_or_corpus
+    if isinstance(rule, EarlyStoppingRule):
+        return early_stopping
     if isinstance(rule, Interval):
         return interval
     if isinstance(rule, Bytes):

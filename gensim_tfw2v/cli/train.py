@@ -31,6 +31,7 @@ from gensim_tfw2v.files.models import check_writable, write_model
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.training.display import is_terminal
+from gensim_tfw2v.training.validation_metrics import to_lower
 
 LOG_FORMAT = "%(asctime)s : %(levelname)s : %(message)s"
 
@@ -79,8 +80,11 @@ def run(arguments: argparse.Namespace) -> None:
         _check_server_vectors(arguments, file_format)
     if arguments.cluster is not None:
         _check_cluster(settings["cluster"], arguments.allow_network)
+    from gensim_tfw2v.model.validation import check_validation  # which imports gensim
+
     try:
         check_design(settings, has_cluster=arguments.cluster is not None)
+        check_validation({**settings, "corpus_file": str(arguments.corpus)})
     except ValueError as error:
         raise CommandError(str(error)) from error
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
@@ -224,8 +228,25 @@ def _summary(trained: Trained, output: Path, file_format: str) -> str:
     ]
     if losses:
         lines.append(f"loss        {losses[0]:.4f} in the first epoch, {losses[-1]:.4f} in the last")
+    if model.validation_losses:
+        lines.append(_validated(model))
     lines.append(f"model       {output} ({file_format}, {model.vector_size} dimensions)")
     return "\n".join(lines)
+
+
+def _validated(model: Any) -> str:
+    """Return the line about what was measured after the last epoch, and after the one whose vectors are written."""
+    of_epochs = {"loss": model.validation_losses, **model.validation_scores}
+    last = f"{_values_after(of_epochs, -1)} after the last epoch"
+    metric, stopping = model.validation_metric, model.early_stopping
+    best = None if stopping is None else stopping.best(to_lower(metric, of_epochs[metric]))
+    if best is None or best + 1 == len(model.validation_losses):
+        return f"validation  {last}"
+    return f"validation  {_values_after(of_epochs, best)} after epoch {best + 1}, whose vectors are written; {last}"
+
+
+def _values_after(of_epochs: dict[str, list[float]], epoch: int) -> str:
+    return ", ".join(f"{name} {values[epoch]:.4f}" for name, values in of_epochs.items())
 
 
 def _time_taken(trained: Trained) -> str:

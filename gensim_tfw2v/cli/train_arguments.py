@@ -18,8 +18,9 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import Choice, Interval, Number
-from gensim_tfw2v.cli.arguments import reader_of, whole_number
+from gensim_tfw2v.arguments.rules import Choice
+from gensim_tfw2v.cli.arguments import ReadRule, reader_of, whole_number
+from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
 from gensim_tfw2v.cluster.specification import read_file
@@ -57,6 +58,9 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
             settings["cluster"] = read_file(Path(arguments.cluster))
         except (OSError, ValueError) as error:
             raise CommandError(f"--cluster {arguments.cluster!r}: {error}") from error
+    if isinstance(arguments.validation, Path):
+        check_corpus(arguments.validation)
+        (settings["validation"],) = open_corpus(arguments.validation).values()
     return settings | ({"progress": False} if arguments.quiet else {})
 
 
@@ -280,5 +284,5 @@ def _options_of(argument: Argument, flag: Flag) -> dict[str, Any]:
         return options | {"action": argparse.BooleanOptionalAction}
     if isinstance(argument.rule, Choice):
         return options | {"choices": tuple(argument.rule.words)}
-    read = reader_of(argument.rule) if isinstance(argument.rule, Number | Interval) else None
+    read = reader_of(argument.rule) if isinstance(argument.rule, ReadRule) else None
     return options | {"metavar": flag.metavar, "type": read}

@@ -19,6 +19,7 @@ from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
+from gensim_tfw2v.corpus.hold_out import HoldOut, Take
 from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
@@ -51,7 +52,11 @@ class Source(ABC):
 
     @abstractmethod
     def epoch(self) -> Generator[Chunk, None, None]:
-        """Yield the chunks of one pass over the whole corpus."""
+        """Yield the chunks of one pass over the whole corpus, without the sentences that are held out."""
+
+    def hold_out(self, take: Take) -> None:
+        """Read the corpus once, and give the sentences that are held out to `take`; by default there are none."""
+        return
 
     def abandon(self) -> None:
         """End a pass over an iterable at its next sentence, and let no other pass begin. Any thread may call this."""
@@ -80,10 +85,17 @@ class _TextSource(Source):
         memory.
     ids_below : int, optional
         Rows of the tables to train, which all ids must be below. By default it follows from the largest id.
+    held_out : HoldOut, optional
+        Which sentences are held out of all passes.
     """
 
     def __init__(
-        self, key_to_index: Mapping[Any, int], words_per_chunk: int, budget: CacheBudget, ids_below: int | None
+        self,
+        key_to_index: Mapping[Any, int],
+        words_per_chunk: int,
+        budget: CacheBudget,
+        ids_below: int | None,
+        held_out: HoldOut | None,
     ) -> None:
         super().__init__()
         if words_per_chunk < 1:
@@ -95,6 +107,16 @@ class _TextSource(Source):
         self._budget: CacheBudget | None = budget
         self._cache: EncodedStore | None = None
         self._cached_totals: list[tuple[int, int]] = []  # raw words and sentences of each cached chunk
+        self._held_out = held_out
+        self._take: Take | None = None  # receives the sentences that are held out
+
+    def hold_out(self, take: Take) -> None:
+        self._take = take
+        try:
+            for _ in self.epoch():
+                continue
+        finally:
+            self._take = None
 
     def epoch(self) -> Generator[Chunk, None, None]:
         """Yield the chunks of one pass over the whole corpus."""
@@ -152,7 +174,8 @@ class _TextSource(Source):
 
     def _encoded_chunks(self) -> Iterator[Chunk]:
         with closing(self._pieces()) as pieces:
-            yield from cut_into_chunks(pieces, self._words_per_chunk)
+            trained = pieces if self._held_out is None else self._held_out.without(pieces, self._take)
+            yield from cut_into_chunks(trained, self._words_per_chunk)
 
 
 class IterableSource(_TextSource):
@@ -164,7 +187,7 @@ class IterableSource(_TextSource):
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
     key_to_index : mapping
         Ids of the known words.
-    words_per_chunk, budget, ids_below
+    words_per_chunk, budget, ids_below, held_out
         As for `_TextSource`.
     scan : SentenceScan, optional
         Result of an earlier pass. If it keeps the encoded sentences, they are not read again. The caller closes the
@@ -179,8 +202,9 @@ class IterableSource(_TextSource):
         budget: CacheBudget,
         ids_below: int | None = None,
         scan: SentenceScan | None = None,
+        held_out: HoldOut | None = None,
     ) -> None:
-        super().__init__(key_to_index, words_per_chunk, budget, ids_below)
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out)
         self._sentences = sentences
         self._scan = scan
 
@@ -239,7 +263,7 @@ class FileSource(_TextSource):
         The file.
     key_to_index : mapping
         Ids of the known words.
-    words_per_chunk, budget, ids_below
+    words_per_chunk, budget, ids_below, held_out
         As for `_TextSource`.
     workers : int
         Reading processes.
@@ -261,8 +285,9 @@ class FileSource(_TextSource):
         *,
         part_bytes: int = tuning.FILE_PART_BYTES,
         ids_below: int | None = None,
+        held_out: HoldOut | None = None,
     ) -> None:
-        super().__init__(key_to_index, words_per_chunk, budget, ids_below)
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out)
         self._path = path
         self._workers = workers
         self._scan = scan

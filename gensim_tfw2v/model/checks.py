@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.cluster.exposure import check_cluster
-from gensim_tfw2v.model.arguments import check_arguments
+from gensim_tfw2v.model.arguments import check_arguments, plain_arguments
 from gensim_tfw2v.model.server_vectors import check_server_vectors
+from gensim_tfw2v.model.validation import check_validation
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
@@ -22,6 +23,8 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     check_folder(arguments["checkpoint_dir"])
     check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
     trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # and may then get a cluster
+    own = {name: arguments[name] for name in ("validation", "early_stopping")}
+    check_validation({**arguments, **plain_arguments(own)}, trains_later)
     check_design(arguments, has_cluster=trains_later or cluster is not None)
     if cluster is not None:
         check_cluster(cluster, arguments["allow_network"])

@@ -19,6 +19,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, ScanProgress, scan_file
+from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
@@ -127,6 +128,7 @@ class CorpusReader:
         block_words: int,
         total_words: int,
         is_read_again: bool,
+        held_out: HoldOut | None = None,
     ) -> Source:
         """Return a source that yields the corpus as chunks of ids in every epoch.
 
@@ -139,7 +141,9 @@ class CorpusReader:
         total_words : int
             Raw words of the corpus, 0 if not known.
         is_read_again : bool
-            Whether there is more than one epoch.
+            Whether there is more than one pass.
+        held_out : HoldOut, optional
+            Which sentences of a text or an iterable are left out.
         """
         if corpus.file is not None and is_encoded(corpus.file):
             return EncodedSource(EncodedCorpus(corpus.file), vectors.key_to_index, block_words)
@@ -153,9 +157,11 @@ class CorpusReader:
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
             scan = self._sentence_scan
-            return IterableSource(corpus.sentences, known, block_words, budget, ids_below=words, scan=scan)
-        readers = options.readers
-        return FileSource(str(corpus.file), known, block_words, budget, readers, scan=self._scan, ids_below=words)
+            return IterableSource(corpus.sentences, known, block_words, budget, words, scan, held_out)
+        readers, scanned = options.readers, self._scan
+        return FileSource(
+            str(corpus.file), known, block_words, budget, readers, scanned, ids_below=words, held_out=held_out
+        )
 
 
 def _importing_tensorflow(report: ScanProgress) -> ScanProgress:

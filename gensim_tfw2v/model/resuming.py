@@ -15,9 +15,12 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.arguments import plain_arguments, rule_of
 from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+from gensim_tfw2v.model.tables import set_matrix
+from gensim_tfw2v.model.trained_word2vec import record_validation
 from gensim_tfw2v.placement.choice import free_left_tables
 from gensim_tfw2v.training.resuming import Beginning, ResumeFrom, check_folder, epochs_in, usable
 from gensim_tfw2v.training.state import TrainingState, state_in, with_noted_epochs
+from gensim_tfw2v.training.validation import best_tables_in
 
 _Model = TypeVar("_Model")
 
@@ -80,14 +83,14 @@ def _restored(
     """
     state = state_in(checkpoint)
     check_same(model, checkpoint)
-    choices, before = state.choices, checkpoint.content["model"]
+    choices, before, totals = state.choices, checkpoint.content["model"], _totals_in(state)
     differing: list[tuple[str, Any, Any]] = [
         (name, given, value)
         for name, given, value in (
             ("alpha", model.alpha, choices.alpha),
             ("min_alpha", model.min_alpha, choices.min_alpha),
-            ("total_examples", total_examples, choices.total_examples),
-            ("total_words", total_words, choices.total_words),
+            ("total_examples", total_examples, totals["total_examples"]),
+            ("total_words", total_words, totals["total_words"]),
         )
         if given is not None and value is not None and given != value
     ]
@@ -105,6 +108,16 @@ def _restored(
         setattr(model, name, before[name])
     logger.info("training resumes from %s, after %i words", checkpoint.path, state.raw_words())
     return state
+
+
+def _totals_in(state: TrainingState) -> dict[str, int | None]:
+    """Return the totals that `train()` was given: those of all sentences, also of those held out."""
+    sentences, words = (0, 0) if state.validation is None else state.validation.held_out()
+    examples, trained = state.choices.total_examples, state.choices.total_words
+    return {
+        "total_examples": None if examples is None else examples + sentences,
+        "total_words": None if trained is None else trained + words,
+    }
 
 
 def _check_epochs(epochs: int, checkpoint: Checkpoint) -> None:
@@ -128,29 +141,43 @@ def resumed_model(
     model: Any = model_in(cls, checkpoint, {**changes, **settings})
     model.alpha, model.min_alpha = state.choices.alpha, state.choices.min_alpha
     model.min_alpha_yet_reached = model.alpha  # gensim would warn of rates that rise again
+    if state.validation is not None:
+        if model.validation is None:
+            model.validation = state.validation.share or state.validation.path
+        if model.early_stopping is None:
+            model.early_stopping = state.validation.early_stopping
     if epochs is not None:
         model.epochs = rule_of("epochs").plain("epochs", epochs)
         _check_epochs(model.epochs, checkpoint)
     if state.is_finished(model.epochs) and not model.vectors_on_servers:
         read_tables(model, checkpoint)
         model.epoch_losses = [position.counts.mean_loss for position in state.epochs]
+        if state.validation is not None:
+            record_validation(model, state.validation.of_all(len(state.epochs)))
+            if state.validation.ends_with_earlier(len(state.epochs)):
+                for name, table in best_tables_in(checkpoint).items():
+                    set_matrix(model, name, table)
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
         model.train_count += 1
         if model.cluster is not None:
             _free_left_tables(model, state)
         return model, None
+    if state.validation is not None and model.validation is None:
+        raise ValueError(
+            f"the training in {checkpoint.path} is validated on an iterable of sentences, which a checkpoint does "
+            "not hold; give it again as validation="
+        )
     return model, checkpoint
 
 
 def arguments_to_resume(model: Word2Vec, checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the arguments with which `train()` resumes the training of a resumed model from its checkpoint."""
-    choices = state_in(checkpoint).choices
+    state = state_in(checkpoint)
     return {
-        "total_examples": choices.total_examples,
-        "total_words": choices.total_words,
+        **_totals_in(state),
         "epochs": model.epochs,
         "compute_loss": model.compute_loss,
-        "freeze": choices.settings.freeze,
+        "freeze": state.choices.settings.freeze,
         "resume": checkpoint.path,
     }
 

@@ -18,8 +18,9 @@ from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_hold
 from gensim_tfw2v.model.freezing import check_can_learn, frozen_in_training
 from gensim_tfw2v.model.resuming import where_to_begin
 from gensim_tfw2v.model.server_vectors import check_server_vectors
-from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec
+from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec, record_validation
 from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, placement_for, plan_for
+from gensim_tfw2v.model.validation import check_validation, hold_out_for, validation_for
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, check_log, start_log
@@ -48,6 +49,8 @@ class TrainArguments:
     cluster: Any
     freeze: str | None
     resume: ResumeFrom
+    validation: Any
+    early_stopping: Any
 
 
 def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
@@ -82,7 +85,10 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     check_server_vectors(model.vectors_on_servers, cluster, log)
     freeze = frozen_in_training(model, arguments.freeze)
     check_design({**vars(model), "freeze": freeze}, has_cluster=cluster is not None)
-    return replace(arguments, logdir=log, cluster=cluster, freeze=freeze, **rates)
+    own = {name: getattr(arguments, name) for name in ("validation", "early_stopping")}
+    own = plain_arguments({name: getattr(model, name) if value is None else value for name, value in own.items()})
+    check_validation(vars(model) | own | {"corpus_file": arguments.corpus.file})
+    return replace(arguments, logdir=log, cluster=cluster, freeze=freeze, **rates, **own)
 
 
 def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
@@ -92,8 +98,9 @@ def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
     if not len(model.wv) and file is not None and os.path.isfile(file):
         check_holds_words(file)
     model._check_training_sanity(epochs=model.epochs, total_examples=total_examples, total_words=total_words)
+    passes = model.epochs + int(isinstance(arguments.validation, float))  # sentences are held out before training
     if sentences is not None or not model._reader.keeps_deleted(file):
-        model._check_corpus_sanity(corpus_iterable=sentences, corpus_file=file, passes=model.epochs)
+        model._check_corpus_sanity(corpus_iterable=sentences, corpus_file=file, passes=passes)
     if file is not None and not total_words:
         raise ValueError("total_words must be provided alongside corpus_file argument.")
     check_fits(model)
@@ -114,6 +121,7 @@ def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> Non
     model.compute_loss = compute_loss
     model.running_training_loss = 0.0
     model.epoch_losses = []
+    record_validation(model, {})
     for callback in callbacks:
         callback.on_train_begin(model)
     if callbacks:  # they may have changed the model
@@ -131,14 +139,23 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
     end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
     fall = fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen)
     choices = begun_with or choices_for(model, choice, arguments.total_examples, total_words, fall, arguments.freeze)
+    held_out = hold_out_for(arguments.validation, choices.entropy)
     source = model._reader.source(
         corpus,
         model.wv,
         ReadingOptions.of(model),
         choices.block_words,
         total_words or model.corpus_total_words or 0,
-        is_read_again=model.epochs != 1,
+        is_read_again=model.epochs != 1 or held_out is not None,
+        held_out=held_out,
     )
+    is_read_now = arguments.validation is not None
+    with shown_while("reading the validation sentences", wants_bar(model.progress) and is_read_now):
+        validation = validation_for(
+            model, arguments.validation, arguments.early_stopping, source, choices.entropy, beginning
+        )
+    if begun_with is None:
+        choices = choices.without(*validation.held_out())
     call = TrainingCall(
         callbacks=callbacks,
         start_log=_log_starter(model, log_options(arguments.logdir)),
@@ -148,6 +165,7 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
         checkpoint_every=model.checkpoint_every,
         connect=connect,
         beginning=beginning,
+        validation=validation,
     )
     return TrainingLoop(TrainedWord2Vec(model), plan_for(model, choice, choices), source, call)
 

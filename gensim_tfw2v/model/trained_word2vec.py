@@ -18,8 +18,15 @@ from gensim_tfw2v.model.tables import tables_of
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.progress import EpochCounts
+from gensim_tfw2v.training.validation_metrics import LOSS
 
 logger = logging.getLogger(__name__)
+
+
+def record_validation(model: Word2Vec, values: Mapping[str, Sequence[float]]) -> None:
+    """Set a model's validation losses, and the scores besides."""
+    model.validation_losses = list(values.get(LOSS, ()))
+    model.validation_scores = {name: list(found) for name, found in values.items() if name != LOSS}
 
 
 class TrainedWord2Vec:
@@ -133,6 +140,12 @@ class TrainedWord2Vec:
             max(counts.seconds, 1e-9),
             from_file,
         )
+
+    def set_validation(self, values: Mapping[str, Sequence[float]]) -> None:
+        record_validation(self._model, values)
+
+    def end_after(self, epochs: int) -> None:
+        self._model.epochs = epochs
 
     def set_report(self, report: dict[str, Any] | None) -> None:
         self._model.training_report = report

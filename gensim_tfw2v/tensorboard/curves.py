@@ -11,6 +11,7 @@ METRICS = ("final/loss", "final/words_per_second")  # the HParams tab compares t
 # opens, it shows the first two groups, and only the names of the others.
 _ESSENTIALS = {
     "loss/running": "essentials/loss",
+    "validation/loss": "essentials/validation_loss",
     "learning_rate": "essentials/learning_rate",
     "speed/words_per_second": "essentials/words_per_second",
 }
@@ -46,7 +47,14 @@ def score_points(scores: Mapping[str, float]) -> dict[str, float]:
 def epoch_points(progress: EpochProgress) -> dict[str, float]:
     """Return the points by tag of a finished epoch."""
     points = {"speed/words_per_second_of_epoch": progress.counts.words_per_second}
-    return points | ({"loss/epoch": progress.counts.mean_loss} if progress.counts.measured_pairs else {})
+    if progress.counts.measured_pairs:
+        points["loss/epoch"] = progress.counts.mean_loss
+    return _with_essentials(points | {validation_tag(name): value for name, value in progress.validation.items()})
+
+
+def validation_tag(metric: str) -> str:
+    """Return the tag of a validation metric."""
+    return f"validation/{metric.replace('@', '_at_')}"
 
 
 def task_points(metrics: Mapping[str, float]) -> dict[str, float]:

@@ -38,6 +38,7 @@ class LoggedModel:
     hyperparameters: Mapping[str, Any]
     graph: Callable[[], bytes]  # returns the serialised GraphDef of a step
     tables: Callable[[], ModelTables]  # returns a copy of the current tables, also during training
+    validation: Sequence[str] = ()  # the metrics that are measured after each epoch
 
 
 class LogWriter:
@@ -142,6 +143,7 @@ class LogWriter:
         scores = self._log_vectors(tables, self._step)
         words = progress.counts.raw_words * (progress.epoch + 1)
         final = {"loss": progress.counts.mean_loss, "words_per_second": words / max(self._seconds, 1e-9), **scores}
+        final |= {curves.validation_tag(name): value for name, value in progress.validation.items()}
         self._final = {name: value for name, value in final.items() if math.isfinite(value)}
         if self._options.projector == "epochs":
             self._files.do(lambda: self._export(f"epoch-{progress.epoch + 1:02d}", tables))
@@ -151,7 +153,8 @@ class LogWriter:
         self._files.graph(self._model.graph())
         scores = self._log_vectors(self._model.tables(), self._step + self._logged.trained_words)
         settings = self._model.hyperparameters
-        metrics = [*curves.METRICS, *(f"final/{name}" for name in scores)]
+        measured = map(curves.validation_tag, self._model.validation)
+        metrics = [*curves.METRICS, *(f"final/{name}" for name in (*measured, *scores))]
         self._files.summary(0, summaries.experiment(settings, metrics))
         name = f"{self.folder.resolve().name} {time.strftime('%Y-%m-%d %H:%M:%S')}"
         self._files.summary(0, summaries.session_start(settings, name))

@@ -62,7 +62,7 @@ def start_log(
     shown = {name: _shown(name, value) for name, value in settings.items()}
     if cluster and not options.trace_hosts:
         options = replace(options, trace_hosts=cluster["worker"])
-    model = LoggedModel(vocabulary, shown, graph, training.tables)
+    model = LoggedModel(vocabulary, shown, graph, training.tables, training.validation)
     return LogWriter(options, model, training.folder, training.begun, training.can_be_resumed)
 
 

@@ -45,6 +45,8 @@ class Checkpointer:
         Seconds, or words as in "5e6 words", after which a checkpoint is due.
     state : callable
         Takes the positions of all epochs that have begun, and returns the state of the training.
+    kept_arrays : callable, optional
+        Returns arrays that checkpoints hold besides the tables. Training does not change them.
     """
 
     def __init__(
@@ -53,9 +55,10 @@ class Checkpointer:
         model: TrainedModel,
         every: float | str,
         state: Callable[[list[EpochPosition]], TrainingState],
+        kept_arrays: Callable[[], Mapping[str, Float32Array]] = dict,
     ) -> None:
         self.folder = folder
-        self._model, self._state = model, state
+        self._model, self._state, self._kept_arrays = model, state, kept_arrays
         self._cadence = Cadence(every)
         self._vocabulary = model.vocabulary_arrays()
         self._placement: Placement | None = None
@@ -83,7 +86,7 @@ class Checkpointer:
             began = time.perf_counter()
             # Positions first: chunks that are trained during the copy count as not trained.
             content = self._content(positions())
-            tables = self._tables_in_training(self._placement)
+            tables = {**self._tables_in_training(self._placement), **self._kept()}
             self._seconds_paused += time.perf_counter() - began
             self._writing = threading.Thread(target=self._write, args=(content, tables), name="tfw2v-checkpoint")
             self._writing.start()
@@ -100,7 +103,8 @@ class Checkpointer:
         placement = self._placement
         self.end()
         if placement is not None and self._positions is not None:
-            tables = _read(placement, {**self._shapes, **placement.own_tables(), **placement.row_states()})
+            shapes = {**self._shapes, **placement.own_tables(), **placement.row_states()}
+            tables = {**_read(placement, shapes), **self._kept()}
             self._write(self._content(self._positions()), tables)
 
     def report(self) -> dict[str, Any]:
@@ -122,6 +126,10 @@ class Checkpointer:
             **{name: ArrayToWrite.of(loaded[name][: shape[0]].copy()) for name, shape in self._shapes.items()},
             **read(placement, own),
         }
+
+    def _kept(self) -> dict[str, ArrayToWrite]:
+        """Return the arrays besides the tables, as they are now."""
+        return {name: ArrayToWrite.of(array) for name, array in self._kept_arrays().items()}
 
     def _write(self, content: dict[str, Any], tables: Mapping[str, ArrayToWrite]) -> None:
         began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gensim_tfw2v.blocks.batches import BatchShape, Windows
@@ -24,6 +24,12 @@ class TrainingChoices:
     shape: BatchShape
     windows: Windows
     settings: StepSettings
+
+    def without(self, sentences: int, raw_words: int) -> TrainingChoices:
+        """Return the choices for a corpus of which so many sentences and words are not trained."""
+        examples = None if self.total_examples is None else max(1, self.total_examples - sentences)
+        words = None if self.total_words is None else max(1, self.total_words - raw_words)
+        return replace(self, total_examples=examples, total_words=words) if sentences else self
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> TrainingChoices:

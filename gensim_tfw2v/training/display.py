@@ -92,17 +92,21 @@ class TrainingLog:
         self._next_report = self._delay
         if progress.counts.measured_pairs:
             logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.counts.mean_loss)
+        if progress.validation:
+            measured = ", ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
+            logger.info("EPOCH %i: validation %s", progress.epoch, measured)
 
     def close(self) -> None:
         """Do nothing: there is no unfinished line."""
 
 
 def _numbers_of(progress: EpochProgress) -> str:
-    """Return an epoch's speed, loss and learning rate as a text, as far as they are known."""
+    """Return an epoch's speed, losses and learning rate as a text, as far as they are known."""
     counts = progress.counts
     if not counts.raw_words:
         return "no block trained yet"
     loss = f"loss {counts.mean_loss:.4f}, " if counts.measured_pairs else ""
+    loss += "".join(f"validation {name} {value:.4f}, " for name, value in progress.validation.items())
     return f"{counts.words_per_second:,.0f} words/s, {loss}alpha {progress.learning_rate:.5f}"
 
 

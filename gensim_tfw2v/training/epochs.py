@@ -6,7 +6,8 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from gensim_tfw2v import tuning
@@ -129,6 +130,7 @@ def train_epochs(
     observers: Sequence[ProgressObserver],
     begun: Mapping[int, EpochPosition] | None = None,
     chunk_observer: ChunkObserver | None = None,
+    measure: Callable[[int], Mapping[str, float]] | None = None,
 ) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
     """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
@@ -142,6 +144,9 @@ def train_epochs(
         How far an earlier training has come in the epochs that it began, by their numbers.
     chunk_observer : ChunkObserver, optional
         Receives every trained chunk.
+    measure : callable, optional
+        Takes the number of an epoch whose chunks are trained, and returns what is measured then, by name. If there is
+        only one epoch, no chunk is trained meanwhile.
     """
     epochs = _Epochs(plans, source, placement, begun or {}, chunk_observer)
     threads = [
@@ -159,8 +164,9 @@ def train_epochs(
             if not epoch.is_finished:
                 break
             began += epoch.counts.seconds - epoch.seconds_before
+            measured = {} if measure is None else measure(epoch.plan.epoch)
             for observer in observers:
-                observer.end_epoch(epoch.progress())
+                observer.end_epoch(replace(epoch.progress(), validation=measured))
             yield epoch.plan, epoch.counts
             epochs.permit_another()
     finally:

@@ -24,6 +24,7 @@ class LoggedTraining:
     folder: str | None = None  # of the log, if the training is resumed
     begun: Sequence[EpochPosition] = ()  # how far the epochs of a resumed training have come
     can_be_resumed: bool = False  # the training can be resumed if it ends early, and its log with it
+    validation: Sequence[str] = ()  # the metrics that are measured after each epoch
 
 
 class Log(ProgressObserver, AbstractContextManager["Log"], Protocol):

@@ -26,6 +26,7 @@ from gensim_tfw2v.training.resuming import Beginning
 from gensim_tfw2v.training.state import TrainingState, note_epochs_ended, state_in
 from gensim_tfw2v.training.table_sync import TableSync
 from gensim_tfw2v.training.trained_model import TrainedModel
+from gensim_tfw2v.training.validation import NO_VALIDATION, Validation
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class TrainingCall:
     checkpoint_every: float | str  # seconds, or words as "5e6 words"
     connect: Callable[[], PlacementChoice]  # connects to the cluster again
     beginning: Beginning
+    validation: Validation = NO_VALIDATION
 
 
 class TrainingLoop:
@@ -77,9 +79,11 @@ class TrainingLoop:
             None if folder is None else lambda ended: note_epochs_ended(folder, self._run, ended),
         )
         self._recovery = Recovery(model, call.connect, folder, self._run)
+        self._validation = call.validation
         self._checkpointer: Checkpointer | None = None
         if folder is not None:
-            self._checkpointer = Checkpointer(folder, model, call.checkpoint_every, self._state)
+            kept = self._validation.kept_arrays
+            self._checkpointer = Checkpointer(folder, model, call.checkpoint_every, self._state, kept)
 
     def run(self) -> list[EpochCounts]:
         """Train, and return each epoch's counts; however training ends, the model has what was learnt until then."""
@@ -109,6 +113,7 @@ class TrainingLoop:
                 folder=self._log_folder,
                 begun=list(self._positions.values()),
                 can_be_resumed=self._checkpointer is not None,
+                validation=self._validation.metrics,
             )
         )
         self._log_folder = str(log.folder)
@@ -120,6 +125,7 @@ class TrainingLoop:
             self._train_all()
             self._finish_checkpoints()
             self._sync.pull()  # inside `try`, because servers may be lost until the model has the vectors
+            self._validation.give_back_best(self._sync, len(self._finished()))
         except DivergenceError as error:
             raise self._with_checkpoint(error) from None
         except BaseException as error:
@@ -134,13 +140,19 @@ class TrainingLoop:
 
     def _train_all(self) -> None:
         """Train the epochs that are left."""
-        finished, epochs = len(self._finished()), self._model.epochs
+        model, finished = self._model, len(self._finished())
         for epoch in range(self._callbacks.ended, finished):  # training was interrupted before they were called
             self._callbacks.end(epoch)
-        left = range(finished, epochs)
+        if self._validation.misses(finished) and finished == len(self._positions):  # interrupted before it was measured
+            self._sync.push()
+            self._validation.measure(self._sync, finished - 1)
+        left = range(finished, model.epochs)
         # Epochs follow each other without a pause, unless something reads the model between them.
-        is_seen_between = bool(self._callbacks) or self._call.start_log is not None
+        is_seen_between = bool(self._callbacks) or self._call.start_log is not None or bool(self._validation.metrics)
         for group in [range(epoch, epoch + 1) for epoch in left] if is_seen_between else [left] if left else []:
+            if self._validation.ends_after(group[0]):
+                model.end_after(group[0])
+                break
             self._callbacks.begin(group[0])
             self._train(group)
             self._callbacks.end(group[-1])
@@ -155,11 +167,14 @@ class TrainingLoop:
         begun = {epoch: self._positions[epoch] for epoch in epochs if epoch in self._positions}
         with (
             _most_moved_word_named(sync),
-            closing(train_epochs(plans, self._source, placement, observers, begun, self._checkpointer)) as trained,
+            closing(
+                train_epochs(plans, self._source, placement, observers, begun, self._checkpointer, self._measure)
+            ) as trained,
         ):
             for done, counts in trained:
                 self._positions[done.epoch] = EpochPosition(done.epoch, counts=counts, is_finished=True)
                 model.add_finished(done, counts, self._call.from_file)
+                model.set_validation(self._validation.values(len(self._finished())))
                 if self._call.from_file:  # for other corpora gensim's own log has warned already
                     _warn_of_other_size(done, counts)
                 model.set_report(self._report())
@@ -169,10 +184,15 @@ class TrainingLoop:
                     sync.pull()
                     has_backup = True
                 elif not is_last:  # after the last epoch the model is brought up to date at once
-                    has_backup = sync.back_up()
+                    # The best epoch's vectors are kept here, so servers must not take training back to before it.
+                    has_backup = sync.back_up(is_due=self._validation.keeps_best)
                 sync.check_words()
                 if has_backup:
                     self._recovery.keep(self._finished(), sync.placement.state())
+
+    def _measure(self, epoch: int) -> dict[str, float]:
+        """Return what validation measures after an epoch."""
+        return self._validation.measure(self._sync, epoch)
 
     def _recover(self, error: ClusterError) -> None:
         """Continue from an earlier moment after servers were lost."""
@@ -195,6 +215,7 @@ class TrainingLoop:
         if self._checkpoint is not None:
             self._sync.placement.restore_tables(self._checkpoint.array)
         self._model.set_finished([position.counts for position in self._finished()], self._seconds_before)
+        self._model.set_validation(self._validation.values(len(self._finished())))
         positions = list(self._positions.values())
         self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
@@ -215,6 +236,7 @@ class TrainingLoop:
             epochs_ended=self._callbacks.ended,
             seconds_before=self._seconds_before,
             log_folder=self._log_folder,
+            validation=self._validation.state(),
         )
 
     def _finish_checkpoints(self) -> None:
@@ -242,6 +264,8 @@ class TrainingLoop:
             report = {**report, "recoveries": self._recovery.report()}
         if self._checkpointer is not None:
             report = {**(report or {}), "checkpoints": self._checkpointer.report()}
+        if self._validation.metrics:
+            report = {**(report or {}), "validation": self._validation.report(len(self._finished()))}
         return report
 
 

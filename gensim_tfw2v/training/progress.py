@@ -71,6 +71,7 @@ class EpochProgress:
     counts: EpochCounts
     workers: int = 1
     tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of a cluster: task → metric → value
+    validation: Mapping[str, float] = field(default_factory=dict)  # after a finished epoch: metric → value
 
 
 class ProgressObserver(Protocol):

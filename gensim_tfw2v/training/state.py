@@ -14,6 +14,7 @@ from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
+from gensim_tfw2v.training.validation import ValidationState
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class TrainingState:
     epochs_ended: int  # epochs at whose end callbacks have been called
     seconds_before: float  # how long the model had been trained when the training began
     log_folder: str | None = None  # of the TensorBoard run
+    validation: ValidationState | None = None  # None: no loss is measured on other sentences
 
     def raw_words(self) -> int:
         """Return the raw words that have been trained, over all epochs."""
@@ -51,7 +53,8 @@ def state_in(checkpoint: Checkpoint) -> TrainingState:
     try:
         found = checkpoint.content["training"]
         choices, epochs = TrainingChoices.from_json(found["choices"]), [_position(epoch) for epoch in found["epochs"]]
-        return TrainingState(**{**found, "choices": choices, "epochs": epochs})
+        validation = None if found.get("validation") is None else ValidationState(**found["validation"])
+        return TrainingState(**{**found, "choices": choices, "epochs": epochs, "validation": validation})
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"{checkpoint.path} is of another version of this package ({type(error).__name__}: {error}); resume the "

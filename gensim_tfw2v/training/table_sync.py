@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +68,13 @@ class TableSync:
             self._placement.read_into(tables)
         return tables
 
+    def rows(self, table: str, first: int, end: int) -> Float32Array:
+        """Return current rows `first` to `end` of the table of this name, to be read only."""
+        if self._is_pushed:
+            return self._placement.rows(table, first, end)
+        rows: Float32Array = self._tables().present()[table][first:end]
+        return rows
+
     def pull(self) -> None:
         """Copy the current vectors into the model, which has them from then on."""
         if self._is_pushed:
@@ -74,13 +82,25 @@ class TableSync:
             self._model.use_new_tables()
             self._is_pushed = False
 
-    def back_up(self) -> bool:
+    def copies(self) -> dict[str, Float32Array]:
+        """Return copies of the current tables by name."""
+        tables = self.look().present()
+        return tables if self._is_pushed else {name: table.copy() for name, table in tables.items()}
+
+    def put(self, copies: Mapping[str, Float32Array]) -> None:
+        """Set the model's vectors, which it has from now on, to these values."""
+        for name, table in self._tables().present().items():
+            np.copyto(table, copies[name])
+        self._model.use_new_tables()
+        self._is_pushed = False
+
+    def back_up(self, is_due: bool = False) -> bool:
         """Copy the vectors into the model if the placement could lose them; the placement keeps the current ones.
 
-        Return False if they are not copied because a copy is not worth its time now.
+        Return False if they are not copied because a copy is not due and not worth its time now.
         """
         if self._placement.can_fail:
-            if self._placement.reading_takes_long and not self._backups.is_due():
+            if self._placement.reading_takes_long and not (is_due or self._backups.is_due()):
                 return False
             began = time.monotonic()
             self._read()

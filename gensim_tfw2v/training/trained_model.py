@@ -134,6 +134,14 @@ class TrainedModel(Protocol):
         """Record that an epoch is finished, and log it; the corpus may be a file."""
         ...
 
+    def set_validation(self, values: Mapping[str, Sequence[float]]) -> None:
+        """Record the values of each validation metric after the finished epochs of this training."""
+        ...
+
+    def end_after(self, epochs: int) -> None:
+        """Record that training ends early, after so many epochs."""
+        ...
+
     def set_report(self, report: dict[str, Any] | None) -> None:
         """Record what the training has used so far, None if nothing measures that."""
         ...

@@ -48,6 +48,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "CheckpointError",
         "ClusterError",
         "DivergenceError",
+        "EarlyStopping",
         "TFWord2Vec",
         "TensorBoardLog",
         "__version__",

@@ -77,6 +77,23 @@ def test_the_loss_of_every_epoch_is_the_models(trained: Trained) -> None:
     np.testing.assert_allclose(values_of(trained.folder, "loss/epoch"), trained.model.epoch_losses, rtol=1e-6)
 
 
+def test_validation_losses_are_logged_after_each_epoch_and_compared_in_the_end(tmp_path: Path) -> None:
+    settings = SMALL | {"epochs": 2, "validation_metric": "ndcg@10"}
+    model = TFWord2Vec(SENTENCES, validation=SENTENCES[:5], logdir=tmp_path, **settings)
+    np.testing.assert_allclose(values_of(tmp_path, "validation/loss"), model.validation_losses, rtol=1e-6)
+    scores = model.validation_scores["hits@10"]
+    np.testing.assert_allclose(values_of(tmp_path, "validation/hits_at_10"), scores, rtol=1e-6)
+    assert values_of(tmp_path, "essentials/validation_loss") == values_of(tmp_path, "validation/loss")
+    assert values_of(tmp_path, "final/validation/loss") == values_of(tmp_path, "validation/loss")[-1:]
+    steps = [point.step for point in events_of(tmp_path).Scalars("validation/loss")]
+    assert steps == [point.step for point in events_of(tmp_path).Scalars("loss/epoch")]
+    content = events_of(tmp_path).summary_metadata[metadata.EXPERIMENT_TAG].plugin_data.content
+    compared = metadata.parse_experiment_plugin_data(content).metric_infos
+    assert {f"final/validation/{name}" for name in ("loss", "hits_at_10", "ndcg_at_10")} <= {
+        info.name.tag for info in compared
+    }
+
+
 def test_steps_are_trained_words(trained: Trained) -> None:
     points = events_of(trained.folder).Scalars("loss/epoch")
     assert points[-1].step == trained.words[0]

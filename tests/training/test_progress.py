@@ -46,6 +46,13 @@ def test_a_bar_has_one_comma_between_its_numbers(capfd: pytest.CaptureFixture[st
     assert ", ," not in shown
 
 
+def test_a_bar_ends_with_the_validation_loss(capfd: pytest.CaptureFixture[str]) -> None:
+    model = TFWord2Vec(common_texts, min_count=1, sample=0, epochs=2, progress=True, validation=common_texts)
+    shown = capfd.readouterr().err
+    for loss in model.validation_losses:
+        assert re.search(rf" 100%.*, loss \d\.\d{{4}}, validation loss {loss:.4f}, alpha ", shown)
+
+
 def test_no_state_of_a_bar_is_drawn_twice_where_drawings_stay(capfd: pytest.CaptureFixture[str]) -> None:
     TFWord2Vec(common_texts, min_count=1, sample=0, epochs=2, progress=True)
     drawn = [line.strip() for line in re.split(r"[\r\n]", capfd.readouterr().err) if line.strip()]

@@ -22,10 +22,13 @@ from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.loop import TrainingCall, TrainingLoop
+from gensim_tfw2v.training.needed_rows import ReadRows
 from gensim_tfw2v.training.plan import TrainingPlan
 from gensim_tfw2v.training.progress import EpochCounts
 from gensim_tfw2v.training.resuming import Beginning
 from gensim_tfw2v.training.state import state_in
+from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState, best_tables_in
+from gensim_tfw2v.training.validation_loss import ValidationLoss
 
 CHUNKS, EPOCHS, WORDS = 4, 3, 5
 
@@ -43,6 +46,7 @@ class Table:
         self.lock_factors: Float32Array = np.ones(1, np.float32)
         self.finished: list[int] = []
         self.report: dict[str, Any] | None = None
+        self.validation_losses: list[float] = []
 
     @property
     def for_callbacks(self) -> object:
@@ -67,7 +71,7 @@ class Table:
         """Forget nothing."""
 
     def attributes(self) -> dict[str, Any]:
-        return {"model": {"epochs": EPOCHS}}
+        return {"model": {"epochs": self.epochs}}
 
     def vocabulary_arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         return {}
@@ -80,6 +84,12 @@ class Table:
 
     def add_finished(self, plan: EpochPlan, counts: EpochCounts, from_file: bool) -> None:
         self.finished.append(counts.examples)
+
+    def set_validation(self, values: Mapping[str, Sequence[float]]) -> None:
+        self.validation_losses = list(values.get("loss", ()))
+
+    def end_after(self, epochs: int) -> None:
+        self.epochs = epochs
 
     def set_report(self, report: dict[str, Any] | None) -> None:
         self.report = report
@@ -143,8 +153,36 @@ class Recording:
         self.calls.append(("end", float(model.inputs[0, 0])))
 
 
+class Planned(ValidationLoss):
+    """Returns a loss that was chosen for the number of epochs that the table has been trained."""
+
+    def __init__(self, losses: Sequence[float]) -> None:
+        self._planned = losses
+
+    def __len__(self) -> int:
+        return 1
+
+    def mean_loss(self, read: ReadRows) -> float:
+        epochs = float(read("inputs", 0, WORDS)[0, 0]) / CHUNKS
+        assert epochs % 1 == 0
+        return self._planned[int(epochs) - 1]
+
+
+def validation_with(losses: Sequence[float], patience: int | None, checkpoint: Checkpoint | None = None) -> Validation:
+    """Return a validation with these losses after the epochs."""
+    before = None if checkpoint is None else state_in(checkpoint).validation
+    state = before or ValidationState(
+        share=None, path=None, checksum=0, sentences=1, words=1, patience=patience, min_delta=0.0
+    )
+    return Validation(Planned(losses), state, checkpoint)
+
+
 def loop_for(
-    model: Table, callbacks: Sequence[Any] = (), beginning: Beginning | None = None, most_chunks: int = 99
+    model: Table,
+    callbacks: Sequence[Any] = (),
+    beginning: Beginning | None = None,
+    most_chunks: int = 99,
+    validation: Validation = NO_VALIDATION,
 ) -> TrainingLoop:
     """Return a loop that adds the number of chunks to the model's table, each epoch."""
     shape, settings = BatchShape(1, 1, 1), StepSettings(True, True, 1, 1, 1, 1, False, False, max_step=1.0)
@@ -172,6 +210,7 @@ def loop_for(
         checkpoint_every="1 words",
         connect=lambda: choice,
         beginning=beginning or Beginning(),
+        validation=validation,
     )
     return TrainingLoop(model, TrainingPlan(model, choice, choices, maker), Chunks(), call)
 
@@ -206,3 +245,76 @@ def test_a_loop_that_fails_is_resumed_from_its_checkpoint(tmp_path: Path, most_c
     np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), CHUNKS * EPOCHS))
     assert model.report is not None
     assert state_in(folder.newest() or newest).is_finished(EPOCHS)
+
+
+LOSSES = [5.0, 4.0, 3.0, 3.5, 3.1, 1.0, 2.0]
+
+
+def validated(epochs: int) -> Table:
+    """Return a model that is to be trained for so many epochs."""
+    model = Table()
+    model.epochs = epochs
+    return model
+
+
+@pytest.mark.parametrize(
+    ("patience", "trained", "best"), [(None, 7, 7), (1, 4, 3), (2, 5, 3), (3, 7, 6), (7, 7, 6)], ids=str
+)
+def test_early_stopping_leaves_the_tables_of_the_best_epoch(patience: int | None, trained: int, best: int) -> None:
+    model, recording = validated(7), Recording()
+    counts = loop_for(model, [recording], validation=validation_with(LOSSES, patience)).run()
+    assert len(counts) == len(model.validation_losses) == model.epochs == trained
+    assert model.validation_losses == LOSSES[:trained]
+    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), best * CHUNKS))
+    assert [number for name, number in recording.calls if name == "end"] == [
+        (epoch + 1) * CHUNKS for epoch in range(trained)
+    ]
+    assert model.report is not None
+    assert model.report["validation"]["ended_early"] is (patience in (1, 2))
+
+
+@pytest.mark.parametrize("most_chunks", [1, CHUNKS, 2 * CHUNKS, 3 * CHUNKS, 3 * CHUNKS + 1, 4 * CHUNKS + 2])
+def test_a_validated_training_is_resumed_with_its_losses_and_its_best_tables(tmp_path: Path, most_chunks: int) -> None:
+    folder = CheckpointFolder(tmp_path)
+    folder.prepare()
+    failing = validation_with(LOSSES, 2)
+    with pytest.raises(RuntimeError, match="no chunk more"):
+        loop_for(validated(7), beginning=Beginning(folder), most_chunks=most_chunks, validation=failing).run()
+    newest = folder.newest()
+    assert newest is not None
+    model = validated(7)
+    model.read_tables(newest)
+    resumed = validation_with(LOSSES, 2, newest)
+    loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
+    assert model.validation_losses == LOSSES[:5]
+    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), 3 * CHUNKS))
+    last = folder.newest()
+    assert last is not None
+    assert state_in(last).is_finished(last.content["model"]["epochs"])
+    np.testing.assert_array_equal(last.array("inputs"), np.full((WORDS, 2), 5 * CHUNKS))
+    np.testing.assert_array_equal(best_tables_in(last)["inputs"], model.inputs)
+
+
+def test_a_loss_that_was_not_measured_before_an_interrupt_is_measured_when_training_resumes(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    folder.prepare()
+    with pytest.raises(IndexError):
+        loop_for(validated(7), beginning=Beginning(folder), validation=validation_with(LOSSES[:2], 2)).run()
+    newest = folder.newest()
+    assert newest is not None
+    assert state_in(newest).is_finished(3)
+    model = validated(7)
+    model.read_tables(newest)
+    resumed = validation_with(LOSSES, 2, newest)
+    loop_for(model, beginning=Beginning(folder, state_in(newest), newest), validation=resumed).run()
+    assert model.validation_losses == LOSSES[:5]
+    np.testing.assert_array_equal(model.inputs, np.full((WORDS, 2), 3 * CHUNKS))
+
+
+def test_without_early_stopping_nothing_is_copied(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path)
+    folder.prepare()
+    loop_for(validated(3), beginning=Beginning(folder), validation=validation_with(LOSSES, None)).run()
+    newest = folder.newest()
+    assert newest is not None
+    assert not best_tables_in(newest)

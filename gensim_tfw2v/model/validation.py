@@ -1,0 +1,177 @@
+"""A model's arguments `validation` and `early_stopping` → the validation of a training."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gensim.models import Word2Vec
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.next_words import next_words
+from gensim_tfw2v.blocks.sampling import NegativeSampler
+from gensim_tfw2v.blocks.validation_pairs import PairSettings, validation_pairs
+from gensim_tfw2v.corpus.chunks import Pieces
+from gensim_tfw2v.corpus.fixed_draws import key_of
+from gensim_tfw2v.corpus.hold_out import HoldOut
+from gensim_tfw2v.corpus.sentence_sample import SentenceSample
+from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import is_encoded
+from gensim_tfw2v.corpus.sources import Source
+from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
+from gensim_tfw2v.training.early_stopping import EarlyStopping
+from gensim_tfw2v.training.next_word_scores import NextWordScores
+from gensim_tfw2v.training.resuming import Beginning
+from gensim_tfw2v.training.validation import NO_VALIDATION, Validation, ValidationState
+from gensim_tfw2v.training.validation_loss import ValidationLoss
+from gensim_tfw2v.training.validation_metrics import LOSS
+
+_HELD_OUT, _SAMPLE = 0x686F6C64, 0x736E7473  # purposes of random numbers
+_CHUNK_WORDS = 2**16  # raw words of the validation corpus that are looked up at a time
+
+
+def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -> None:
+    """Raise an error if these arguments do not fit each other, or the validation corpus is not there.
+
+    A model that is trained later may get its validation sentences then.
+    """
+    validation, stopping, metric = (arguments[name] for name in ("validation", "early_stopping", "validation_metric"))
+    if stopping is not None and validation is None and not trains_later:
+        raise ValueError(
+            f"early_stopping={stopping!r} needs validation sentences, and validation is None; give validation=, such "
+            "as 0.05"
+        )
+    if validation is not None and metric != LOSS and not arguments["negative"]:
+        raise ValueError(
+            f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "
+            f"and negative is {arguments['negative']!r}"
+        )
+    if stopping is not None and arguments["vectors_on_servers"]:
+        raise ValueError(
+            "early_stopping keeps a copy of the best epoch's vectors here, and vectors_on_servers=True keeps them on "
+            "the servers alone; leave one of them out (validation= alone works with both)"
+        )
+    corpus_file = arguments["corpus_file"]
+    if isinstance(validation, float) and corpus_file is not None and is_encoded(corpus_file):
+        raise ValueError(
+            f"validation={validation} holds sentences of text out, and corpus_file {os.fspath(corpus_file)!r} is an "
+            "encoded corpus; encode two corpora, and name the other one: validation='...'"
+        )
+    if isinstance(validation, str) and not (os.path.isfile(validation) or is_encoded(validation)):
+        raise FileNotFoundError(f"validation {validation!r} is no file and no encoded corpus")
+
+
+def hold_out_for(validation: Any, entropy: Sequence[int]) -> HoldOut | None:
+    """Return which sentences of the corpus are held out; the seed alone decides, so that all trainings agree."""
+    return HoldOut(validation, key_of(entropy, _HELD_OUT)) if isinstance(validation, float) else None
+
+
+def validation_for(
+    model: Word2Vec,
+    validation: Any,
+    early_stopping: EarlyStopping | None,
+    source: Source,
+    entropy: Sequence[int],
+    beginning: Beginning,
+) -> Validation:
+    """Return the validation of a training that has this source, which is read if it has the sentences.
+
+    Raise ValueError if the sentences have no pair, or if a resumed training began with other ones.
+    """
+    before = None if beginning.state is None else beginning.state.validation
+    if beginning.state is not None and (before is None) != (validation is None):
+        began = "without" if before is None else "with"
+        raise _other_sentences(validation, f"and the training began {began} one")
+    if validation is None:
+        return NO_VALIDATION
+    sample = _Sample(entropy)
+    if isinstance(validation, float):
+        source.hold_out(sample.take)
+    else:
+        _read(model, validation, sample)
+    sentences = sample.sentences()
+    pairs = validation_pairs(sentences, _pair_settings(model), entropy)
+    if not len(pairs):
+        raise ValueError(
+            f"validation is {_shown(validation)}, and its {sample.count} sentences have no two words of the vocabulary "
+            "in one window; give more sentences"
+        )
+    loss = ValidationLoss(pairs, model.vector_size, bool(model.cbow_mean))
+    if before is not None and before.checksum != loss.checksum:
+        raise _other_sentences(validation, "whose sentences differ from those with which the training began")
+    state = ValidationState(
+        share=validation if isinstance(validation, float) else None,
+        path=validation if isinstance(validation, str) else None,
+        checksum=loss.checksum,
+        sentences=sample.count,
+        words=sample.words,
+        metric=model.validation_metric,
+        patience=None if early_stopping is None else int(early_stopping.patience),
+        min_delta=0.0 if early_stopping is None else float(early_stopping.min_delta),
+        values={} if before is None else before.values,
+    )
+    return Validation(loss, state, beginning.checkpoint, _next_words(model, sentences, entropy))
+
+
+def _other_sentences(validation: Any, reason: str) -> ValueError:
+    return ValueError(f"validation is {_shown(validation)}, {reason}; it can be resumed only with the same sentences")
+
+
+def _next_words(model: Word2Vec, sentences: Sentences, entropy: Sequence[int]) -> NextWordScores | None:
+    """Return what ranks the last words of sentences, None if only the loss is measured."""
+    if model.validation_metric == LOSS:
+        return None
+    words = len(model.wv)
+    return NextWordScores(next_words(sentences, model.window, words, entropy), words, model.vector_size)
+
+
+class _Sample:
+    """A sample of the known words of sentences, and how many sentences and raw words there were."""
+
+    def __init__(self, entropy: Sequence[int]) -> None:
+        self._sample = SentenceSample(tuning.VALIDATION_WORDS, key_of(entropy, _SAMPLE))
+        self.count = self.words = 0
+
+    def take(self, pieces: Pieces) -> None:
+        """Add the next pieces of sentences."""
+        self.add(Sentences(pieces.ids, pieces.lengths).known_words(), int(pieces.begun.sum()), pieces.ids.size)
+
+    def add(self, known: Sentences, sentences: int, words: int) -> None:
+        """Add the known words of the next sentences."""
+        self._sample.add(known)
+        self.count += sentences
+        self.words += words
+
+    def sentences(self) -> Sentences:
+        """Return the sample."""
+        return self._sample.sentences()
+
+
+def _read(model: Word2Vec, validation: Any, sample: _Sample) -> None:
+    """Read a validation corpus that is a file or an iterable."""
+    corpus = Corpus(None, validation) if isinstance(validation, str) else Corpus(validation, None)
+    options = ReadingOptions.of(model)
+    with CorpusReader().source(corpus, model.wv, options, _CHUNK_WORDS, 0, is_read_again=False) as source:
+        for chunk in source.epoch():
+            content = chunk.content
+            if not isinstance(content, Sentences):
+                assert source.reader is not None
+                content = source.reader.read(content)
+            sample.add(content, chunk.sentences, chunk.raw_words)
+
+
+def _pair_settings(model: Word2Vec) -> PairSettings:
+    return PairSettings(
+        skip_gram=bool(model.sg),
+        window=model.window,
+        negative=model.negative,
+        sampler=NegativeSampler(model.cum_table) if model.negative else None,
+        tree=HuffmanTree.of(model.wv) if model.hs else None,
+    )
+
+
+def _shown(validation: Any) -> str:
+    """Return a value of the argument as a text of bounded length."""
+    return repr(validation) if isinstance(validation, float | str | None) else f"a {type(validation).__name__}"

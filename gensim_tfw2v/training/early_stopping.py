@@ -1,0 +1,60 @@
+"""When a training ends early: the rule, and which epoch is the best."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Ends training when the validation loss no longer falls; the model then has the vectors of the best epoch.
+
+    Parameters
+    ----------
+    patience : int
+        Number of epochs without improvement after which training ends.
+    min_delta : float
+        Smallest fall of the loss that counts as an improvement.
+    """
+
+    patience: int = 1
+    min_delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        patience, min_delta = self.patience, self.min_delta
+        if isinstance(patience, bool) or not isinstance(patience, numbers.Integral) or patience < 1:
+            raise ValueError(f"patience must be an int of at least 1, got {patience!r}")
+        if not isinstance(min_delta, numbers.Real) or not (math.isfinite(min_delta) and min_delta >= 0):
+            raise ValueError(f"min_delta must be a finite number of at least 0, got {min_delta!r}")
+
+    def best(self, losses: Sequence[float]) -> int | None:
+        """Return the number of the last epoch that was an improvement, from 0; None if there is none yet."""
+        best, lowest = None, math.inf
+        for epoch, loss in enumerate(losses):
+            if loss < lowest - self.min_delta:
+                best, lowest = epoch, loss
+        return best
+
+    def is_over(self, losses: Sequence[float]) -> bool:
+        """Return whether training ends after epochs with these losses."""
+        best = self.best(losses)
+        return len(losses) - 1 - (-1 if best is None else best) >= self.patience
+
+
+class EarlyStoppingRule:
+    """The rule of the argument `early_stopping`."""
+
+    def plain(self, name: str, value: Any) -> EarlyStopping | None:
+        """Return what an int, which is a patience, or an `EarlyStopping` stands for; raise an error for others."""
+        if value is None or isinstance(value, EarlyStopping):
+            return value
+        message = f"{name} must be an int of at least 1, the patience, or an EarlyStopping, got {value!r}"
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise TypeError(message)
+        if value < 1:
+            raise ValueError(message)
+        return EarlyStopping(int(value))
