@@ -103,7 +103,7 @@ def test_a_valid_call_with_states_succeeds(name: str) -> None:
     assert (table[moved, -1] > arguments["table"][moved, -1]).all()
 
 
-@pytest.mark.parametrize("name", [name for name in MOVING])
+@pytest.mark.parametrize("name", MOVING)
 def test_a_table_without_states_is_refused(name: str) -> None:
     arguments = valid_call(name)
     _, table, error = run_call(name, arguments, adagrad=True)

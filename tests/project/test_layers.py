@@ -202,6 +202,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.tasks.plain_block",
         "placement.tasks.refused_steps",
         "runtime.tensorflow",
+        "steps.adagrad",
         "steps.arguments",
         "steps.concurrent_updates",
         "steps.graph",
