@@ -59,7 +59,6 @@ LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
-FLAT_CBOW_RUN = (64, 1 / 4)
 # Without negatives, a run shares only contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 

@@ -53,8 +53,8 @@ def choose_batch_shape(
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
-    small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY and not flat
-    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, flat, long_in_tiles)
+    small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
+    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles)
     if run_tokens is None:
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
         run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
@@ -73,14 +73,12 @@ def choose_batch_shape(
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
-def _usual_run(
-    skip_gram: bool, tree: bool, small_vocabulary: bool, flat: bool, long_in_tiles: bool
-) -> tuple[int, float]:
+def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> tuple[int, float]:
     """Return the tokens of a run, and its negatives for each of them."""
     if small_vocabulary:
         return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else tuning.SMALL_CBOW_RUN
     if not skip_gram:
-        return tuning.FLAT_CBOW_RUN if flat else tuning.CBOW_RUN
+        return tuning.CBOW_RUN
     if tree:
         return tuning.SKIP_GRAM_RUN_BESIDE_TREE
     return tuning.LONG_VECTOR_RUN_IN_TILES if long_in_tiles else tuning.SKIP_GRAM_RUN
