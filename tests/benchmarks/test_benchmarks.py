@@ -338,6 +338,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         "bfloat16",
         "float32",
         "linear",
+        "adagrad",
         True,
         False,
         distribution="downpour",

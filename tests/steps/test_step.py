@@ -289,6 +289,8 @@ def assert_moves_rows_as_plain_loops_do(
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
         clipped_rows.append(expected.clipped_rows)
     tolerance = TOLERANCES[compute_dtype]
+    if adagrad and compute_dtype == "bfloat16":  # its first steps are 20 times as long, and clipped only at the bound
+        tolerance *= 3
     assume(expected.closest_call > 10 * tolerance)
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
     if negative:
