@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.chunk_task import sentences_of
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
@@ -52,7 +51,7 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
     if prepared is None:
         return without_batches(assignment, metrics, ShareWords(np.zeros(0, np.int32)))
     # As in one process.
-    scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES, assignment.cores)
+    scales = rates(model.settings, prepared, model.lock_factors, model.settings.hot_nodes, assignment.cores)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, ShareWords(trained_words(prepared.block)))
 

@@ -6,7 +6,6 @@ import functools
 
 import tensorflow as tf
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.cluster.connection import call_on_disconnect, sending_graphs
@@ -35,7 +34,7 @@ def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arra
     if prepared is None:
         return without_batches(assignment, metrics, extra=())
     # As in one process.
-    scales = rates(model.settings, prepared, model.lock_factors, tuning.HOT_NODES, assignment.cores)
+    scales = rates(model.settings, prepared, model.lock_factors, model.settings.hot_nodes, assignment.cores)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, extra=())
 
