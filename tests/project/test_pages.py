@@ -34,7 +34,7 @@ MOST_WORDS = {
     "how-to/tune.md": 900,
     "how-to/reproduce.md": 300,
     "how-to/resume.md": 600,
-    "how-to/stop.md": 700,
+    "how-to/stop.md": 800,
     "how-to/tensorboard.md": 700,
     "how-to/choose-a-distribution.md": 600,
     "how-to/deploy.md": 800,
