@@ -130,10 +130,14 @@ SOME_OBJECTIVES = [
 ]
 
 
-def on_clusters() -> list[Any]:
-    """Return all objectives, of which most are slow: a graph for a cluster takes seconds."""
-    others = [objective for objective in objectives() if objective not in SOME_OBJECTIVES]
-    return [*SOME_OBJECTIVES, *(pytest.param(other, marks=pytest.mark.slow) for other in others)]
+def mostly_slow(every: list[Objective]) -> list[Any]:
+    """Return these objectives, of which most are slow: each needs a graph, which takes seconds."""
+    return [
+        objective
+        if objective._replace(adagrad=False) in SOME_OBJECTIVES
+        else pytest.param(objective, marks=pytest.mark.slow)
+        for objective in every
+    ]
 
 
 ANY_TRAINING: dict[str, Any] = {
@@ -153,14 +157,14 @@ def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **train
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
 
 
-@pytest.mark.parametrize("objective", on_clusters(), ids=str)
+@pytest.mark.parametrize("objective", mostly_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
 @settings(max_examples=4, deadline=None)
 def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
 
 
-@pytest.mark.parametrize("objective", with_adagrad(), ids=str)
+@pytest.mark.parametrize("objective", mostly_slow(with_adagrad()), ids=str)
 @given(**ANY_TRAINING)
 @settings(max_examples=5, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_with_adagrad_do(objective: Objective, **training: Any) -> None:
@@ -189,7 +193,7 @@ def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
 
 
 @pytest.mark.parametrize("freeze", FREEZABLE)
-@pytest.mark.parametrize("objective", objectives(), ids=str)
+@pytest.mark.parametrize("objective", mostly_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
 @settings(max_examples=3, deadline=None)
 def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
@@ -198,8 +202,9 @@ def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, freeze=freeze, **training)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("freeze", FREEZABLE)
-@pytest.mark.parametrize("objective", on_clusters(), ids=str)
+@pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
 @settings(max_examples=2, deadline=None)
 def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_do(
