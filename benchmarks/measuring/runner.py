@@ -68,6 +68,8 @@ def run_all(
         system = job.system if job.revision == HERE else f"{job.system} {job.revision}"
         label = f"[{number}/{len(turns)}] {system} {job.mode} {job.vector_size}{tuning} round {turn + 1}"
         record = {"round": turn, **dataclasses.asdict(job), "corpus": Path(job.corpus).name}
+        if job.graph is not None:
+            record["graph"] = Path(job.graph).name
         try:
             record |= run(job)
         except RunFailedError as failure:
