@@ -37,6 +37,7 @@ def sent_bytes(model: TFWord2Vec) -> int:
     return sum(metrics["sent_bytes"] for task, metrics in tasks.items() if task.startswith("worker"))
 
 
+@pytest.mark.slow
 @EITHER
 @pytest.mark.parametrize("mode", MODES)
 def test_a_cluster_gives_the_vectors_of_one_process(mode: str, freeze: str) -> None:

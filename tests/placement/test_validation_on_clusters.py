@@ -28,6 +28,7 @@ def loss_of(model: Any) -> float:
     return copy.validation_losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", PURE_MODES)
 def test_one_worker_of_a_cluster_has_the_losses_of_this_process(mode: str) -> None:
     here, there = (
