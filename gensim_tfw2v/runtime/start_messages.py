@@ -13,8 +13,7 @@ _AT_ONCE = 65536  # bytes
 _WAIT_SECONDS = 1.0  # for the last text, which a program started meanwhile may delay for as long as it runs
 # As absl and TensorFlow's own logging write them, checked with TensorFlow 2.16 and 2.21.
 _MESSAGE = re.compile(
-    rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./]+:\d+\] "
-    rb"|[IWEF]0000 00:00:\d+\.\d+ +\d+ [\w./]+:\d+\] "
+    rb"[IWEF]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w./]+:\d+\] "  # seconds of a minute, or since 1970
     rb"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] (tensorflow|external|xla)/"
     rb"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR"
     rb"|To enable the following instructions: "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,20 +82,27 @@ def check_moved_contexts(
     size: int, contexts: Contexts, factors: np.ndarray = NO_FACTORS, adagrad: bool = False
 ) -> None:
     """Check rows moved by the gradients of weighted sums; those of half of the rows are too long."""
-    before, rate = table_rows(size, adagrad), 0.05
     gradients = normal(*contexts.window_rows.shape, size, seed=2)
     sums: dict[int, np.ndarray] = {}
     for token, row, weight in contexts.each():
         sums[row] = sums.get(row, 0.0) + weight * gradients[token].astype(np.float64)
+    check_steps(operations().tfw2v_move_contexts, contexts.arguments, gradients, sums, factors, adagrad)
+
+
+def check_steps(
+    operation: Callable[..., Any],
+    arguments: Callable[[Table], dict[str, Any]],
+    gradients: np.ndarray,
+    sums: dict[int, np.ndarray],
+    factors: np.ndarray,
+    adagrad: bool,
+) -> None:
+    """Check that an operation moves rows against these sums of gradients, and no others; half of the steps are long."""
+    before, rate = table_rows(gradients.shape[-1], adagrad), 0.05
     max_step = median_step(sums, rate, before)
     table = Table(before)
-    metrics = operations().tfw2v_move_contexts(
-        **contexts.arguments(table),
-        gradients=gradients,
-        rate=rate,
-        max_step=max_step,
-        factors=factors,
-        adagrad=adagrad,
+    metrics = operation(
+        **arguments(table), gradients=gradients, rate=rate, max_step=max_step, factors=factors, adagrad=adagrad
     )
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts

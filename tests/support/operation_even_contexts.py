@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gensim_tfw2v.operations import operations
+from support.operation_contexts import check_steps
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -16,8 +17,6 @@ from support.operation_inputs import (
     Table,
     Windows,
     contexts_of,
-    median_step,
-    moved,
     normal,
     numbers_below,
     table_rows,
@@ -83,25 +82,10 @@ def check_moved_even_contexts(
     size: int, contexts: EvenContexts, factors: np.ndarray = NO_FACTORS, adagrad: bool = False
 ) -> None:
     """Check rows moved by the gradients of means or sums; those of half of the rows are too long."""
-    before, rate = table_rows(size, adagrad), 0.05
     gradients = normal(*contexts.windows.left[BATCH].shape, size, seed=2)
     sums: dict[int, np.ndarray] = {}
     for token, rows in contexts.tokens():
         for row in rows:
             share = 1.0 if contexts.mean else 1 / len(rows)
             sums[row] = sums.get(row, 0.0) + share * gradients[token].astype(np.float64)
-    max_step = median_step(sums, rate, before)
-    table = Table(before)
-    metrics = operations().tfw2v_move_even_contexts(
-        **contexts.arguments(table),
-        gradients=gradients,
-        rate=rate,
-        max_step=max_step,
-        factors=factors,
-        adagrad=adagrad,
-    )
-    expected, counts = moved(before, sums, rate, max_step, factors)
-    assert metrics.numpy().tolist() == counts
-    np.testing.assert_allclose(table.read(), expected, rtol=1e-5, atol=1e-5)
-    others = np.setdiff1d(np.arange(ROWS), list(sums))
-    np.testing.assert_array_equal(table.read()[others], before[others])
+    check_steps(operations().tfw2v_move_even_contexts, contexts.arguments, gradients, sums, factors, adagrad)
