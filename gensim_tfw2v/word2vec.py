@@ -13,7 +13,7 @@ from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.arguments import default_of, docstring_of_own, own_and_gensims
 from gensim_tfw2v.model.checks import check_constructor
-from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, path_that_gensim_takes
+from gensim_tfw2v.model.corpus_reading import CorpusReader, path_that_gensim_takes
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
@@ -248,24 +248,7 @@ class TFWord2Vec(Word2Vec):
         (int, int)
             Number of trained words (known and kept by subsampling) and of raw words, over all epochs.
         """
-        arguments = TrainArguments(
-            corpus=Corpus(corpus_iterable, corpus_file),
-            total_examples=total_examples,
-            total_words=total_words,
-            epochs=epochs,
-            start_alpha=start_alpha,
-            end_alpha=end_alpha,
-            report_delay=report_delay,
-            compute_loss=compute_loss,
-            callbacks=callbacks,
-            logdir=logdir,
-            cluster=cluster,
-            freeze=freeze,
-            resume=resume,
-            validation=validation,
-            early_stopping=early_stopping,
-        )
-        return train(self, arguments)
+        return train(self, TrainArguments.of_call(locals()))
 
     @classmethod
     def resume(

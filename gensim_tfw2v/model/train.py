@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from timeit import default_timer
 from typing import Any
@@ -51,6 +51,13 @@ class TrainArguments:
     resume: ResumeFrom
     validation: Any
     early_stopping: Any
+
+    @classmethod
+    def of_call(cls, variables: Mapping[str, Any]) -> TrainArguments:
+        """Return the arguments among the local variables of the class's `train()`, without those of no effect."""
+        corpus = Corpus(variables["corpus_iterable"], variables["corpus_file"])
+        others = (field.name for field in fields(cls) if field.name != "corpus")
+        return cls(corpus=corpus, **{name: variables[name] for name in others})
 
 
 def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
