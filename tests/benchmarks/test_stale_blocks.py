@@ -56,13 +56,15 @@ def test_one_block_in_flight_leaves_the_vectors_of_training_here(job: Job, mode:
     assert_same_vectors(train(job, Pipeline(1, BLOCK_WORDS)), trained_here(job))
 
 
-@pytest.mark.parametrize("mode", ["sg-neg", pytest.param("sg-hs", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["sg-neg", "sg-hs"])
 def test_rows_that_one_block_shares_with_itself_leave_the_vectors_of_training_here(job: Job, mode: str) -> None:
     job = dataclasses.replace(job, mode=mode)
     shared = Pipeline(1, BLOCK_WORDS, parts=3, shared_rows=4)
     assert_same_vectors(train(job, shared), trained_here(job))
 
 
+@pytest.mark.slow
 def test_blocks_in_flight_lack_each_others_changes(job: Job) -> None:
     unscaled = Pipeline(4, BLOCK_WORDS, slopes=[0.0] * 3)
     difference = train(job, unscaled).wv.vectors - trained_here(job).wv.vectors

@@ -143,6 +143,7 @@ def test_another_cluster_has_to_wait_for_the_end_of_a_training() -> None:
     assert connect(shared_cluster(1, 1)).describe_all()
 
 
+@pytest.mark.slow
 def test_tasks_of_another_version_are_refused_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = shared_cluster()
     connect(cluster)

@@ -194,6 +194,7 @@ def test_a_wrong_number_of_cores_of_local_workers_is_named(cores: str, tmp_path:
     assert done.stderr == f"local.sh: error: --cores: '{cores}' is not a whole number of 1 or more\n"
 
 
+@pytest.mark.slow
 def test_a_killed_task_of_a_real_cluster_is_shown_with_its_log(tmp_path: Path) -> None:
     variables = environment() | {"TFW2V_PYTHON": sys.executable, "TFW2V_PORT": str(free_ports(2))}
     with subprocess.Popen(

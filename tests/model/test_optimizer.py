@@ -11,7 +11,6 @@ from gensim.models import Word2Vec
 from support.command_line import train as train_by_command
 from support.command_line import write_corpus
 from support.contract import (
-    MODES,
     SMALL,
     assert_equal_models,
     assert_finite,
@@ -19,6 +18,7 @@ from support.contract import (
     topic_gap,
     two_topics,
 )
+from support.mode_cases import EVERY_MODE
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
@@ -43,7 +43,7 @@ def test_the_default_is_gensims() -> None:
     assert_equal_models(trained(optimizer="sgd"), TFWord2Vec(CORPUS, **SMALL, workers=1, seed=3))
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+@pytest.mark.parametrize("mode", EVERY_MODE)
 def test_adagrad_learns_in_every_mode_and_gives_the_same_bits_twice(mode: dict[str, int]) -> None:
     model = trained(**mode, epochs=8)
     assert_finite(model)

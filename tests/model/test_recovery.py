@@ -76,7 +76,8 @@ def trained(cluster: LocalCluster, corpus: Harmed, **settings: Any) -> TFWord2Ve
     return model
 
 
-@pytest.mark.parametrize("checkpoints", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("checkpoints", [False, True])
 def test_a_killed_server_costs_what_was_trained_since_the_last_copy(
     checkpoints: bool, mortal_cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.training.display import TrainingLog
 
-USUAL = {("skipgram-negative", True), ("cbow-hierarchical", False)}  # each model, method and kind of overlap
+USUAL = {("skipgram-negative", True)}
 SIDE_BY_SIDE = [
     pytest.param(
         mode_name,

@@ -243,9 +243,10 @@ def many_words() -> list[list[str]]:
     return [[f"w{number}" for number in sentence] for sentence in numbers.reshape(-1, 20)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sentences",
-    [pytest.param(SENTENCES, marks=pytest.mark.slow, id="few words"), pytest.param(many_words(), id="many")],
+    [pytest.param(SENTENCES, id="few words"), pytest.param(many_words(), id="many")],
 )
 def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]]) -> None:
     block_words = sum(map(len, sentences)) // 20
@@ -261,6 +262,7 @@ def test_twenty_blocks_give_the_vectors_of_whole_rows(sentences: list[list[str]]
     assert columns.epoch_losses == pytest.approx(rows.epoch_losses, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
     seen = EpochVectors()
     settings = SMALL | COLUMNS | {"workers": 2, "batch_words": 1500, "batch_tokens": 128}

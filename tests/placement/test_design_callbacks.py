@@ -82,14 +82,14 @@ def watched(name: str) -> Watched:
     return found
 
 
-@every_design()
+@every_design("callbacks")
 def test_callbacks_are_called_once_an_epoch(design: DesignPromises) -> None:
     found = watched(design.name)
     epochs = range(found.model.epochs)
     assert found.callbacks.calls == [call for epoch in epochs for call in (("begin", epoch), ("end", epoch + 1))]
 
 
-@every_design()
+@every_design("callbacks")
 def test_progress_of_all_words_is_logged_once_an_epoch(design: DesignPromises) -> None:
     found = watched(design.name)
     ends = [line for line in found.lines if ": training on " in line]
@@ -108,6 +108,6 @@ def test_callbacks_see_a_current_model(design: DesignPromises) -> None:
         assert not any(np.array_equal(*pair) for pair in itertools.pairwise([found.before, *seen]))
 
 
-@every_design()
+@every_design("callbacks")
 def test_a_look_at_the_model_between_epochs_changes_nothing(design: DesignPromises) -> None:
     assert_equal_models(watched(design.name).model, undisturbed(design.name))

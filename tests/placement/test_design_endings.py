@@ -34,7 +34,7 @@ from support.placements import leases_on
 from gensim_tfw2v import TFWord2Vec
 
 
-@designs_on_a_cluster()
+@designs_on_a_cluster("freed_tables")
 def test_tables_are_where_the_table_says_and_are_freed_at_the_end(design: DesignPromises) -> None:
     jobs = ("ps", "worker")
     cluster = place_of(design)

@@ -46,6 +46,7 @@ class OtherModels(CallbackAny2Vec):  # type: ignore[misc]
                         assert register(name, data).numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_worker_that_has_forgotten_a_model_is_sent_it_again(design: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forgotten: list[Registration] = []

@@ -50,6 +50,7 @@ def test_a_cluster_gives_the_vectors_of_one_process(mode: str, freeze: str) -> N
         np.testing.assert_allclose(found[name], values, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.slow
 @EITHER
 def test_workers_send_no_changes_of_frozen_rows(freeze: str) -> None:
     every = train_further(trained("sg"), None, shared_cluster(), workers=2)

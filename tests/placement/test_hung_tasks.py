@@ -81,9 +81,10 @@ class FreezeIn:
         return lambda *arguments, **named: self(instance, *arguments, **named)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sharing",
-    [pytest.param(NOT_SHARED, id="one push", marks=pytest.mark.slow), pytest.param(SHARED, id="pushes of parts")],
+    [pytest.param(NOT_SHARED, id="one push"), pytest.param(SHARED, id="pushes of parts")],
 )
 def test_servers_drop_what_comes_with_a_former_ticket(
     cluster: LocalCluster, sharing: RowSharing, monkeypatch: pytest.MonkeyPatch
@@ -161,6 +162,7 @@ def freeze_who_takes_the_next(cluster: LocalCluster, monkeypatch: pytest.MonkeyP
     return taken
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_in_the_first_epoch_costs_no_words_and_one_warning(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

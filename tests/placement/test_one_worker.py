@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gensim.models.callbacks import CallbackAny2Vec
-from support.contract import MODES, SENTENCES, SMALL, learnt_arrays, two_topics
+from support.contract import SENTENCES, SMALL, learnt_arrays, two_topics
 from support.event_files import values_of
+from support.mode_cases import EVERY_MODE
 from support.placements import shared_cluster
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec
 
 
-@pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
+@pytest.mark.parametrize("mode", EVERY_MODE)
 def test_one_worker_and_one_server_give_the_vectors_of_local_training(mode: dict[str, int]) -> None:
     local, remote = (
         TFWord2Vec(two_topics(), **SMALL | {"epochs": 2}, **mode, workers=1, cluster=cluster)

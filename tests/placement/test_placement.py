@@ -32,9 +32,10 @@ from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 PEAK_RESET = Path("/proc/self/clear_refs")
 EVERY_PLACEMENT = PLACEMENTS | SHARING_PLACEMENTS | ROUNDING_PLACEMENTS
+SLOW = {name: pytest.mark.slow for name in ROUNDING_PLACEMENTS}
 
 
-@pytest.fixture(params=list(EVERY_PLACEMENT))
+@pytest.fixture(params=[pytest.param(name, marks=SLOW.get(name, ())) for name in EVERY_PLACEMENT])
 def make_placement(request: pytest.FixtureRequest) -> Iterator[Callable[..., Placement]]:
     """Return a function (workers, first negative word) → placement; all are closed in the end."""
     made: list[Placement] = []

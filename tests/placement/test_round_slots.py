@@ -68,7 +68,8 @@ def summed_by_numpy(before: ModelTables, slots: Slots, row_type: str, wanted: np
     return ModelTables(tables[0], tables[1], None, np.ones(1, np.float32))
 
 
-@pytest.mark.parametrize("row_type", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("row_type", ["float32", "bfloat16"])
 def test_a_round_adds_the_changes_of_its_parts_in_their_order(
     row_type: str, cluster: LocalCluster, all_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +111,7 @@ def pushed_parts(placement: RoundPlacement) -> int:
         return int(tf.raw_ops.ReadVariableOp(resource=placement._program.handles.version, dtype=tf.int64).numpy())
 
 
+@pytest.mark.slow
 def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalCluster) -> None:
     import tensorflow as tf
 
@@ -142,6 +144,7 @@ def test_a_slot_keeps_nothing_that_comes_with_a_former_ticket(cluster: LocalClus
         assert first == third == 0 < second
 
 
+@pytest.mark.slow
 def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(cluster: LocalCluster) -> None:
     with contextlib.closing(placement_of(cluster)) as placement:
         placement.load(random_tables())
@@ -165,6 +168,7 @@ def test_a_late_report_does_not_free_a_slot_that_another_worker_is_to_write(clus
         assert not in_slot.result.done()
 
 
+@pytest.mark.slow
 def test_a_worker_whose_connection_was_lost_writes_nothing_any_more(cluster: LocalCluster) -> None:
     import tensorflow as tf
 
@@ -180,6 +184,7 @@ def test_a_worker_whose_connection_was_lost_writes_nothing_any_more(cluster: Loc
         assert (before != after).tolist() == [True, False, False]
 
 
+@pytest.mark.slow
 def test_the_first_rounds_have_fewer_parts(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gensim_tfw2v.tuning.LEAST_BLOCKS_PER_RAMP_UP_PART", WORKERS)
     with contextlib.closing(placement_of(cluster)) as placement:
@@ -193,6 +198,7 @@ def test_the_first_rounds_have_fewer_parts(cluster: LocalCluster, monkeypatch: p
         assert placement.state()["blocks"] == 4 * WORKERS
 
 
+@pytest.mark.slow
 def test_a_part_that_cannot_be_trained_is_an_error_that_names_its_worker(
     cluster: LocalCluster, all_at_once: None
 ) -> None:

@@ -92,11 +92,12 @@ def test_one_worker_of_a_model_is_one_core_of_one_worker() -> None:
     assert model.training_report["tasks"]["worker 0"]["cores"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     [
         pytest.param({"sg": 1, "hs": 1, "negative": 0}, id="sg-hs"),
-        pytest.param({"sg": 0, "hs": 1}, id="cbow-both", marks=pytest.mark.slow),
+        pytest.param({"sg": 0, "hs": 1}, id="cbow-both"),
     ],
 )
 def test_cores_train_the_tree_on_several_servers(mode: dict[str, int]) -> None:

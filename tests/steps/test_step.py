@@ -140,6 +140,16 @@ def mostly_slow(every: list[Objective]) -> list[Any]:
     ]
 
 
+def with_some_slow(every: list[Objective]) -> list[Any]:
+    """Return these objectives, those of two training methods and of sums of contexts as slow."""
+    return [
+        pytest.param(objective, marks=pytest.mark.slow)
+        if (objective.negative and objective.tree) or not objective.mean
+        else objective
+        for objective in every
+    ]
+
+
 ANY_TRAINING: dict[str, Any] = {
     "corpus": corpora(),
     "bound": st.sampled_from([0.02, 0.25, 1.0]),
@@ -150,7 +160,7 @@ ANY_TRAINING: dict[str, Any] = {
 TRAINING_OF_ONE_SIZE = ANY_TRAINING | {"corpus": corpora(fewest_words=9)}
 
 
-@pytest.mark.parametrize("objective", objectives(), ids=str)
+@pytest.mark.parametrize("objective", with_some_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
 @settings(max_examples=10, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:

@@ -21,7 +21,9 @@ class No:
 
 Promise = Literal[True] | No
 NO_TASKS = No("there are no tasks")
-OTHER_TESTS = frozenset(("corpus_error", "ctrl_c", "threads_and_descriptors", "waits_for_servers"))
+OTHER_TESTS = frozenset(
+    ("callbacks", "corpus_error", "ctrl_c", "freed_tables", "threads_and_descriptors", "waits_for_servers")
+)
 """Names of tests that take long and belong to no field below."""
 
 

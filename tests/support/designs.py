@@ -25,6 +25,8 @@ _BLOCKS = No("blocks in flight change the tables in the order in which they end"
 _ONE_PROCESS = No("it is one process")
 _IN_FLIGHT = No("several chunks are in flight when tables are read, so their rows are of different moments")
 _LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
+# What the tests of training in one process and with "downpour" show first, each of them some seconds.
+_LENGTHY = frozenset(("callbacks", "corpus_error", "freed_tables", "freezes", "resumes_equally"))
 _MERGED = No("merging rotates all vectors")
 _ONE_DIRECTION = No("a step is along one direction of all vectors")
 _FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
@@ -124,7 +126,9 @@ _TABLE = (
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness", "rounds")),
         takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
-        slow=frozenset(("killed_worker", "waits_for_servers")),
+        slow=frozenset(
+            ("killed_worker", "waits_for_servers", "corpus_error", "freezes", "resumes_in_training_equally")
+        ),
     ),
     DesignPromises(
         "averaging",
@@ -143,7 +147,7 @@ _TABLE = (
         reports_tasks=_WORKERS,
         report_keys=frozenset(("rounds",)),
         takes=frozenset(("round_words",)),
-        slow=frozenset(("killed_worker",)),
+        slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally"},
     ),
     DesignPromises(
         "columns",
@@ -169,7 +173,7 @@ _TABLE = (
             ({"compute_dtype": "bfloat16"}, "multiplies in float32"),
             ({"optimizer": "adagrad"}, "no server has all numbers of a gradient"),
         ),
-        slow=_LOSSES | {"ctrl_c", "resumes_in_training_equally"},
+        slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally", "threads_and_descriptors"},
     ),
     DesignPromises(
         "partition",
@@ -194,7 +198,7 @@ _TABLE = (
             ({"merge": "concatenate"}, "merge='concatenate'"),
             ({"sampling": "equal", "sampling_rate": 0.5}, "takes no sampling_rate"),
         ),
-        slow=frozenset(("equal_runs_of_several", "killed_server")),
+        slow=_LOSSES | {"equal_runs_of_several", "resumes_equally"},
     ),
     DesignPromises(
         "lbfgs",
@@ -223,7 +227,7 @@ _TABLE = (
             ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),
             ({"optimizer": "adagrad"}, "is an optimizer itself"),
         ),
-        slow=_LOSSES | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
+        slow=_LOSSES | _LENGTHY | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
     ),
 )
 _SOLO = DesignPromises(
@@ -243,7 +247,7 @@ _SOLO = DesignPromises(
     reports_tasks=_WORKERS,
     report_keys=frozenset(),
     registered=_solo_registered,
-    slow=frozenset(("killed_server",)),
+    slow=_LOSSES | {"freezes"},
 )
 
 
@@ -269,6 +273,7 @@ def _with_adagrad(entry: DesignPromises) -> DesignPromises:
         tolerance=10 * entry.tolerance,  # first steps are twenty times as long
         equal_after_killed_worker=_with_states_lost(entry.equal_after_killed_worker, entry.killed_worker),
         equal_after_killed_server=_with_states_lost(entry.equal_after_killed_server, entry.killed_server),
+        slow=entry.slow | {"freezes"},
         all_slow=not entry.is_local,
     )
 

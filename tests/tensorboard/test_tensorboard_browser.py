@@ -126,6 +126,7 @@ def nearest_about_the_mean(model: TFWord2Vec, word: str, count: int) -> list[str
     return [model.wv.index_to_key[index] for index in order if model.wv.index_to_key[index] != word][:count]
 
 
+@pytest.mark.slow
 def test_time_series_opens_on_loss_learning_rate_speed_and_scores(page: browser.Page, address: str) -> None:
     page.open(f"{address}#timeseries")
     essentials = [f"essentials/{name}" for name in FIRST]
@@ -133,6 +134,7 @@ def test_time_series_opens_on_loss_learning_rate_speed_and_scores(page: browser.
     assert [tag for tag, text in zip(essentials, shown, strict=True) if tag in text] == essentials
 
 
+@pytest.mark.slow
 def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
     page.open(f"{address}?tagFilter=loss/#timeseries")
     page.until_text("card-view", "loss/running")

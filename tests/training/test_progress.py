@@ -80,6 +80,7 @@ def on_a_terminal(code: str) -> str:
     return written.decode()
 
 
+@pytest.mark.slow
 def test_bars_on_a_terminal_say_what_takes_time() -> None:
     shown = on_a_terminal(
         "from gensim.test.utils import common_texts; from gensim_tfw2v import TFWord2Vec; "

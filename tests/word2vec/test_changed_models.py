@@ -48,10 +48,12 @@ def outcomes() -> Outcomes:
     return found
 
 
+@pytest.mark.slow
 def test_no_change_ends_the_process(outcomes: Outcomes) -> None:
     assert {NAMES[number]: how for number, how in outcomes.ended.items()} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(CASES)), ids=NAMES)
 def test_a_change_gets_the_error_of_the_table(outcomes: Outcomes, number: int) -> None:
     row = CASES[number].row
