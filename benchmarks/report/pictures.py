@@ -18,6 +18,13 @@ _STYLES = {
     "word2vec": ("#009E73", "..", "^"),
     "fasttext": ("#CC79A7", "xx", "D"),
 }
+_NAMES = {"tfw2v": "TFWord2Vec", "word2vec": "word2vec.c", "fasttext": "fastText"}
+_MODES = {
+    "sg-neg": "skip-gram, negative sampling",
+    "sg-hs": "skip-gram, hierarchical softmax",
+    "cbow-neg": "CBOW, negative sampling",
+    "cbow-hs": "CBOW, hierarchical softmax",
+}
 _OTHER_STYLE = ("#999999", "\\\\", "v")
 _LINES = [("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#56B4E9", "v"), ("#D55E00", "P"),
           ("#000000", "X"), ("#999999", "*")]  # fmt: skip
@@ -57,8 +64,8 @@ def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
             colour, _, marker = _STYLES.get(curve["system"], _OTHER_STYLE)
             points = [point for point in curve["curve"] if point["mean"] is not None]
             seconds, means = [point["seconds"] for point in points], [point["mean"] for point in points]
-            axis.plot(seconds, means, color=colour, marker=marker, label=curve["system"])
-        axis.set_title(f"Score after every epoch: {panel[0]}, vector size {panel[1]}")
+            axis.plot(seconds, means, color=colour, marker=marker, label=_NAMES.get(curve["system"], curve["system"]))
+        axis.set_title(f"{_MODES.get(panel[0], panel[0])}, vectors of {panel[1]} numbers:\nscore after each epoch")
         axis.set_xlabel("training seconds")
         axis.set_ylabel("mean score, percent")
         axis.set_xlim(left=0)
