@@ -37,6 +37,7 @@ COORDINATORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "own_address", [pytest.param(False, marks=pytest.mark.slow, id="no address"), pytest.param(True, id="own address")]
 )

@@ -32,7 +32,7 @@ from gensim_tfw2v.placement.remote.tables import RemoteTables
 
 PEAK_RESET = Path("/proc/self/clear_refs")
 EVERY_PLACEMENT = PLACEMENTS | SHARING_PLACEMENTS | ROUNDING_PLACEMENTS
-SLOW = {name: pytest.mark.slow for name in ROUNDING_PLACEMENTS}
+SLOW = {name: pytest.mark.slow for name in SHARING_PLACEMENTS | ROUNDING_PLACEMENTS}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=SLOW.get(name, ())) for name in EVERY_PLACEMENT])

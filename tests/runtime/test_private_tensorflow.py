@@ -180,6 +180,7 @@ with local_cluster(ps=1, workers=1) as cluster:
 """
 
 
+@pytest.mark.slow
 def test_tasks_are_connected_in_two_steps_and_left_out_and_taken_in_again() -> None:
     done = run_script(CONNECTING)
     assert done.stdout.split("\n")[:-1] == [
@@ -193,6 +194,7 @@ def test_tasks_are_connected_in_two_steps_and_left_out_and_taken_in_again() -> N
     ], done.stderr
 
 
+@pytest.mark.slow
 def test_a_strategy_calls_a_creator_on_one_server_after_the_other_and_starts_no_coordinator() -> None:
     done = run_script(
         "import logging, threading\n"

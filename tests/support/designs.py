@@ -106,7 +106,7 @@ _TABLE = (
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness",)),
         takes=frozenset(("cluster_overlap", "vectors_on_servers")),
-        slow=frozenset(("killed_server",)),
+        slow=frozenset(("killed_server", "waits_for_servers")),
     ),
     DesignPromises(
         "synchronous",
@@ -126,9 +126,7 @@ _TABLE = (
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness", "rounds")),
         takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
-        slow=frozenset(
-            ("killed_worker", "waits_for_servers", "corpus_error", "freezes", "resumes_in_training_equally")
-        ),
+        slow=_LENGTHY | {"killed_worker", "waits_for_servers", "resumes_in_training_equally"},
     ),
     DesignPromises(
         "averaging",

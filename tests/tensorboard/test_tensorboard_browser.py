@@ -19,7 +19,7 @@ from support.tensorboard_server import serving
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, export_projector
 from gensim_tfw2v.tensorboard.spelling import visible
 
-pytestmark = pytest.mark.skipif(not browser.is_there(), reason=browser.WHAT_IS_MISSING)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not browser.is_there(), reason=browser.WHAT_IS_MISSING)]
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,6 @@ def nearest_about_the_mean(model: TFWord2Vec, word: str, count: int) -> list[str
     return [model.wv.index_to_key[index] for index in order if model.wv.index_to_key[index] != word][:count]
 
 
-@pytest.mark.slow
 def test_time_series_opens_on_loss_learning_rate_speed_and_scores(page: browser.Page, address: str) -> None:
     page.open(f"{address}#timeseries")
     essentials = [f"essentials/{name}" for name in FIRST]
@@ -134,7 +133,6 @@ def test_time_series_opens_on_loss_learning_rate_speed_and_scores(page: browser.
     assert [tag for tag, text in zip(essentials, shown, strict=True) if tag in text] == essentials
 
 
-@pytest.mark.slow
 def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
     page.open(f"{address}?tagFilter=loss/#timeseries")
     page.until_text("card-view", "loss/running")
@@ -143,7 +141,6 @@ def test_curves_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> N
         page.until(lambda chart=chart: coloured(page.colours(tmp_path / "curves.png", chart)) > 100)
 
 
-@pytest.mark.slow
 def test_histograms_are_drawn(page: browser.Page, address: str, tmp_path: Path) -> None:
     page.open(f"{address}?tagFilter=norms/input_vectors$#timeseries")
     page.until_text("card-view", "norms/input_vectors")
@@ -172,7 +169,6 @@ def cluster_address(clustered: Clustered) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tasks"),
     [(name, TASKS) for name in ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes", "blocks")]
@@ -195,14 +191,12 @@ def test_every_task_of_a_cluster_has_its_curve_in_one_chart(
     page.until(lambda: coloured(page.colours(tmp_path / "tasks.png", chart)) > 100)
 
 
-@pytest.mark.slow
 def test_hyperparameters_have_the_size_of_the_cluster(page: browser.Page, cluster_address: str) -> None:
     page.open(f"{cluster_address}#hparams")
     for column in ("cluster_ps", "cluster_worker"):
         page.until_text("tf-hparams-main", column)
 
 
-@pytest.mark.slow
 def test_hyperparameters_stand_beside_final_scores_with_whole_numbers_as_such(page: browser.Page, address: str) -> None:
     page.open(f"{address}#hparams")
     cells = page.until(lambda: shown_cells(page)[2 * len(COLUMNS) - 1 :] and shown_cells(page))
@@ -211,7 +205,6 @@ def test_hyperparameters_stand_beside_final_scores_with_whole_numbers_as_such(pa
     assert [cell.text for cell in values][2:7] == ["0.025000", "10", "1", "100", "5"]
 
 
-@pytest.mark.slow
 def test_five_hyperparameters_and_four_final_values_are_on_one_screen(page: browser.Page, address: str) -> None:
     page.open(f"{address}#hparams")
     cells = page.until(lambda: shown_cells(page)[2 * len(COLUMNS) - 1 :] and shown_cells(page))
@@ -221,7 +214,6 @@ def test_five_hyperparameters_and_four_final_values_are_on_one_screen(page: brow
     assert [cell.text for cell in cells if page.driver.execute_script(is_cut, cell)] == [cells[len(COLUMNS)].text]
 
 
-@pytest.mark.slow
 def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searched_for(
     page: browser.Page, address: str, model: TFWord2Vec, tmp_path: Path
 ) -> None:
@@ -235,7 +227,6 @@ def test_the_projector_shows_a_point_for_every_word_and_highlights_the_one_searc
     assert set(neighbours[:5]) <= set(nearest_about_the_mean(model, "fire", 10))
 
 
-@pytest.mark.slow
 def test_points_are_labelled_before_anything_is_selected_and_afterwards_those_that_are(
     page: browser.Page, tmp_path: Path
 ) -> None:
@@ -252,7 +243,6 @@ def test_points_are_labelled_before_anything_is_selected_and_afterwards_those_th
         assert set(drawn_labels(page)) <= {"word199", *neighbours}
 
 
-@pytest.mark.slow
 def test_awkward_words_can_be_found_in_the_projector(page: browser.Page, tmp_path: Path) -> None:
     export_projector(keyed_vectors(AWKWARD), tmp_path / "logs" / "awkward")
     with serving(tmp_path / "logs") as (address, _):

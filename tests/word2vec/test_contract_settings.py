@@ -17,7 +17,7 @@ def loss_of_first_steps(word2vec_class: type[Any], **arguments: Any) -> float:
     return float(word2vec_class(two_topics(), **still | arguments).get_latest_training_loss())
 
 
-@pytest.mark.parametrize("vector_size", [1, 3, 100, 300])
+@pytest.mark.parametrize("vector_size", [1, *(pytest.param(size, marks=pytest.mark.slow) for size in (3, 100)), 300])
 def test_vectors_have_the_asked_size(word2vec_class: type[Any], pure_mode: dict[str, int], vector_size: int) -> None:
     model = word2vec_class(**ARGUMENTS | {"vector_size": vector_size}, **pure_mode)
     model.build_vocab(SENTENCES)
@@ -28,7 +28,7 @@ def test_vectors_have_the_asked_size(word2vec_class: type[Any], pure_mode: dict[
     assert (model.wv.vectors != before).any(axis=0).all(), "a number of the vectors was not trained"
 
 
-@pytest.mark.parametrize("window", [1, pytest.param(50, marks=pytest.mark.slow), 500])
+@pytest.mark.parametrize("window", [*(pytest.param(window, marks=pytest.mark.slow) for window in (1, 50)), 500])
 def test_windows_from_one_to_hundreds_train(word2vec_class: type[Any], pure_mode: dict[str, int], window: int) -> None:
     model, usual = (
         word2vec_class([["a", "b", "c", "d", "e"] * 150] * 3, window=reach, **ARGUMENTS, **pure_mode)
