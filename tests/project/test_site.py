@@ -34,21 +34,32 @@ def test_the_site_fetches_nothing_from_other_sites(site: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "shown"),
     [
-        ("", "start/first-vectors/"),
-        ("repository/CONTRIBUTING", "../../contributing/glossary/"),
-        ("repository/benchmarks", "compare.py"),
+        ("index", "start/first-vectors.html"),
+        ("repository/CONTRIBUTING", "../contributing/glossary.html"),
+        ("repository/benchmarks/index", "compare.py"),
         ("repository/examples/quickstart.py", "PrintLoss"),
         ("repository/examples/one_class_classification.ipynb", "data:image/png;base64,"),
         ("reference/api", "keep_checkpoints"),
     ],
 )
 def test_files_that_pages_link_to_are_pages_of_the_site(page: str, shown: str, site: Path) -> None:
-    assert shown in (site / page / "index.html").read_text(encoding="utf8")
+    assert shown in (site / f"{page}.html").read_text(encoding="utf8")
+
+
+def test_links_lead_to_files_so_that_the_site_can_be_read_without_a_server(site: Path) -> None:
+    lost = [
+        f"{page.relative_to(site)}: {link}"
+        for page in site.rglob("*.html")
+        if page.name != "404.html"  # which a server shows, wherever it was asked for
+        for link in set(re.findall(r'<a [^>]*href="([^"#:]+)["#]', page.read_text(encoding="utf8")))
+        if not (page.parent / link).is_file()
+    ]
+    assert lost == []
 
 
 def test_the_api_has_a_heading_for_every_public_name(site: Path) -> None:
     import gensim_tfw2v
 
-    text = (site / "reference" / "api" / "index.html").read_text(encoding="utf8")
+    text = (site / "reference" / "api.html").read_text(encoding="utf8")
     names = [name for name in gensim_tfw2v.__all__ if name != "__version__"]
     assert [name for name in names if f'id="gensim_tfw2v.{name}"' not in text] == []
