@@ -28,6 +28,7 @@ _LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
 _MERGED = No("merging rotates all vectors")
 _ONE_DIRECTION = No("a step is along one direction of all vectors")
 _FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
+_UNWEIGHTED = No("every sentence counts once")
 _HISTORY = No("a resumed descent begins with an empty history")
 _STATES = No("without a checkpoint, Adagrad's states begin anew after a loss")
 
@@ -83,6 +84,7 @@ _TABLE = (
         moves_in_every_epoch=No("a step that is too long is not taken"),
         report_keys=frozenset(("raw_words", "lbfgs", "tasks")),
         freezes=_ONE_DIRECTION,
+        weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
         refuses=(_FROZEN,),
     ),
@@ -124,7 +126,7 @@ _TABLE = (
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness", "rounds")),
         takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
-        slow=frozenset(("killed_worker", "waits_for_servers")),
+        slow=frozenset(("killed_worker", "waits_for_servers", "weighs")),
     ),
     DesignPromises(
         "averaging",
@@ -143,7 +145,7 @@ _TABLE = (
         reports_tasks=_WORKERS,
         report_keys=frozenset(("rounds",)),
         takes=frozenset(("round_words",)),
-        slow=frozenset(("killed_worker",)),
+        slow=frozenset(("killed_worker", "weighs")),
     ),
     DesignPromises(
         "columns",
@@ -162,6 +164,7 @@ _TABLE = (
         has_tables_on=("ps",),
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness",)),
+        weighs=_UNWEIGHTED,
         refuses=(
             ({"sg": 0}, "skip-gram alone"),
             ({"hs": 1, "negative": 0}, "negative sampling alone"),
@@ -194,7 +197,7 @@ _TABLE = (
             ({"merge": "concatenate"}, "merge='concatenate'"),
             ({"sampling": "equal", "sampling_rate": 0.5}, "takes no sampling_rate"),
         ),
-        slow=frozenset(("equal_runs_of_several", "killed_server")),
+        slow=frozenset(("equal_runs_of_several", "killed_server", "weighs")),
     ),
     DesignPromises(
         "lbfgs",
@@ -215,6 +218,7 @@ _TABLE = (
         reports_tasks=(*_SERVERS_AND_WORKERS, "coordinator"),
         report_keys=frozenset(("staleness", "lbfgs")),
         freezes=_ONE_DIRECTION,
+        weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
         refuses=(
             _FROZEN,
@@ -243,7 +247,7 @@ _SOLO = DesignPromises(
     reports_tasks=_WORKERS,
     report_keys=frozenset(),
     registered=_solo_registered,
-    slow=frozenset(("killed_server",)),
+    slow=frozenset(("killed_server", "weighs")),
 )
 
 
