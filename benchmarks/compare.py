@@ -59,7 +59,7 @@ def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
     systems = []
     for system in arguments.systems:
         reason = SYSTEMS[system].missing()
-        if reason is None and arguments.input == "iterable" and not isinstance(SYSTEMS[system], InProcess):
+        if reason is None and arguments.input != "corpus_file" and not isinstance(SYSTEMS[system], InProcess):
             reason = "it reads files only"
         if reason is None:
             systems.append(system)

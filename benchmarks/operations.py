@@ -119,6 +119,7 @@ def compare_negatives(vector_size: int, rounds: int) -> None:
             negative=negative,
             mask_hits=True,
             frozen=False,
+            token_weights=tf.zeros([0]),
             measured=False,
             **limits,
         )[1]

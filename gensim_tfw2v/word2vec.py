@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.arguments import default_of, docstring_of_own, own_and_gensims
@@ -105,6 +106,7 @@ class TFWord2Vec(Word2Vec):
         schedule: str | None = None,
         optimizer: str = default_of("optimizer"),
         freeze: str | None = None,
+        weights: Iterable[float] | None = None,
         validation: Any = None,
         validation_metric: str = default_of("validation_metric"),
         early_stopping: int | EarlyStopping | None = None,
@@ -138,6 +140,7 @@ class TFWord2Vec(Word2Vec):
         vectors_on_servers: bool = False,
     ) -> None:
         own, gensims = own_and_gensims(locals())
+        own["weights"] = sentence_weights(weights)
         check_constructor(own | gensims)
         for name, value in own.items():
             setattr(self, name, value)
@@ -226,6 +229,7 @@ class TFWord2Vec(Word2Vec):
         logdir: LogDir = None,
         cluster: Any = None,
         freeze: str | None = None,
+        weights: Iterable[float] | None = None,
         resume: ResumeFrom = False,
         validation: Any = None,
         early_stopping: int | EarlyStopping | None = None,
@@ -234,8 +238,8 @@ class TFWord2Vec(Word2Vec):
 
         `word_count` and `queue_factor` are accepted and have no effect: gensim ignores the first, too, and one block
         for each worker is read ahead. `logdir`, `cluster`, `freeze`, `validation` and `early_stopping` replace those
-        of the constructor, for this training. `total_examples` and `total_words` count all sentences, also those held
-        out.
+        of the constructor, for this training. `weights` are those of the sentences in `corpus_iterable`.
+        `total_examples` and `total_words` count all sentences, also those held out.
 
         Parameters
         ----------
@@ -277,7 +281,8 @@ class TFWord2Vec(Word2Vec):
             Number of epochs, at least as many as the training began with. By default as many.
         **changes
             Arguments of the constructor that may differ from those with which training began: `workers`, `progress`,
-            `logdir`, `cluster` and others of the cluster, of checkpoints and of the corpus's cache.
+            `logdir`, `cluster` and others of the cluster, of checkpoints and of the corpus's cache. A training that
+            began with `weights` needs the same ones.
         """
         model, checkpoint = resumed_model(cls, checkpoint_dir, epochs, changes)
         if checkpoint is not None:

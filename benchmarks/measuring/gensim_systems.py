@@ -69,11 +69,7 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
 
 
 def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
-    corpus: dict[str, Any] = {"corpus_file": job.corpus}
-    if job.input == "iterable":
-        from gensim.models.word2vec import LineSentence
-
-        corpus = {"corpus_iterable": list(LineSentence(job.corpus))}
+    corpus = corpus_of(job)
     began = time.perf_counter()
     model.build_vocab(**corpus)
     build_vocab_seconds = time.perf_counter() - began
@@ -99,6 +95,18 @@ def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
         trained_at=time.time(),
         curve=scorer.points if scorer else [],
     )
+
+
+def corpus_of(job: Job) -> dict[str, Any]:
+    """Return the corpus as an argument of both classes' methods."""
+    if job.input == "corpus_file":
+        return {"corpus_file": job.corpus}
+    from gensim.models.word2vec import LineSentence
+
+    sentences: Any = list(LineSentence(job.corpus))
+    if job.input == "numbers":
+        sentences = [[int(word) for word in sentence] for sentence in sentences]
+    return {"corpus_iterable": sentences}
 
 
 class _EpochScorer:

@@ -123,7 +123,8 @@ def scores_of_nodes(keyed_vectors: Any, graph: Graph) -> dict[str, float]:
 
     nodes = len(graph.communities)
     # A node that no walk has visited has no vector.
-    rows = [keyed_vectors.key_to_index.get(str(node), -1) for node in range(nodes)]
+    row_of = {str(node): row for node, row in keyed_vectors.key_to_index.items()}  # nodes may be ints
+    rows = [row_of.get(str(node), -1) for node in range(nodes)]
     vectors = np.append(keyed_vectors.get_normed_vectors(), np.zeros((1, keyed_vectors.vector_size)), axis=0)[rows]
     pairs = np.concatenate([graph.hidden, graph.strangers])
     is_edge = np.repeat([1, 0], [len(graph.hidden), len(graph.strangers)])

@@ -13,7 +13,7 @@ from measuring.checkout import HERE, revision_from
 
 # Mode → gensim's `sg` and `hs`; `negative` is 0 where hs is 1.
 MODES: dict[str, tuple[int, int]] = {"sg-neg": (1, 0), "cbow-neg": (0, 0), "sg-hs": (1, 1), "cbow-hs": (0, 1)}
-INPUTS = ("corpus_file", "iterable")
+INPUTS = ("corpus_file", "iterable", "numbers")  # a list of sentences of strings, or of ints
 # The class's own choices. This module is read before a run imports the package, which may be that of another commit.
 SCHEDULES = ("linear",)
 DTYPES = ("bfloat16", "float32")

@@ -60,7 +60,9 @@ class Block:
     tree: HuffmanPaths | None  # hierarchical softmax: Huffman paths of the words [S, R, P] of the widened run
     window: int  # tokens that a run is widened by on each side
     tokens: int  # without padding
-    pairs: Float64Array  # [S], pairs of tokens and contexts for skip-gram, trained targets for CBOW
+    # [S], pairs of tokens and contexts for skip-gram, trained targets for CBOW; those of weight w count as w
+    pairs: Float64Array
+    weights: Float32Array | None = None  # [S, R, B], of the tokens' sentences; None: all are 1
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class BlockMaker:
 
     def make(self, sentences: Sentences, random: RandomNumbers) -> Block | None:
         """Return the block of these sentences, or None if subsampling keeps no token."""
+        if sentences.weights is not None:
+            sentences = sentences.whole(sentences.weights > 0)  # Others would train nothing.
         kept = subsample(sentences, self.keep, random)
         if not kept.ids.size:
             return None
@@ -89,6 +93,7 @@ class BlockMaker:
         # Up to this window, the graph looks up weights in a table made for exactly that window.
         window = self.window if self.window <= tuning.LOOKUP_WINDOW else max(1, farthest)
         candidates = self._draw_negatives(grid, random)
+        weights = None if kept.weights is None else _weights_of_tokens(kept.lengths, kept.weights, grid)
         if self.skip_gram and candidates is not None:
             candidates = _widen(kept.ids, grid, window, candidates)
         return Block(
@@ -100,7 +105,8 @@ class BlockMaker:
             tree=None if self.tree is None else _widened(huffman_paths(kept.ids, self.tree), grid, window),
             window=window,
             tokens=kept.ids.size,
-            pairs=self._count_pairs(left, right, window),
+            pairs=self._count_pairs(left, right, window, weights),
+            weights=weights,
         )
 
     def _draw_negatives(self, grid: Grid, random: RandomNumbers) -> Int32Array | None:
@@ -111,11 +117,16 @@ class BlockMaker:
         drawn = self.negatives.draw(random, batches * runs * self.shape.shared_negatives, self.negative_pool)
         return drawn.reshape(batches, runs, -1)
 
-    def _count_pairs(self, left: Int32Array, right: Int32Array, farthest: int) -> Float64Array:
+    def _count_pairs(
+        self, left: Int32Array, right: Int32Array, farthest: int, weights: Float32Array | None
+    ) -> Float64Array:
         """Return the number of pairs of each batch, whose contexts are at most `farthest` away."""
         pairs = aligned_empty(len(left), np.float64)
         is_mean = self.windows is Windows.MEAN
         expected = _expected_pairs(farthest, self.window if is_mean else None) if self.skip_gram else None
+        if weights is not None:
+            of_tokens = (left + right > 0) if expected is None else expected[left] + expected[right]
+            return np.asarray((weights * of_tokens).sum(axis=(1, 2), dtype=np.float64))
         call("count_pairs", left, right, expected, pairs)
         return pairs
 
@@ -155,6 +166,13 @@ def _pad_to(values: Int32Array, grid: Grid) -> Int32Array:
     """Return `values` in the shape of `grid`, padded with zeros: word 0 without contexts trains nothing."""
     padded = aligned_empty(grid, np.int32)
     call("pad", values, padded)
+    return padded
+
+
+def _weights_of_tokens(lengths: Int32Array, weights: Float32Array, grid: Grid) -> Float32Array:
+    """Return the weight of each token's sentence in the shape of `grid`, padded with zeros."""
+    padded = aligned_empty(grid, np.float32)
+    call("pad", np.repeat(weights, lengths).view(np.int32), padded.view(np.int32))
     return padded
 
 

@@ -72,7 +72,8 @@ def _lengths_of(task: ChunkTask, reader: ShardReader | None) -> Int32Array:
 def _between(content: Sentences | Span, first: int, end: int, first_word: int, end_word: int) -> Sentences | Span:
     """Return sentences `first` to `end` of a chunk's content, which are its words `first_word` to `end_word`."""
     if isinstance(content, Sentences):
-        return Sentences(content.ids[first_word:end_word], content.lengths[first:end])
+        weights = None if content.weights is None else content.weights[first:end]
+        return Sentences(content.ids[first_word:end_word], content.lengths[first:end], weights)
     return Span(
         content.shard,
         content.first_word + first_word,

@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block, BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, PreparedBlock, prepare, words_of
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
+
+_Array = TypeVar("_Array", Int32Array, Float32Array)
 
 
 def prepare_side_by_side(maker: BlockMaker, task: ChunkTask, cores: int) -> PreparedBlock | None:
@@ -68,6 +71,7 @@ def _joined_blocks(skip_gram: bool, blocks: Sequence[Block]) -> Block:
         return runs_of(used, are_widened) if used else None
 
     trees = [block.tree for block in blocks if block.tree is not None]
+    weights = [block.weights for block in blocks if block.weights is not None]
     return Block(
         left=runs_of(block.left for block in blocks),
         right=runs_of(block.right for block in blocks),
@@ -78,6 +82,7 @@ def _joined_blocks(skip_gram: bool, blocks: Sequence[Block]) -> Block:
         window=window,
         tokens=sum(block.tokens for block in blocks),
         pairs=np.concatenate([block.pairs for block in blocks]),
+        weights=np.concatenate([_padded(array, runs) for array in weights]) if weights else None,
     )
 
 
@@ -110,7 +115,7 @@ def _widened(array: Int32Array, block: Block, window: int) -> Int32Array:
     return np.concatenate([more, array[:, :, :places], more, array[:, :, places:]], axis=2)
 
 
-def _padded(array: Int32Array, runs: int) -> Int32Array:
+def _padded(array: _Array, runs: int) -> _Array:
     """Return an array [S, R, ...] with so many runs a batch."""
     missing = runs - array.shape[1]
     return np.pad(array, [(0, 0), (0, missing), (0, 0)]) if missing else array

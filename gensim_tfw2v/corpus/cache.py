@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,15 @@ class CacheBudget:
     directory: str | None = None
 
 
+class _OnDisk(NamedTuple):
+    """Sentences in the file: where they begin, and how much there is of them."""
+
+    offset: int
+    words: int
+    sentences: int
+    has_weights: bool
+
+
 class EncodedStore:
     """Keeps sentences in the order they are added: in memory first, then in an unnamed file.
 
@@ -39,7 +48,7 @@ class EncodedStore:
 
     def __init__(self, budget: CacheBudget) -> None:
         self._budget = budget
-        self._entries: list[Sentences | tuple[int, int, int]] = []
+        self._entries: list[Sentences | _OnDisk] = []
         self._file: IO[bytes] | None = None
         self._writer = os.getpid()
         self._memory_left = budget.memory_bytes
@@ -53,7 +62,7 @@ class EncodedStore:
     def __iter__(self) -> Iterator[Sentences]:
         """Yield the sentences as they were added."""
         for entry in self._entries:
-            yield entry if isinstance(entry, Sentences) else self._read(*entry)
+            yield entry if isinstance(entry, Sentences) else self._read(entry)
 
     def append(self, sentences: Sentences) -> None:
         """Keep more sentences, or drop everything if they fit neither budget."""
@@ -80,15 +89,17 @@ class EncodedStore:
             self._file = _unnamed_file(self._budget.directory)
         try:
             self._file.seek(self._disk_used)
-            self._file.write(sentences.ids.tobytes())
-            self._file.write(sentences.lengths.tobytes())
+            for array in (sentences.ids, sentences.lengths, sentences.weights):
+                if array is not None:
+                    self._file.write(array.tobytes())
             self._file.flush()
         except OSError as error:
             # The cache only saves time, so a full disk must not end the training.
             logger.warning("cannot keep the encoded corpus on disk (%s); it is read again every epoch", error)
             self._abandon_file()
             return
-        self._entries.append((self._disk_used, sentences.ids.size, sentences.lengths.size))
+        has_weights = sentences.weights is not None
+        self._entries.append(_OnDisk(self._disk_used, sentences.ids.size, sentences.lengths.size, has_weights))
         self._disk_used += sentences.nbytes
 
     def _abandon_file(self) -> None:
@@ -101,12 +112,14 @@ class EncodedStore:
             # Closing tries once more to write what could not be written; the file is removed anyway.
             logger.debug("the file of the encoded corpus could not be flushed", exc_info=True)
 
-    def _read(self, offset: int, ids: int, lengths: int) -> Sentences:
+    def _read(self, entry: _OnDisk) -> Sentences:
         if self._file is None:
             raise RuntimeError("the encoded corpus was closed while it was being read")
-        numbers = np.empty(ids + lengths, np.int32)
-        _read_at(self._file.fileno(), offset, numbers.view(np.uint8).data)
-        return Sentences(numbers[:ids], numbers[ids:])
+        words, lengths = entry.words, entry.sentences
+        numbers = np.empty(words + lengths * (1 + entry.has_weights), np.int32)
+        _read_at(self._file.fileno(), entry.offset, numbers.view(np.uint8).data)
+        weights = numbers[words + lengths :].view(np.float32) if entry.has_weights else None
+        return Sentences(numbers[:words], numbers[words : words + lengths], weights)
 
 
 def _read_at(file: int, offset: int, left: memoryview) -> None:

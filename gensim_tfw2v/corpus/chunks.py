@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import Span
 
@@ -34,12 +34,18 @@ class Pieces:
     lengths: Int32Array
     begun: Int32Array
     """1 where a sentence begins with this piece, 0 where the piece continues an overlong sentence."""
+    weights: Float32Array | None = None
+    """Of the pieces; None: each has the weight 1."""
+
+    def sentences(self) -> Sentences:
+        """Return the pieces as sentences."""
+        return Sentences(self.ids, self.lengths, self.weights)
 
 
 def cut_into_chunks(corpus: Iterable[Pieces], words_per_chunk: int) -> Iterator[Chunk]:
     """Yield chunks of as few pieces as hold ``words_per_chunk`` words; the last chunk has the rest."""
     for number, pieces in enumerate(_cut(corpus, words_per_chunk)):
-        known = Sentences(pieces.ids, pieces.lengths).known_words()
+        known = pieces.sentences().known_words()
         yield Chunk(number, known, raw_words=pieces.ids.size, sentences=int(pieces.begun.sum()))
 
 
@@ -62,9 +68,15 @@ def _full_chunks(pieces: Pieces, words_per_chunk: int) -> Generator[Pieces, None
     """Yield the pieces of each full chunk, and return the pieces that are left."""
     piece = word = 0
     for stop, end in _chunk_ends(pieces.lengths, words_per_chunk):
-        yield Pieces(pieces.ids[word:end], pieces.lengths[piece:stop], pieces.begun[piece:stop])
+        yield _between(pieces, slice(word, end), slice(piece, stop))
         piece, word = stop, end
-    return Pieces(pieces.ids[word:], pieces.lengths[piece:], pieces.begun[piece:])
+    return _between(pieces, slice(word, None), slice(piece, None))
+
+
+def _between(pieces: Pieces, words: slice, which: slice) -> Pieces:
+    """Return some consecutive pieces, which have these words."""
+    weights = None if pieces.weights is None else pieces.weights[which]
+    return Pieces(pieces.ids[words], pieces.lengths[which], pieces.begun[which], weights)
 
 
 def _chunk_ends(lengths: Int32Array, words_per_chunk: int) -> Iterator[tuple[int, int]]:
@@ -89,8 +101,10 @@ def _joined(parts: list[Pieces]) -> Pieces:
     if len(parts) == 1:
         return parts[0]
     empty = np.empty(0, dtype=np.int32)
+    weights = [part.weights for part in parts if part.weights is not None]
     return Pieces(
         np.concatenate([empty, *(part.ids for part in parts)]),
         np.concatenate([empty, *(part.lengths for part in parts)]),
         np.concatenate([empty, *(part.begun for part in parts)]),
+        np.concatenate(weights) if weights else None,
     )

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from gensim_tfw2v.arrays import BoolArray
 from gensim_tfw2v.corpus.chunks import Pieces
 from gensim_tfw2v.corpus.fixed_draws import fractions
-from gensim_tfw2v.corpus.sentences import Sentences
 
 Take = Callable[[Pieces], None]
 """Receives pieces of sentences that are held out."""
@@ -44,5 +43,5 @@ class HoldOut:
 
 
 def _chosen_of(pieces: Pieces, chosen: BoolArray) -> Pieces:
-    found = Sentences(pieces.ids, pieces.lengths).whole(chosen)
-    return Pieces(found.ids, found.lengths, pieces.begun[chosen])
+    found = pieces.sentences().whole(chosen)
+    return Pieces(found.ids, found.lengths, pieces.begun[chosen], found.weights)

@@ -70,7 +70,11 @@ def checksum_after(chunk: Chunk, before: int) -> int:
     """Return the CRC-32 of a chunk and of all chunks before it, whose checksum is `before`."""
     content = chunk.content
     totals = np.array([chunk.number, chunk.raw_words, chunk.sentences], "<i8")
-    parts = [content.ids, content.lengths] if isinstance(content, Sentences) else [np.array(content, "<i8")]
+    parts: list[np.ndarray]
+    if isinstance(content, Sentences):
+        parts = [content.ids, content.lengths, *([] if content.weights is None else [content.weights])]
+    else:
+        parts = [np.array(content, "<i8")]
     for part in (totals, *parts):
         before = zlib.crc32(np.ascontiguousarray(part).view(np.uint8).data, before)
     return before

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gensim_tfw2v.arrays import BoolArray, Int32Array, aligned_empty
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array, aligned_empty
 from gensim_tfw2v.native.functions import call
 
 MAX_SENTENCE_WORDS = 10_000
@@ -17,22 +17,27 @@ MAX_SENTENCE_WORDS = 10_000
 
 @dataclass(frozen=True)
 class Sentences:
-    """Consecutive sentences: the ids of all their words, and the number of words of each sentence."""
+    """Consecutive sentences: the ids of all their words, and the number of words and the weight of each sentence."""
 
     ids: Int32Array
     lengths: Int32Array
+    weights: Float32Array | None = None
+    """How many occurrences each sentence counts as in training; None: each counts as one."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the two arrays take."""
-        return self.ids.nbytes + self.lengths.nbytes
+        """Bytes that the arrays take."""
+        return self.ids.nbytes + self.lengths.nbytes + (0 if self.weights is None else self.weights.nbytes)
 
     def chosen_by(self, function: str, *arguments: Any) -> Sentences:
         """Return the sentences with only the words that a C function keeps, without sentences that have none."""
         ids, lengths = aligned_empty(self.ids.size, np.int32), aligned_empty(self.lengths.size, np.int32)
-        sentences = np.empty(1, np.int64)
-        words = call(function, self.ids, self.lengths, *arguments, ids, lengths, sentences)
-        return Sentences(ids[:words], lengths[: int(sentences[0])])
+        numbers = None if self.weights is None else np.empty(self.lengths.size, np.int32)  # of the sentences kept
+        count = np.empty(1, np.int64)
+        words = call(function, self.ids, self.lengths, *arguments, ids, lengths, count, numbers)
+        kept = int(count[0])
+        weights = None if self.weights is None or numbers is None else self.weights[numbers[:kept]]
+        return Sentences(ids[:words], lengths[:kept], weights)
 
     def known_words(self, table: Int32Array | None = None) -> Sentences:
         """Return the sentences without unknown words, whose id is -1.
@@ -52,7 +57,7 @@ class Sentences:
         ends, own_ends = np.cumsum(self.lengths, dtype=np.int64)[chosen], np.cumsum(lengths, dtype=np.int64)
         places = np.repeat(ends - own_ends, lengths)
         places += np.arange(len(places))
-        return Sentences(self.ids[places], lengths)
+        return Sentences(self.ids[places], lengths, None if self.weights is None else self.weights[chosen])
 
 
 def piece_lengths(lengths: npt.NDArray[Any]) -> Int32Array:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
 from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
@@ -23,6 +23,7 @@ from gensim_tfw2v.corpus.hold_out import HoldOut, Take
 from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
+from gensim_tfw2v.corpus.sentence_weights import with_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
@@ -192,6 +193,8 @@ class IterableSource(_TextSource):
     scan : SentenceScan, optional
         Result of an earlier pass. If it keeps the encoded sentences, they are not read again. The caller closes the
         scan.
+    weights : ndarray, optional
+        The weight of each sentence.
     """
 
     def __init__(
@@ -203,16 +206,19 @@ class IterableSource(_TextSource):
         ids_below: int | None = None,
         scan: SentenceScan | None = None,
         held_out: HoldOut | None = None,
+        weights: Float32Array | None = None,
     ) -> None:
         super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out)
         self._sentences = sentences
         self._scan = scan
+        self._weights = weights
 
     def _is_encoded(self) -> bool:
         return self._scan is not None and self._scan.stands_for(self._sentences)
 
     def _pieces(self) -> Generator[Pieces, None, None]:
-        return self._scanned() if self._is_encoded() else self._read()
+        with closing(self._scanned() if self._is_encoded() else self._read()) as pieces:
+            yield from pieces if self._weights is None else with_weights(pieces, self._weights)
 
     def _scanned(self) -> Generator[Pieces, None, None]:
         scan = self._scan

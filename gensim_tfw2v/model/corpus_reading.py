@@ -16,6 +16,7 @@ from gensim.models.word2vec import LineSentence, Word2Vec
 from smart_open import open as smart_open
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, ScanProgress, scan_file
@@ -37,10 +38,12 @@ _BLOCK_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus as a user gives it: only one of the two is set."""
+    """A corpus as a user gives it: either sentences or a file."""
 
     sentences: Iterable[Sequence[Any]] | None
     file: str | None
+    weights: Float32Array | None = None
+    """Of the sentences; None: each has the weight 1."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class CorpusReader:
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
             scan = self._sentence_scan
-            return IterableSource(corpus.sentences, known, block_words, budget, words, scan, held_out)
+            return IterableSource(corpus.sentences, known, block_words, budget, words, scan, held_out, corpus.weights)
         readers, scanned = options.readers, self._scan
         return FileSource(
             str(corpus.file), known, block_words, budget, readers, scanned, ids_below=words, held_out=held_out

@@ -76,6 +76,16 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         is_fixed_in_training=True,
     ),
     Argument(
+        "weights",
+        None,
+        "iterable of float, optional",
+        "How much each sentence counts: one number from 0 on for each of `sentences`. A sentence of weight 2 counts as "
+        "if it [occurred twice](docs/how-to/corpora.md#weights-of-sentences). Also an argument of `train()`. They hold "
+        "for one training, and are not saved with the model",
+        "every sentence counts as one",
+        is_saved=False,
+    ),
+    Argument(
         "validation",
         None,
         "float, str, os.PathLike or iterable, optional",

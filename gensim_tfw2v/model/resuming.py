@@ -39,6 +39,7 @@ def where_to_begin(
     total_examples: int | None,
     total_words: int | None,
     freeze: str | None,
+    has_weights: bool = False,
 ) -> Iterator[Beginning]:
     """Yield where a training begins, and where it writes checkpoints.
 
@@ -66,6 +67,7 @@ def where_to_begin(
             logger.info("checkpoint_dir %s has no checkpoint yet: training starts from the beginning", folder.path)
             yield Beginning(folder)
         else:
+            _check_weights(has_weights, newest)
             state = _restored(model, newest, total_examples, total_words, freeze)
             yield Beginning(folder, with_noted_epochs(state, folder), newest)
 
@@ -108,6 +110,16 @@ def _restored(
         setattr(model, name, before[name])
     logger.info("training resumes from %s, after %i words", checkpoint.path, state.raw_words())
     return state
+
+
+def _check_weights(are_given: bool, checkpoint: Checkpoint) -> None:
+    """Raise ValueError if a training began with weights of sentences and resumes without them, or the reverse."""
+    began_with = state_in(checkpoint).choices.settings.weighted
+    if are_given != began_with:
+        raise ValueError(
+            f"weights are {'given' if are_given else 'None'}, and the training in {checkpoint.path} began "
+            f"{'with' if began_with else 'without'} weights; it can be resumed only with the same ones"
+        )
 
 
 def _totals_in(state: TrainingState) -> dict[str, int | None]:

@@ -21,6 +21,7 @@ from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec, record_validation
 from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, placement_for, plan_for
 from gensim_tfw2v.model.validation import check_validation, hold_out_for, validation_for
+from gensim_tfw2v.model.weighting import check_weights_have_sentences, weights_in_training
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, check_log, start_log
@@ -37,6 +38,7 @@ class TrainArguments:
     """The arguments of one call of `train()`, under their names."""
 
     corpus: Corpus
+    weights: Any
     total_examples: int | None
     total_words: int | None
     epochs: int | None
@@ -71,7 +73,12 @@ def train(model: Word2Vec, arguments: TrainArguments) -> tuple[int, int]:
         _check_can_train(model, arguments)
         beginning = cleanup.enter_context(
             where_to_begin(
-                model, arguments.resume, arguments.total_examples, arguments.total_words, arguments.freeze
+                model,
+                arguments.resume,
+                arguments.total_examples,
+                arguments.total_words,
+                arguments.freeze,
+                has_weights=arguments.corpus.weights is not None,
             )
         )
         if beginning.state is None:
@@ -91,11 +98,14 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     cluster = model.cluster if arguments.cluster is None else arguments.cluster
     check_server_vectors(model.vectors_on_servers, cluster, log)
     freeze = frozen_in_training(model, arguments.freeze)
-    check_design({**vars(model), "freeze": freeze}, has_cluster=cluster is not None)
+    weights = weights_in_training(model, arguments.weights, arguments.total_examples)
+    corpus = replace(arguments.corpus, weights=weights)
+    check_weights_have_sentences(weights, corpus.sentences, corpus.file)
+    check_design({**vars(model), "freeze": freeze, "weights": weights}, has_cluster=cluster is not None)
     own = {name: getattr(arguments, name) for name in ("validation", "early_stopping")}
     own = plain_arguments({name: getattr(model, name) if value is None else value for name, value in own.items()})
     check_validation(vars(model) | own | {"corpus_file": arguments.corpus.file})
-    return replace(arguments, logdir=log, cluster=cluster, freeze=freeze, **rates, **own)
+    return replace(arguments, corpus=corpus, logdir=log, cluster=cluster, freeze=freeze, **rates, **own)
 
 
 def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
@@ -145,7 +155,9 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
     # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
     end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
     fall = fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen)
-    choices = begun_with or choices_for(model, choice, arguments.total_examples, total_words, fall, arguments.freeze)
+    choices = begun_with or choices_for(
+        model, choice, arguments.total_examples, total_words, fall, arguments.freeze, corpus.weights is not None
+    )
     held_out = hold_out_for(arguments.validation, choices.entropy)
     source = model._reader.source(
         corpus,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,12 @@ def choices_for(
     total_words: int | None,
     fall: float = 1.0,
     freeze: str | None = None,
+    weighted: bool = False,
 ) -> TrainingChoices:
-    """Return the choices for a model that is trained from the beginning, with `freeze` as `StepSettings` has it."""
+    """Return the choices for a model that is trained from the beginning.
+
+    `freeze` and `weighted` are those of `StepSettings`.
+    """
     words = len(model.wv)
     counts = word_counts(model.wv)
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
@@ -62,7 +67,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=_step_settings(model, shape, windows, hits, flat, freeze),
+        settings=replace(_step_settings(model, shape, windows, hits, flat), freeze=freeze, weighted=weighted),
     )
 
 
@@ -145,7 +150,7 @@ def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool) ->
 
 
 def _step_settings(
-    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool, freeze: str | None
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool
 ) -> StepSettings:
     max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
@@ -171,5 +176,4 @@ def _step_settings(
         even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
         hot_nodes=tuning.FLAT_HOT_NODES if flat else tuning.HOT_NODES,
         optimizer=model.optimizer,
-        freeze=freeze,
     )

@@ -27,6 +27,7 @@ typedef enum {
     BY_STEP,       /* of all Huffman paths */
     BY_OFFSET,     /* of the path of each word, and the end of the last one */
     BY_FACTOR,
+    BY_WEIGHT, /* of a token */
     BY_ENTRY, /* of a plain list */
     AXES
 } Axis;

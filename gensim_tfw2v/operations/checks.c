@@ -26,6 +26,7 @@ static const struct {
     [BY_STEP] = {"step", "steps"},
     [BY_OFFSET] = {"offset", "offsets"},
     [BY_FACTOR] = {"factor", "factors"},
+    [BY_WEIGHT] = {"weight", "weights"},
     [BY_ENTRY] = {"entry", "entries"},
 };
 

@@ -6,6 +6,7 @@
 #include "adagrad.h"
 #include "checks.h"
 #include "operation.h"
+#include "token_weights.h"
 #include "vectors.h"
 
 enum { MOST_TOGETHER = 16, WORDS_AHEAD = 4 };
@@ -17,6 +18,7 @@ typedef struct {
     int64_t runs, tokens, places, window;
     int64_t first_place, used; /* of each widened run, the places whose words are trained */
     bool every_context;        /* a word is trained with all tokens whose context it is, or with its own token */
+    TokenWeights weights;
 } Words;
 
 typedef struct {
@@ -35,7 +37,7 @@ typedef struct {
     int64_t longest; /* path, rounded up to whole registers and to ROWS_TOGETHER */
     float **path;    /* [longest], rows */
     float *scores;   /* [MOST_TOGETHER, longest], which become score gradients */
-    float *counts;   /* [longest], 1 where a score moves vectors, 0 where it is too far from 0 */
+    float *counts;   /* [longest], the token's weight where a score moves vectors, 0 where it is too far from 0 */
     float **sums;    /* [longest] of the gradients of rows that have a state */
 } Tree;
 
@@ -66,14 +68,14 @@ static bool are_finite(const Tree *tree, int64_t count, int32_t steps) {
     return true;
 }
 
-/* Replaces a hidden vector's scores on a path by their gradients. */
-static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32_t steps) {
+/* Replaces a hidden vector's scores on a path by their gradients, multiplied by the weight of its token. */
+static void differentiate(Tree *tree, float *scores, const int32_t *codes, int32_t steps, float weight) {
     for (int32_t i = 0; i < steps; i++) {
-        tree->counts[i] = fabsf(scores[i]) >= tree->max_score ? 0.0f : 1.0f;
+        tree->counts[i] = fabsf(scores[i]) >= tree->max_score ? 0.0f : weight;
         scores[i] = clamped(codes[i] ? -scores[i] : scores[i]);
     }
     if (tree->is_measured)
-        for (int32_t i = 0; i < steps; i++) tree->loss += log1pf(expf(-scores[i]));
+        for (int32_t i = 0; i < steps; i++) tree->loss += weight * log1pf(expf(-scores[i]));
     for (int32_t i = 0; i < steps; i += LANES)
         *(wide *)(scores + i) = 1.0f / (1.0f + exponential(*(wide *)(scores + i)));
     for (int32_t i = 0; i < steps; i++) scores[i] = tree->counts[i] * (codes[i] ? scores[i] : -scores[i]);
@@ -100,9 +102,20 @@ static void move_path_with_states(Tree *tree, int32_t steps, const float *const 
     }
 }
 
-/* Trains `count` hidden vectors with a word: adds to their gradients, and moves the rows on its path unless they are
-   frozen. The word trains nothing if a score is not finite. */
-static void train_word(Tree *tree, int32_t word, const float *const *hidden, float *const *gradients, int64_t count) {
+/* The hidden vectors that are trained with a word at a time. */
+typedef struct {
+    const float *hidden[MOST_TOGETHER];
+    float *gradients[MOST_TOGETHER];
+    float weights[MOST_TOGETHER]; /* of their tokens */
+    int64_t count;
+} Together;
+
+/* Trains hidden vectors with a word: adds to their gradients, and moves the rows on its path unless they are frozen. The
+   word trains nothing if a score is not finite. */
+static void train_word(Tree *tree, int32_t word, const Together *trained) {
+    const float *const *hidden = trained->hidden;
+    float *const *gradients = trained->gradients;
+    int64_t count = trained->count;
     int32_t first = tree->offsets[word], steps = tree->offsets[word + 1] - first;
     const int32_t *codes = tree->codes + first;
     for (int32_t i = 0; i < steps; i++) tree->path[i] = row_of_node(tree, tree->nodes[first + i]);
@@ -113,7 +126,8 @@ static void train_word(Tree *tree, int32_t word, const float *const *hidden, flo
         tree->loss = NAN;
         return;
     }
-    for (int64_t k = 0; k < count; k++) differentiate(tree, tree->scores + k * tree->longest, codes, steps);
+    for (int64_t k = 0; k < count; k++)
+        differentiate(tree, tree->scores + k * tree->longest, codes, steps, trained->weights[k]);
     if (count == 1 && !tree->frozen && !has_state(tree->table)) { /* as in CBOW */
         add_weighted_sum_and_move(
             gradients[0], tree->path, tree->scores, steps, hidden[0], tree->rate, tree->table.size
@@ -157,7 +171,7 @@ static void write_hot_rows(const Tree *tree) {
 
 enum {
     TABLE, HIDDEN, WORDS, LEFT, RIGHT, BATCH, NODES, CODES, OFFSETS, HOT_NODES, EVERY_CONTEXT, RATE, MAX_SCORE, MEASURED,
-    FROZEN
+    FROZEN, TOKEN_WEIGHTS
 };
 
 /* Checks that the path of a word, given by its entry among the words, is within the steps. */
@@ -225,7 +239,8 @@ static bool get_words(Call *call, Words *all) {
         .every_context = *booleans(call, EVERY_CONTEXT),
     };
     if (!check_batch(call, BATCH) || !check_number(call, HOT_NODES, 0, INT32_MAX) ||
-        !check_windows(call, LEFT, RIGHT, WORDS, all->places, &all->window))
+        !check_windows(call, LEFT, RIGHT, WORDS, all->places, &all->window) ||
+        !get_token_weights(call, TOKEN_WEIGHTS, &all->weights))
         return false;
     all->words = of_batch(call, WORDS);
     all->left = of_batch(call, LEFT);
@@ -266,22 +281,23 @@ static void train_place(
     Tree *tree, const Words *all, int64_t run, int64_t place, const float *hidden, float *gradients
 ) {
     int32_t word = all->words[run * all->places + place];
-    int64_t first = largest(place - (all->every_context ? 2 : 1) * all->window, 0), count = 0;
+    int64_t first = largest(place - (all->every_context ? 2 : 1) * all->window, 0);
     int64_t end = all->every_context ? place + 1 : place - all->window + 1;
-    const float *from[MOST_TOGETHER];
-    float *back[MOST_TOGETHER];
+    Together together;
+    together.count = 0;
     for (int64_t token = first; token < end && token < all->tokens; token++) {
         if (is_trained(all, run, token, place)) {
-            int64_t number = (run * all->tokens + token) * tree->table.size;
-            from[count] = hidden + number;
-            back[count++] = gradients + number;
+            int64_t of_token = run * all->tokens + token, number = of_token * tree->table.size;
+            together.hidden[together.count] = hidden + number;
+            together.gradients[together.count] = gradients + number;
+            together.weights[together.count++] = weight_of(all->weights, of_token);
         }
-        if (count == MOST_TOGETHER) {
-            train_word(tree, word, from, back, count);
-            count = 0;
+        if (together.count == MOST_TOGETHER) {
+            train_word(tree, word, &together);
+            together.count = 0;
         }
     }
-    if (count) train_word(tree, word, from, back, count);
+    if (together.count) train_word(tree, word, &together);
 }
 
 static void train(Call *call) {
@@ -306,7 +322,7 @@ static void train(Call *call) {
     const float *hidden = floats(call, HIDDEN);
     int64_t numbers = all.tokens * tree.table.size; /* of a run */
     for (int64_t run = 0; run < all.runs; run++) {
-        if (!are_within(hidden + run * numbers, numbers, bound_of_moves(tree.rate))) {
+        if (!are_within(hidden + run * numbers, numbers, bound_of_moves(tree.rate * all.weights.largest))) {
             tree.loss = NAN; /* A run trains nothing if rows must not move along one of the run's vectors. */
             continue;
         }
@@ -327,7 +343,7 @@ OPERATION(tfw2v_train_huffman_paths, train) = {
          SCALAR_INPUT("batch", "int32"), {"nodes", "int32", {BY_STEP}}, {"codes", "int32", {BY_STEP}},
          {"offsets", "int32", {BY_OFFSET}}, SCALAR_INPUT("hot_nodes", "int32"), SCALAR_INPUT("every_context", "bool"),
          SCALAR_INPUT("rate", "float"), SCALAR_INPUT("max_score", "float"), SCALAR_INPUT("measured", "bool"),
-         SCALAR_INPUT("frozen", "bool")},
+         SCALAR_INPUT("frozen", "bool"), TOKEN_WEIGHTS_INPUT},
     .outputs = {"gradients: float", "loss: float"},
     .compute = compute_tfw2v_train_huffman_paths,
 };

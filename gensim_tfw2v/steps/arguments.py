@@ -34,6 +34,7 @@ def objective_of(settings: StepSettings) -> Objective:
         freezes_inputs=settings.freeze == "inputs",
         freezes_outputs=settings.freeze == "outputs",
         even_contexts=settings.even_contexts,
+        weighted=settings.weighted,
     )
 
 
@@ -53,6 +54,7 @@ def block_tensors(block: Block) -> BlockTensors:
         targets=_or_empty(block.target_ids),
         tree=_huffman_path_tensors(block.tree),
         window=np.int32(block.window),
+        weights=np.zeros((0, 0, 0), np.float32) if block.weights is None else block.weights,
     )
 
 

@@ -95,6 +95,9 @@ class _Step:
         self.window_rows = window_rows
         self.learning_rate = self.batch.of(self.rates.learning_rates)
         self.measured = self.batch.of(self.rates.measured)
+        # [R * B], or empty if every token has the weight 1
+        weighted = self.objective.weighted
+        self.token_weights = tf.reshape(self.batch.of(self.block.weights), [-1]) if weighted else tf.zeros([0])
         self.losses: list[tf.Tensor] = []
         self.moved: list[tf.Tensor] = []  # [2] each: touched rows and clipped rows
 
@@ -151,6 +154,7 @@ class _Step:
             measured=self.measured,
             adagrad=self.objective.adagrad,
             frozen=self.objective.freezes_outputs,
+            token_weights=self.token_weights,
         )
         self.losses.append(loss)
         return gradients
@@ -158,12 +162,20 @@ class _Step:
     def _train_cbow(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train targets and negatives with CBOW's hidden vectors [R, B, D], and return the gradients of these."""
         return self._train_outputs(
-            operations().tfw2v_train_cbow, hidden, negatives=self.block.candidates, targets=self.block.targets
+            operations().tfw2v_train_cbow,
+            hidden,
+            negatives=self.block.candidates,
+            targets=self.block.targets,
+            token_weights=self.token_weights,
         )
 
     def _train_skip_gram(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train contexts and negatives with skip-gram's hidden vectors [R, B, D], and return the gradients of these."""
         weights, window_rows = self._pair_weights()
+        if self.objective.weighted:
+            of_tokens = tf.reshape(self.token_weights, tf.shape(window_rows))
+            weights = as_rows(maths.weighted(tf.gather(weights, window_rows), of_tokens))
+            window_rows = self._window_rows_in_order()
         if self.objective.bfloat16_products:
             return self._train_skip_gram_by_products(hidden, tf.gather(weights, window_rows))
         return self._train_outputs(

@@ -120,6 +120,11 @@ def skip_gram_weights(mask: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor) -
     return tf.concat([mask, tf.repeat(weight, shared, axis=-1)], -1)
 
 
+def weighted(weights: tf.Tensor, of_tokens: tf.Tensor) -> tf.Tensor:
+    """Return N [..., B, C] of tokens that count as many times as `of_tokens` [..., B] says."""
+    return weights * of_tokens[..., None]
+
+
 def without_accidental_hits(
     weights: tf.Tensor, candidates: tf.Tensor, shared: tf.Tensor, negative: tf.Tensor
 ) -> tf.Tensor:

@@ -33,6 +33,7 @@ class StepSettings:
     hot_nodes: int = tuning.HOT_NODES  # next to the root of the tree, trained on private copies in one process
     optimizer: str = SGD
     freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
+    weighted: bool = False  # sentences have weights
 
     @property
     def have_states(self) -> bool:

@@ -20,6 +20,7 @@ class Objective:
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
     even_contexts: bool = False  # CBOW's contexts of a token have the same weight, and running sums add them
+    weighted: bool = False  # tokens have the weights of their sentences
     adagrad: bool = False  # rows end with Adagrad's state, which decides how they step
     freezes_inputs: bool = False  # no step changes input vectors
     freezes_outputs: bool = False  # no step changes output vectors, nor nodes
@@ -54,6 +55,7 @@ class BlockTensors(NamedTuple):
     targets: tf.Tensor
     tree: HuffmanPaths
     window: tf.Tensor
+    weights: tf.Tensor
 
 
 class Tables(NamedTuple):
@@ -97,7 +99,7 @@ HUFFMAN_PATHS = HuffmanPaths(_int(3), _int(1), _int(1), _int(1))
 _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
-    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0)),
+    BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0), _float(3)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
     Lookups(_float(2), _float(2), _float(2)),
     _int(1),

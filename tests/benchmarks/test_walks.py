@@ -11,6 +11,8 @@ import pytest
 import walks
 from gensim.models import KeyedVectors
 from measuring import graphs
+from measuring.gensim_systems import corpus_of
+from measuring.jobs import Job
 from support.benchmark_commands import run_command
 
 NODES = 300
@@ -74,6 +76,22 @@ def test_vectors_that_are_communities_score_best_and_random_ones_as_chance(graph
     assert chance["communities"] < 100 / count + 15
     assert best["links"] > 55
     assert 40 < chance["links"] < 60
+
+
+def test_nodes_that_are_ints_score_as_those_that_are_strings(graph: graphs.Graph) -> None:
+    numbers = np.random.default_rng(4).normal(size=(NODES, 8))
+    strings = vectors_of(numbers)
+    ints = KeyedVectors(8)
+    ints.add_vectors([int(node) for node in strings.index_to_key], strings.vectors)
+    assert graphs.scores_of_nodes(ints, graph) == graphs.scores_of_nodes(strings, graph)
+
+
+def test_walks_are_given_as_a_file_as_strings_or_as_ints(tmp_path: Path) -> None:
+    path = tmp_path / "walks.txt"
+    graphs.write_walks(np.array([[0, 12], [12, 3]]), path)
+    for given, expected in (("iterable", [["0", "12"], ["12", "3"]]), ("numbers", [[0, 12], [12, 3]])):
+        assert corpus_of(Job("gensim", str(path), input=given)) == {"corpus_iterable": expected}
+    assert corpus_of(Job("gensim", str(path))) == {"corpus_file": str(path)}
 
 
 def test_nodes_without_a_vector_count_as_zeros(graph: graphs.Graph) -> None:

@@ -39,6 +39,7 @@ from gensim_tfw2v.steps.row_sharing import RowSharing
 
 _MODEL = WorkerModel(
     replace(SETTINGS, hierarchical_softmax=True),
+    replace(SETTINGS, weighted=True),
     replace(maker_from(0), tree=HuffmanTree.of(model_of(list(range(WORDS, 0, -1))).wv)),
     WORDS,
     WORDS - 1,
@@ -240,7 +241,12 @@ def _sentences(draw: st.DrawFn) -> Sentences:
     ids = draw(_ids)
     cut = draw(st.integers(0, len(ids)))
     lengths = draw(st.one_of(st.just([cut, len(ids) - cut]), st.lists(_numbers, max_size=4)))
-    return Sentences(np.array(ids, np.int32), np.array(lengths, np.int32))
+    weights = draw(st.none() | st.lists(st.floats(width=32), min_size=len(lengths), max_size=len(lengths) + 1))
+    return Sentences(
+        np.array(ids, np.int32),
+        np.array(lengths, np.int32),
+        None if weights is None else np.array(weights, draw(st.sampled_from([np.float32, np.float64]))),
+    )
 
 
 _seeds = st.lists(st.integers(0, 2**63 - 1), max_size=4).map(tuple)

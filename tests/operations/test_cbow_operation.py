@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.operation_cbow import LARGEST_SCORE, cbow, check_cbow
-from support.operation_inputs import BATCHES, ROWS, Table, Windows, normal, of_every_size
+from support.operation_inputs import BATCHES, ROWS, Table, Windows, normal, of_every_size, some_token_weights
 
 
 @of_every_size
@@ -87,3 +87,27 @@ def test_frozen_rows_give_gradients_and_a_loss_and_keep_every_bit(size: int) -> 
     table = Table(before)
     assert call.run(table)[0] == [0, 0]
     assert table.values().tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("adagrad", [False, True])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_tokens_count_as_many_times_as_their_weights_say(adagrad: bool, frozen: bool) -> None:
+    for size in (5, 33):
+        check_cbow(cbow(size, adagrad=adagrad, frozen=frozen, token_weights=some_token_weights(3, 6)))
+
+
+def test_weights_of_one_change_no_bit() -> None:
+    before, found = normal(ROWS, 33, seed=5), []
+    for own in ({}, {"token_weights": np.ones(18, np.float32)}):
+        table = Table(before)
+        _, gradients, loss = cbow(33, **own).run(table)
+        found.append((gradients.tobytes(), loss, table.read().tobytes()))
+    assert found[0] == found[1]
+
+
+def test_a_weight_so_large_that_rows_would_overflow_moves_nothing() -> None:
+    before = normal(ROWS, 17, seed=5)
+    table = Table(before)
+    metrics, _, _ = cbow(17, token_weights=np.full(18, 3e38, np.float32)).run(table)
+    assert np.isnan(metrics).all()
+    assert np.isfinite(table.read()).all()

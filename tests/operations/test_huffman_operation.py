@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from support.operation_huffman import LARGEST_SCORE, TOGETHER, check_huffman_paths, check_one_score, huffman_paths
-from support.operation_inputs import ROWS, Table, normal, of_every_size
+from support.operation_inputs import ROWS, Table, normal, of_every_size, some_token_weights
 
 EVERY_OR_OWN = pytest.mark.parametrize("every_context", [True, False], ids=["every context", "own word"])
 
@@ -155,3 +155,29 @@ def test_frozen_rows_give_gradients_and_a_loss_and_keep_every_bit(
     table = Table(before)
     call.run(table)
     assert table.values().tobytes() == before.tobytes()
+
+
+@EVERY_OR_OWN
+@pytest.mark.parametrize("adagrad", [False, True])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_tokens_count_as_many_times_as_their_weights_say(every_context: bool, adagrad: bool, frozen: bool) -> None:
+    weights = some_token_weights(3, 6)
+    check_huffman_paths(huffman_paths(17, every_context, adagrad=adagrad, frozen=frozen, token_weights=weights))
+
+
+@EVERY_OR_OWN
+def test_weights_of_one_change_no_bit(every_context: bool) -> None:
+    before, found = normal(ROWS, 33, seed=5), []
+    for own in ({}, {"token_weights": np.ones(18, np.float32)}):
+        table = Table(before)
+        gradients, loss = huffman_paths(33, every_context, **own).run(table)
+        found.append((gradients.tobytes(), loss, table.read().tobytes()))
+    assert found[0] == found[1]
+
+
+def test_a_weight_so_large_that_nodes_would_overflow_moves_nothing() -> None:
+    before = normal(ROWS, 17, seed=5)
+    table = Table(before)
+    _, loss = huffman_paths(17, False, token_weights=np.full(18, 3e38, np.float32)).run(table)
+    assert np.isnan(loss)
+    np.testing.assert_array_equal(table.read(), before)

@@ -194,6 +194,19 @@ def test_runs_without_negatives_are_refused() -> None:
     check_refused("train CBOW", arguments, "negatives has 0 negatives a run")
 
 
+@pytest.mark.parametrize("name", ["train CBOW", *HUFFMAN])
+@pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf])
+def test_weights_that_are_negative_or_not_finite_are_refused(name: str, wrong: float) -> None:
+    arguments = valid_call(name)
+    arguments["token_weights"][2] = wrong
+    check_refused(name, arguments, f"token_weights holds {wrong:g} at weight 2; weights are from 0 on")
+
+
+@pytest.mark.parametrize("name", ["train CBOW", *HUFFMAN])
+def test_a_call_without_weights_succeeds(name: str) -> None:
+    assert run_call(name, valid_call(name) | {"token_weights": NO_FACTORS})[2] is None
+
+
 @pytest.mark.parametrize("name", HUFFMAN)
 def test_a_negative_number_of_hot_nodes_is_refused(name: str) -> None:
     check_refused(name, valid_call(name) | {"hot_nodes": np.int32(-1)}, "hot_nodes is -1")
@@ -240,7 +253,7 @@ def without_runs(name: str) -> Arguments:
     for input_, value in arguments.items():
         if value.ndim == 3:
             arguments[input_] = value[:, :0] if type_of(input_) is np.int32 else value[:0]
-        elif input_ in ("window_rows", "rows", "values", "changes"):
+        elif input_ in ("window_rows", "rows", "values", "changes", "token_weights"):
             arguments[input_] = value[:0]
     return arguments
 

@@ -24,6 +24,7 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.codec import decode, encode, message
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
+from gensim_tfw2v.steps.settings import StepSettings
 
 MODEL = WorkerModel(SETTINGS, maker_from(0), WORDS, WORDS - 1, np.ones(1, np.float32))
 TASK = work_on(0)
@@ -44,10 +45,10 @@ def with_field(name: str, value: Any) -> Any:
     return {"Assignment": {**dict.fromkeys(("lease_key", "shards", "concurrent_blocks"), 1), name: value}}
 
 
-def make_block(sent: Assignment) -> Any:
+def make_block(sent: Assignment, settings: StepSettings = SETTINGS) -> Any:
     """Have a worker make the block of an assignment."""
     factory = BlockFactory()
-    factory.register_model(b"model", encode(MODEL))
+    factory.register_model(b"model", encode(replace(MODEL, settings=settings)))
     return factory.made(STAGED_BLOCK, b"model", encode(sent))
 
 
@@ -55,6 +56,12 @@ def block_of(ids: list[int], lengths: list[int]) -> Any:
     """Have a worker make the block of some sentences."""
     sentences = Sentences(np.array(ids, np.int32), np.array(lengths, np.int32))
     return make_block(assignment(replace(TASK, content=sentences)))
+
+
+def weighted_block_of(weights: list[float], weighted: bool = True, dtype: type = np.float32) -> Any:
+    """Have a worker make the block of two sentences with these weights."""
+    sentences = Sentences(np.zeros(4, np.int32), np.full(2, 2, np.int32), np.array(weights, dtype))
+    return make_block(assignment(replace(TASK, content=sentences)), replace(SETTINGS, weighted=weighted))
 
 
 def with_changed_bit() -> Assignment:
@@ -93,6 +100,14 @@ CASES: dict[str, Callable[[], Any]] = {
     "an array is larger than the message": lambda: read(with_field("shards", {"array": ["<i4", 9]})),
     "sentences have ids of no word": lambda: block_of([0, WORDS], [2]),
     "sentences have more words than have arrived": lambda: block_of([1, 2], [3]),
+    "sentences have weights that the model does not have": lambda: weighted_block_of([1, 1], weighted=False),
+    "sentences have no weights where the model has them": lambda: make_block(
+        assignment(), replace(SETTINGS, weighted=True)
+    ),
+    "there are not as many weights as sentences": lambda: weighted_block_of([1]),
+    "weights are of another type": lambda: weighted_block_of([1, 1], dtype=np.float64),
+    "a weight is negative": lambda: weighted_block_of([1, -1]),
+    "a weight is not a number": lambda: weighted_block_of([float("nan"), 1]),
     "no server has a shard": lambda: make_block(assignment(shards=0)),
     "no core is to train a block": lambda: make_block(replace(assignment(), cores=0)),
     "more rows are shared than a table has": lambda: make_block(assignment(sharing=RowSharing(2, WORDS))),

@@ -47,11 +47,17 @@ def corpora(draw: st.DrawFn, fewest_words: int = 2) -> tuple[int, list[list[int]
 
 
 def as_reference_batches(
-    block: Block, sentences: list[list[int]], maker: BlockMaker, negative: int
+    block: Block,
+    sentences: list[list[int]],
+    maker: BlockMaker,
+    negative: int,
+    weights: list[float] | None = None,
 ) -> list[ReferenceBatch]:
     """Return what the block says each batch is to train, in the reference's terms."""
     words = [word for sentence in sentences for word in sentence]
     count = len(words)
+    of_sentences = zip(sentences, weights or [1.0] * len(sentences), strict=True)
+    counts = [weight for sentence, weight in of_sentences for _ in sentence]
     if maker.windows is Windows.MEAN:
         lengths = [len(sentence) for sentence in sentences]
         every = [contexts_within(lengths, radius) for radius in range(1, maker.window + 1)]
@@ -69,7 +75,8 @@ def as_reference_batches(
             for place in places
         ]
         windows = [[contexts[place] for contexts in every] for place in places]
-        found.append(ReferenceBatch([words[place] for place in places], windows, drawn, run_tokens))
+        in_batch, times = [words[place] for place in places], [counts[place] for place in places]
+        found.append(ReferenceBatch(in_batch, windows, drawn, run_tokens, times))
     return found
 
 
@@ -224,6 +231,24 @@ def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_
         assert_moves_rows_as_plain_loops_do(placement, objective, freeze=freeze, **training)
 
 
+@pytest.mark.parametrize("objective", mostly_slow([*objectives(), *with_adagrad()]), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=5, deadline=None)
+def test_a_block_of_weighted_sentences_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, weighted=True, **training)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", objectives(), ids=str)
+@given(**TRAINING_OF_ONE_SIZE)
+@settings(max_examples=2, deadline=None)
+def test_a_block_of_weighted_sentences_on_a_cluster_moves_every_row_as_plain_loops_do(
+    objective: Objective, **training: Any
+) -> None:
+    for placement in (PLACEMENTS["cluster"], *SHARING_PLACEMENTS.values()):
+        assert_moves_rows_as_plain_loops_do(placement, objective, weighted=True, **training)
+
+
 def assert_moves_rows_as_plain_loops_do(
     make_placement: MakePlacement,
     objective: Objective,
@@ -232,6 +257,7 @@ def assert_moves_rows_as_plain_loops_do(
     locked: bool,
     fixed: bool,
     freeze: str | None = None,
+    weighted: bool = False,
 ) -> None:
     skip_gram, negative, tree, mean, compute_dtype, windows, even, adagrad = objective
     if fixed and windows is Windows.DRAWN:
@@ -250,7 +276,8 @@ def assert_moves_rows_as_plain_loops_do(
     )
     ids = np.array([word for sentence in sentences for word in sentence], np.int32)
     lengths = np.array([len(sentence) for sentence in sentences], np.int32)
-    task = ChunkTask(Sentences(ids, lengths), (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
+    weights = rng.choice([0.5, 1.0, 2.5], len(sentences)).astype(np.float32) if weighted else None
+    task = ChunkTask(Sentences(ids, lengths, weights), (seed,), LEARNING_RATE, LEARNING_RATE, exact_loss=True)
     prepared = prepare(maker, task)
     assert prepared is not None
     locks = rng.integers(0, 2, vocabulary).astype(np.float32) if locked else np.ones(1, np.float32)
@@ -276,6 +303,7 @@ def assert_moves_rows_as_plain_loops_do(
             even_contexts=even,
             optimizer=ADAGRAD if adagrad else SGD,
             freeze=freeze,
+            weighted=weighted,
         ),
         maker,
         1,
@@ -298,7 +326,9 @@ def assert_moves_rows_as_plain_loops_do(
         adagrad=adagrad,
         freeze=freeze,
     )
-    batches = as_reference_batches(prepared.block, sentences, maker, negative)
+    batches = as_reference_batches(
+        prepared.block, sentences, maker, negative, None if weights is None else weights.tolist()
+    )
     expected_losses, clipped_rows = [], []
     for batch in batches:
         expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
@@ -312,8 +342,9 @@ def assert_moves_rows_as_plain_loops_do(
         np.testing.assert_allclose(trained.outputs, expected.outputs, atol=tolerance)
     if tree:
         np.testing.assert_allclose(trained.nodes, expected.nodes, atol=tolerance)
-    pairs = [sum(len(w) for word in batch.windows for w in word) / len(batch.windows[0]) for batch in batches]
-    targets = [sum(all(word) for word in batch.windows) for batch in batches]
+    trained_words = [list(zip(batch.windows, batch.weights or [], strict=True)) for batch in batches]
+    pairs = [sum(times * np.mean([len(w) for w in word]) for word, times in words) for words in trained_words]
+    targets = [sum(times for word, times in words if all(word)) for words in trained_words]
     np.testing.assert_allclose(found.pairs, pairs if skip_gram else targets, rtol=1e-6)
     np.testing.assert_allclose(found.batches.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise

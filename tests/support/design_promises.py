@@ -64,6 +64,8 @@ class DesignPromises:
         So does one that is resumed from a checkpoint that was written while training continued.
     freezes : Promise
         Vectors that `freeze` names stay as they are, and the others learn.
+    weighs : Promise
+        A sentence counts as many times as its weight says.
     tolerance : float
         By how much they may differ from those, as a share of the largest number.
     killed_worker, killed_server : Outcome, optional
@@ -100,6 +102,7 @@ class DesignPromises:
     resumes_in_training_equally: Promise
     moves_in_every_epoch: Promise = True
     freezes: Promise = True
+    weighs: Promise = True
     tolerance: float = 0.0
     killed_worker: Outcome | None = None
     killed_server: Outcome | None = None

@@ -26,10 +26,11 @@ _ONE_PROCESS = No("it is one process")
 _IN_FLIGHT = No("several chunks are in flight when tables are read, so their rows are of different moments")
 _LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
 # What the tests of training in one process and with "downpour" show first, each of them some seconds.
-_LENGTHY = frozenset(("callbacks", "corpus_error", "freed_tables", "freezes", "resumes_equally"))
+_LENGTHY = frozenset(("callbacks", "corpus_error", "freed_tables", "freezes", "resumes_equally", "weighs"))
 _MERGED = No("merging rotates all vectors")
 _ONE_DIRECTION = No("a step is along one direction of all vectors")
 _FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
+_UNWEIGHTED = No("every sentence counts once")
 _HISTORY = No("a resumed descent begins with an empty history")
 _STATES = No("without a checkpoint, Adagrad's states begin anew after a loss")
 
@@ -85,6 +86,7 @@ _TABLE = (
         moves_in_every_epoch=No("a step that is too long is not taken"),
         report_keys=frozenset(("raw_words", "lbfgs", "tasks")),
         freezes=_ONE_DIRECTION,
+        weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
         refuses=(_FROZEN,),
     ),
@@ -164,6 +166,7 @@ _TABLE = (
         has_tables_on=("ps",),
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness",)),
+        weighs=_UNWEIGHTED,
         refuses=(
             ({"sg": 0}, "skip-gram alone"),
             ({"hs": 1, "negative": 0}, "negative sampling alone"),
@@ -196,7 +199,7 @@ _TABLE = (
             ({"merge": "concatenate"}, "merge='concatenate'"),
             ({"sampling": "equal", "sampling_rate": 0.5}, "takes no sampling_rate"),
         ),
-        slow=_LOSSES | {"equal_runs_of_several", "resumes_equally"},
+        slow=_LOSSES | {"equal_runs_of_several", "resumes_equally", "weighs"},
     ),
     DesignPromises(
         "lbfgs",
@@ -217,6 +220,7 @@ _TABLE = (
         reports_tasks=(*_SERVERS_AND_WORKERS, "coordinator"),
         report_keys=frozenset(("staleness", "lbfgs")),
         freezes=_ONE_DIRECTION,
+        weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
         refuses=(
             _FROZEN,
@@ -245,7 +249,7 @@ _SOLO = DesignPromises(
     reports_tasks=_WORKERS,
     report_keys=frozenset(),
     registered=_solo_registered,
-    slow=_LOSSES | {"freezes"},
+    slow=_LOSSES | {"freezes", "weighs"},
 )
 
 

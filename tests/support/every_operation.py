@@ -10,7 +10,7 @@ from support.operation_even_contexts import (
     some_even_contexts,
 )
 from support.operation_huffman import check_huffman_paths, check_one_score, huffman_paths
-from support.operation_inputs import BATCH, SIZES
+from support.operation_inputs import BATCH, SIZES, some_token_weights
 from support.operation_rows import check_added_rows, check_gathered_rows, check_moved_rows, check_read_and_written_rows
 from support.operation_skip_gram import check_skip_gram, skip_gram
 
@@ -39,6 +39,9 @@ def check_training_operations(size: int, adagrad: bool) -> None:
     check_summed_even_contexts(size, some_even_contexts(), adagrad)
     check_moved_even_contexts(size, some_even_contexts(mean=False), adagrad=adagrad)
     check_skip_gram(skip_gram(size, adagrad=adagrad))
+    weights = some_token_weights(3, 6)
     check_cbow(cbow(size, adagrad=adagrad))
+    check_cbow(cbow(size, adagrad=adagrad, token_weights=weights))
     for every_context in (True, False):
-        check_huffman_paths(huffman_paths(size, every_context, hot_nodes=4, adagrad=adagrad))
+        for own in ({}, {"token_weights": weights}):
+            check_huffman_paths(huffman_paths(size, every_context, hot_nodes=4, adagrad=adagrad, **own))

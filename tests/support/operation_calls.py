@@ -12,7 +12,7 @@ from support.operation_cbow import cbow
 from support.operation_contexts import some_contexts
 from support.operation_even_contexts import some_even_contexts
 from support.operation_huffman import huffman_paths
-from support.operation_inputs import BATCH, BATCHES, ROWS, Table, normal, numbers_below
+from support.operation_inputs import BATCH, BATCHES, ROWS, Table, normal, numbers_below, some_token_weights
 from support.operation_skip_gram import skip_gram
 
 tf = load_tensorflow()
@@ -73,10 +73,13 @@ def valid_call(name: str) -> Arguments:
     elif name == "train skip-gram":
         found = skip_gram(SIZE, WINDOW, RUNS, TOKENS, NEGATIVES).arguments() | _LIMITS
     elif name == "train CBOW":
-        found = cbow(SIZE, WINDOW, RUNS, TOKENS, NEGATIVES).arguments() | _LIMITS
+        weights = some_token_weights(RUNS, TOKENS)
+        found = cbow(SIZE, WINDOW, RUNS, TOKENS, NEGATIVES, token_weights=weights).arguments() | _LIMITS
     else:
         every_context = name == "train Huffman paths of contexts"
-        found = huffman_paths(SIZE, every_context, WINDOW, RUNS, TOKENS, hot_nodes=4).arguments()
+        weights = some_token_weights(RUNS, TOKENS)
+        call = huffman_paths(SIZE, every_context, WINDOW, RUNS, TOKENS, hot_nodes=4, token_weights=weights)
+        found = call.arguments()
         # The last place that is trained has the word with the longest path.
         found["words"][BATCH, -1, -1 if every_context else -1 - WINDOW] = 1
         found["left"][BATCH, -1, -1] = 1

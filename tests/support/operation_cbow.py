@@ -11,6 +11,7 @@ from support.operation_inputs import (
     BATCH,
     BATCHES,
     NO_FACTORS,
+    NO_WEIGHTS,
     ROWS,
     Table,
     Windows,
@@ -20,6 +21,7 @@ from support.operation_inputs import (
     numbers_below,
     rate_of_step,
     table_rows,
+    weights_in_run,
     windows_of,
 )
 
@@ -40,6 +42,7 @@ class Cbow(NamedTuple):
     rate: float = 0.05
     max_step: float = 1e9
     adagrad: bool = False
+    token_weights: np.ndarray = NO_WEIGHTS
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
@@ -55,6 +58,7 @@ class Cbow(NamedTuple):
             "mask_hits": self.mask_hits,
             "measured": self.measured,
             "frozen": self.frozen,
+            "token_weights": self.token_weights,
             "rate": self.rate,
             "max_step": self.max_step,
             "factors": NO_FACTORS,
@@ -75,11 +79,12 @@ class Cbow(NamedTuple):
         for run in range(hidden.shape[0]):
             trained = [token for token in range(hidden.shape[1]) if contexts_of(self.windows, run, token)]
             targets = self.targets[BATCH, run]
+            counts = weights_in_run(self.token_weights, run, hidden.shape[1])
             for token in trained:
                 row = table[targets[token], :size]
                 score = np.clip(hidden[run, token] @ row, -LARGEST_SCORE, LARGEST_SCORE)
-                wrong = 1 / (1 + np.exp(score))
-                loss += np.logaddexp(0, -score)
+                wrong = counts[token] / (1 + np.exp(score))
+                loss += counts[token] * np.logaddexp(0, -score)
                 gradients[run, token] -= wrong * row
                 ascent = wrong * hidden[run, token]
                 if not self.frozen:
@@ -91,8 +96,8 @@ class Cbow(NamedTuple):
                         continue
                     vector = table[row, :size]
                     score = np.clip(hidden[run, token] @ vector, -LARGEST_SCORE, LARGEST_SCORE)
-                    wrong = weight / (1 + np.exp(-score))
-                    loss += weight * np.logaddexp(0, score)
+                    wrong = counts[token] * weight / (1 + np.exp(-score))
+                    loss += counts[token] * weight * np.logaddexp(0, score)
                     gradients[run, token] += wrong * vector
                     sums[row] += wrong * hidden[run, token]
             if self.frozen:

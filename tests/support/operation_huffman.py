@@ -11,6 +11,7 @@ from support.operation_inputs import (
     BATCH,
     BATCHES,
     NO_FACTORS,
+    NO_WEIGHTS,
     ROWS,
     Table,
     Windows,
@@ -19,6 +20,7 @@ from support.operation_inputs import (
     normal,
     numbers_below,
     table_rows,
+    weights_in_run,
     windows_of,
 )
 
@@ -42,6 +44,7 @@ class HuffmanPaths(NamedTuple):
     measured: bool = True
     frozen: bool = False
     adagrad: bool = False
+    token_weights: np.ndarray = NO_WEIGHTS
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
@@ -61,6 +64,7 @@ class HuffmanPaths(NamedTuple):
             "max_score": self.max_score,
             "measured": self.measured,
             "frozen": self.frozen,
+            "token_weights": self.token_weights,
         }
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
@@ -76,6 +80,7 @@ class HuffmanPaths(NamedTuple):
         for run, place in np.ndindex(self.words.shape[1:]):
             word = self.words[BATCH, run, place]
             tokens = self.trained_tokens(run, place)
+            counts = weights_in_run(self.token_weights, run, hidden.shape[1])
             for start in range(0, len(tokens), TOGETHER):
                 together = tokens[start : start + TOGETHER]
                 trained: list[tuple[int, float, int]] = []
@@ -83,9 +88,9 @@ class HuffmanPaths(NamedTuple):
                     for step in range(self.offsets[word], self.offsets[word + 1]):
                         row, code = self.nodes[step], self.codes[step]
                         score = np.clip(hidden[run, token] @ rows[row, :size], -LARGEST_SCORE, LARGEST_SCORE)
-                        loss += np.logaddexp(0, score if code else -score)
+                        loss += counts[token] * np.logaddexp(0, score if code else -score)
                         if abs(score) < self.max_score:
-                            trained.append((token, 1 / (1 + np.exp(-score)) - (1 - code), row))
+                            trained.append((token, counts[token] * (1 / (1 + np.exp(-score)) - (1 - code)), row))
                 sums: dict[int, np.ndarray] = {}
                 for token, wrong, row in trained:
                     gradients[run, token] += wrong * rows[row, :size]

@@ -14,7 +14,7 @@ tf = load_tensorflow()
 
 # Less than a register, whole ones, a few numbers more, and as many registers as a sum is kept in, and one more.
 SIZES = [1, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 127, 129, 143, 144, 145, 300]
-NO_FACTORS = np.zeros(0, np.float32)
+NO_FACTORS = NO_WEIGHTS = np.zeros(0, np.float32)
 ROWS, BATCHES, BATCH = 11, 3, 1
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 
@@ -87,6 +87,18 @@ def contexts_of(windows: Windows, run: int, token: int) -> list[int]:
     own = token + windows.window
     first, last = own - windows.left[BATCH, run, token], own + windows.right[BATCH, run, token]
     return [place for place in range(first, last + 1) if place != own]
+
+
+def some_token_weights(runs: int, tokens: int) -> np.ndarray:
+    """Return weights of a batch's tokens, one of which is 0."""
+    weights = np.random.default_rng(runs).uniform(0, 4, runs * tokens).astype(np.float32)
+    weights[1] = 0
+    return weights
+
+
+def weights_in_run(weights: np.ndarray, run: int, tokens: int) -> list[float]:
+    """Return the weights of a run's tokens, which are 1 if there are no weights."""
+    return weights.reshape(-1, tokens)[run].tolist() if weights.size else [1.0] * tokens
 
 
 def moved(

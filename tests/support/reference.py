@@ -34,6 +34,7 @@ class ReferenceBatch:
     windows: list[list[list[int]]]  # equally likely sets of contexts of each word: positions in all words
     negatives: list[list[int]]  # ids drawn for each word; together they stand for `negative` draws a pair
     run_tokens: int  # tokens of a run that predict the same word of the corpus do so together
+    weights: list[float] | None = None  # how many times each word counts; None: once
 
 
 @dataclass
@@ -58,6 +59,7 @@ class ReferenceModel:
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
         self._changes = {name: {} for name in ("inputs", "outputs")}
+        self._weights = batch.weights or [1.0] * len(batch.words)
         self._loss = 0.0
         self.clipped_rows = 0
         hidden = [self._hidden(token, batch, all_words) for token in range(len(batch.words))]
@@ -116,8 +118,8 @@ class ReferenceModel:
             for token in tokens:
                 score = float(vector @ self._hidden_vectors[token])
                 counted = np.clip(score, -LARGEST_SCORE, LARGEST_SCORE) if table == "nodes" else score
-                self._loss += np.logaddexp(0.0, counted if code else -counted)
-                gradient = (1 - code) - sigmoid(score)
+                self._loss += self._weights[token] * np.logaddexp(0.0, counted if code else -counted)
+                gradient = self._weights[token] * ((1 - code) - sigmoid(score))
                 if table == "nodes":
                     beyond = abs(score) - MAX_NODE_SCORE
                     self.closest_call = min(self.closest_call, abs(beyond))
@@ -131,7 +133,7 @@ class ReferenceModel:
         """Add up the gradients of a token's hidden vector and output rows, except for CBOW's target."""
         hidden = self._hidden_vectors[token]
         for window in batch.windows[token]:
-            chance = 1 / len(batch.windows[token])
+            chance = self._weights[token] / len(batch.windows[token])
             targets = [all_words[position] for position in window] if self.skip_gram else [batch.words[token]]
             for target in targets:
                 if self.skip_gram:

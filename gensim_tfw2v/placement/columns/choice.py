@@ -30,6 +30,8 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
             "cannot train with optimizer='adagrad': no server has all numbers of a gradient, whose length Adagrad "
             f"needs; {instead}optimizer='sgd'"
         )
+    if arguments.get("weights") is not None:
+        return f"cannot train with weights: it counts every sentence once; {instead}leave weights out"
     if arguments.get("compute_dtype") == "bfloat16":
         return f"multiplies in float32, whichever format is sent; {instead}leave compute_dtype='bfloat16' out"
     return None

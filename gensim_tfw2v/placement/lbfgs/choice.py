@@ -56,6 +56,11 @@ def why_not(arguments: Mapping[str, Any]) -> str | None:
             f"cannot train with {freeze=}: every step is along one direction of all vectors together; leave freeze "
             "out, or choose another distribution"
         )
+    if arguments.get("weights") is not None:
+        return (
+            "cannot train with weights: its loss counts every sentence once; leave weights out, or choose another "
+            "distribution"
+        )
     for name in ("cluster_dtype", "compute_dtype"):
         if arguments.get(name) == "bfloat16":
             return f"needs exact losses and gradients, for which {name}='bfloat16' is too coarse; leave {name} out"

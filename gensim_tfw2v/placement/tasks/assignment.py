@@ -48,8 +48,22 @@ def check(model: WorkerModel, assignment: Assignment) -> None:
             raise TaskError(f"the sentences have ids from {ids.min()} to {ids.max()}, of {model.words} words")
         if lengths.min(initial=0) < 0 or int(lengths.sum(dtype=np.int64)) != ids.size:
             raise TaskError(f"the sentences do not end where their {ids.size} words do")
+        _check_weights(content, model.settings.weighted)
     smallest_table = min(model.words, model.nodes or model.words)
     if assignment.shards < 1 or not 0 <= sharing.rows <= smallest_table:
         raise TaskError(f"there are no tables of {assignment.shards} shards with {sharing.rows} shared rows")
     if assignment.cores < 1:
         raise TaskError(f"a block cannot be trained by {assignment.cores} cores")
+
+
+def _check_weights(sentences: Sentences, are_trained: bool) -> None:
+    """Raise TaskError if sentences have weights that do not fit the model, or cannot be trained with."""
+    weights, count = sentences.weights, sentences.lengths.size
+    if (weights is not None) != are_trained and count:
+        raise TaskError(f"sentences with weights: {weights is not None}, and the model trains with them: {are_trained}")
+    if weights is None:
+        return
+    if weights.dtype != np.float32 or weights.shape != (count,):
+        raise TaskError(f"{count} sentences have weights of {weights.dtype} in the shape {weights.shape}")
+    if not (weights.min(initial=0) >= 0 and np.isfinite(weights).all()):
+        raise TaskError("the sentences have weights that are negative or not finite")
