@@ -24,6 +24,7 @@ from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, tex
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
 from gensim_tfw2v.cli.train_arguments import default_settings, settings_of
+from gensim_tfw2v.cli.weights import read_weights
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
     check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
     settings = settings_of(arguments)
+    weights = read_weights(arguments.weights)
     log = settings["logdir"]
     try:
         if log is not None:
@@ -81,14 +83,16 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.cluster is not None:
         _check_cluster(settings["cluster"], arguments.allow_network)
     from gensim_tfw2v.model.validation import check_validation  # which imports gensim
+    from gensim_tfw2v.model.weighting import check_weights_fit
 
     try:
-        check_design(settings, has_cluster=arguments.cluster is not None)
+        check_design({**settings, "weights": weights}, has_cluster=arguments.cluster is not None)
         check_validation({**settings, "corpus_file": str(arguments.corpus)})
+        check_weights_fit(weights, **open_corpus(arguments.corpus))
     except ValueError as error:
         raise CommandError(str(error)) from error
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
-        trained = _train(arguments)
+        trained = _train(arguments, weights)
         write_model(trained.model, arguments.output, file_format)
         trained.model.free_server_vectors()
     if not arguments.quiet:
@@ -135,10 +139,10 @@ def _counted(arguments: argparse.Namespace, corpus: dict[str, Any]) -> tuple[Any
     return model, model.corpus_total_words, model.corpus_count
 
 
-def _train(arguments: argparse.Namespace) -> Trained:
+def _train(arguments: argparse.Namespace, weights: Any) -> Trained:
     corpus = open_corpus(arguments.corpus)
     prepare_folder(arguments)
-    if arguments.resume and (found := _resumed(arguments, corpus)) is not None:
+    if arguments.resume and (found := _resumed(arguments, corpus, weights)) is not None:
         return found
     started = time.perf_counter()
     with text_errors_named(arguments.corpus):
@@ -153,12 +157,13 @@ def _train(arguments: argparse.Namespace) -> Trained:
             total_words=total_words,
             epochs=model.epochs,
             compute_loss=model.compute_loss,
+            weights=weights,
         )
     vocabulary_seconds, training_seconds = counted - started, time.perf_counter() - counted
     return Trained(model, vocabulary_seconds, training_seconds, raw_words, trained_words)
 
 
-def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained | None:
+def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any], weights: Any) -> Trained | None:
     """Return the model of a training that resumed from its newest checkpoint, None if there is none."""
     from gensim_tfw2v import TFWord2Vec
     from gensim_tfw2v.corpus.passes import OtherCorpusError
@@ -181,7 +186,8 @@ def _resumed(arguments: argparse.Namespace, corpus: dict[str, Any]) -> Trained |
     if checkpoint is not None:
         try:
             with text_errors_named(arguments.corpus):
-                trained_words, raw_words = model.train(**corpus, **arguments_to_resume(model, checkpoint))
+                totals = arguments_to_resume(model, checkpoint)
+                trained_words, raw_words = model.train(**corpus, **totals, weights=weights)
         except OtherCorpusError as error:
             raise CommandError(f"corpus {str(arguments.corpus)!r}: {error}") from error
     part = ResumedPart(found.path.name, raw_words - state.raw_words())

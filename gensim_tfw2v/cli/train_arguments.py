@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start", *LOG_OPTIONS}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start", "weights"}
+    elsewhere |= {*LOG_OPTIONS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = log_of(arguments)
     if arguments.cluster not in (None, "env"):

@@ -88,6 +88,8 @@ class _TextSource(Source):
         Rows of the tables to train, which all ids must be below. By default it follows from the largest id.
     held_out : HoldOut, optional
         Which sentences are held out of all passes.
+    weights : ndarray, optional
+        The weight of each sentence.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class _TextSource(Source):
         budget: CacheBudget,
         ids_below: int | None,
         held_out: HoldOut | None,
+        weights: Float32Array | None,
     ) -> None:
         super().__init__()
         if words_per_chunk < 1:
@@ -109,6 +112,7 @@ class _TextSource(Source):
         self._cache: EncodedStore | None = None
         self._cached_totals: list[tuple[int, int]] = []  # raw words and sentences of each cached chunk
         self._held_out = held_out
+        self._weights = weights
         self._take: Take | None = None  # receives the sentences that are held out
 
     def hold_out(self, take: Take) -> None:
@@ -174,7 +178,8 @@ class _TextSource(Source):
             yield Chunk(number, sentences, *totals)
 
     def _encoded_chunks(self) -> Iterator[Chunk]:
-        with closing(self._pieces()) as pieces:
+        with closing(self._pieces()) as found:
+            pieces = found if self._weights is None else with_weights(found, self._weights)
             trained = pieces if self._held_out is None else self._held_out.without(pieces, self._take)
             yield from cut_into_chunks(trained, self._words_per_chunk)
 
@@ -188,13 +193,11 @@ class IterableSource(_TextSource):
         Sentences; each is a sequence of words, and a plain string is a sequence of characters.
     key_to_index : mapping
         Ids of the known words.
-    words_per_chunk, budget, ids_below, held_out
+    words_per_chunk, budget, ids_below, held_out, weights
         As for `_TextSource`.
     scan : SentenceScan, optional
         Result of an earlier pass. If it keeps the encoded sentences, they are not read again. The caller closes the
         scan.
-    weights : ndarray, optional
-        The weight of each sentence.
     """
 
     def __init__(
@@ -208,17 +211,15 @@ class IterableSource(_TextSource):
         held_out: HoldOut | None = None,
         weights: Float32Array | None = None,
     ) -> None:
-        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out)
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out, weights)
         self._sentences = sentences
         self._scan = scan
-        self._weights = weights
 
     def _is_encoded(self) -> bool:
         return self._scan is not None and self._scan.stands_for(self._sentences)
 
     def _pieces(self) -> Generator[Pieces, None, None]:
-        with closing(self._scanned() if self._is_encoded() else self._read()) as pieces:
-            yield from pieces if self._weights is None else with_weights(pieces, self._weights)
+        return self._scanned() if self._is_encoded() else self._read()
 
     def _scanned(self) -> Generator[Pieces, None, None]:
         scan = self._scan
@@ -269,7 +270,7 @@ class FileSource(_TextSource):
         The file.
     key_to_index : mapping
         Ids of the known words.
-    words_per_chunk, budget, ids_below, held_out
+    words_per_chunk, budget, ids_below, held_out, weights
         As for `_TextSource`.
     workers : int
         Reading processes.
@@ -292,8 +293,9 @@ class FileSource(_TextSource):
         part_bytes: int = tuning.FILE_PART_BYTES,
         ids_below: int | None = None,
         held_out: HoldOut | None = None,
+        weights: Float32Array | None = None,
     ) -> None:
-        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out)
+        super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out, weights)
         self._path = path
         self._workers = workers
         self._scan = scan

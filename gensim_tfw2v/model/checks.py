@@ -9,7 +9,7 @@ from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.model.arguments import check_arguments, plain_arguments
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.validation import check_validation
-from gensim_tfw2v.model.weighting import check_weights_have_sentences
+from gensim_tfw2v.model.weighting import check_weights_fit
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
@@ -22,7 +22,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     cluster, logdir = arguments["cluster"], arguments["logdir"]
     check_log(log_options(logdir))
     check_folder(arguments["checkpoint_dir"])
-    check_weights_have_sentences(arguments["weights"], arguments["sentences"], arguments["corpus_file"])
+    check_weights_fit(arguments["weights"], arguments["sentences"], arguments["corpus_file"])
     check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
     trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # and may then get a cluster
     own = {name: arguments[name] for name in ("validation", "early_stopping")}

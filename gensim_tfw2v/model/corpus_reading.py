@@ -163,7 +163,15 @@ class CorpusReader:
             return IterableSource(corpus.sentences, known, block_words, budget, words, scan, held_out, corpus.weights)
         readers, scanned = options.readers, self._scan
         return FileSource(
-            str(corpus.file), known, block_words, budget, readers, scanned, ids_below=words, held_out=held_out
+            str(corpus.file),
+            known,
+            block_words,
+            budget,
+            readers,
+            scanned,
+            ids_below=words,
+            held_out=held_out,
+            weights=corpus.weights,
         )
 
 

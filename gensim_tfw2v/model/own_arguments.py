@@ -79,10 +79,11 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "weights",
         None,
         "iterable of float, optional",
-        "How much each sentence counts: one number from 0 on for each of `sentences`. A sentence of weight 2 counts as "
-        "if it [occurred twice](docs/how-to/corpora.md#weights-of-sentences). Also an argument of `train()`. They hold "
-        "for one training, and are not saved with the model",
-        "every sentence counts as one",
+        "How much each sentence counts: one number from 0 on for each sentence. A sentence of weight 2 counts as if it "
+        "[occurred twice](docs/how-to/weights.md). Also an argument of `train()`. They hold for one training, and are "
+        "not saved with the model",
+        "every sentence counts once",
+        flag=Flag(LEARNING_FLAGS, "FILE", "file that has a weight for each sentence, one number a line"),
         is_saved=False,
     ),
     Argument(

@@ -21,7 +21,7 @@ from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec, record_validation
 from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, placement_for, plan_for
 from gensim_tfw2v.model.validation import check_validation, hold_out_for, validation_for
-from gensim_tfw2v.model.weighting import check_weights_have_sentences, weights_in_training
+from gensim_tfw2v.model.weighting import check_weights_fit, weights_in_training
 from gensim_tfw2v.placement.designs import check_design
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, check_log, start_log
@@ -100,7 +100,7 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     freeze = frozen_in_training(model, arguments.freeze)
     weights = weights_in_training(model, arguments.weights, arguments.total_examples)
     corpus = replace(arguments.corpus, weights=weights)
-    check_weights_have_sentences(weights, corpus.sentences, corpus.file)
+    check_weights_fit(weights, corpus.sentences, corpus.file)
     check_design({**vars(model), "freeze": freeze, "weights": weights}, has_cluster=cluster is not None)
     own = {name: getattr(arguments, name) for name in ("validation", "early_stopping")}
     own = plain_arguments({name: getattr(model, name) if value is None else value for name, value in own.items()})

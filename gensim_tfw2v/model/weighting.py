@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.sentence_weights import sentence_weights, wrong_number_of_weights
+from gensim_tfw2v.corpus.shards import is_encoded
 
 
 def weights_in_training(model: Word2Vec, given: Any, total_examples: int | None) -> Float32Array | None:
@@ -23,13 +23,14 @@ def weights_in_training(model: Word2Vec, given: Any, total_examples: int | None)
     return weights
 
 
-def check_weights_have_sentences(weights: Any, sentences: Any, corpus_file: Any) -> None:
-    """Raise ValueError if there are weights and no iterable of sentences that they belong to."""
-    if weights is None or sentences is not None:
+def check_weights_fit(weights: Any, corpus_iterable: Any = None, corpus_file: Any = None) -> None:
+    """Raise ValueError if there are weights without a corpus, or with one whose sentences cannot have any."""
+    if weights is None or corpus_iterable is not None:
         return
-    if corpus_file is not None:
+    if corpus_file is None:
+        raise ValueError("weights belong to a corpus, and there is none; give weights to train() with its corpus")
+    if is_encoded(corpus_file):
         raise ValueError(
-            f"weights belong to an iterable of sentences, and the corpus is the file {os.fspath(corpus_file)!r}; pass "
-            "LineSentence(...) of gensim.models.word2vec as sentences, or leave weights out"
+            f"weights belong to sentences of text, and corpus_file {str(corpus_file)!r} is an encoded corpus; train "
+            "from the text, or leave weights out"
         )
-    raise ValueError("weights belong to sentences, and sentences is None; give weights to train() with its sentences")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 
 from gensim_tfw2v.blocks.chunk_parts import parts_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.corpus.file_scan import scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.passes import checksum_after
 from gensim_tfw2v.corpus.sentence_scan import scan_sentences
 from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
-from gensim_tfw2v.corpus.sources import CacheBudget, IterableSource
+from gensim_tfw2v.corpus.sources import CacheBudget, FileSource, IterableSource, Source
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 RANDOM = np.random.default_rng(5)
@@ -50,7 +52,7 @@ def by_weight(*contents: Sentences) -> dict[float, list[int]]:
     return found
 
 
-def one_pass(source: IterableSource) -> list[Sentences]:
+def one_pass(source: Source) -> list[Sentences]:
     """Return the contents of one pass's chunks."""
     return [chunk.content for chunk in source.epoch() if isinstance(chunk.content, Sentences)]
 
@@ -109,6 +111,18 @@ def test_each_sentence_keeps_its_weight_in_every_pass(budget: CacheBudget, words
     with IterableSource(SENTENCES, IDS, words_per_chunk, budget, weights=WEIGHTS) as source:
         for _ in range(2):
             assert by_weight(*one_pass(source)) == with_known_words()
+
+
+@pytest.mark.parametrize("is_scanned", [False, True], ids=["read", "scanned"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_lines_of_a_file_that_have_words_have_a_weight_each(workers: int, is_scanned: bool, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(map(" ".join, SENTENCES)) + "\n", encoding="utf8")
+    weights = WEIGHTS[[len(sentence) > 0 for sentence in SENTENCES]]  # blank lines are no sentences
+    scan = scan_file(path, 1, BUDGETS["memory"]) if is_scanned else None
+    source = FileSource(path, IDS, 100, BUDGETS["not kept"], workers, scan, part_bytes=512, weights=weights)
+    for _ in range(2):
+        assert by_weight(*one_pass(source)) == with_known_words()
 
 
 def test_sentences_that_were_scanned_have_the_same_weights() -> None:

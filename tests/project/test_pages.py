@@ -31,6 +31,7 @@ MOST_WORDS = {
     "tutorials/graphs.md": 800,
     "tutorials/first-cluster.md": 500,
     "how-to/corpora.md": 600,
+    "how-to/weights.md": 400,
     "how-to/tune.md": 900,
     "how-to/reproduce.md": 300,
     "how-to/resume.md": 600,
