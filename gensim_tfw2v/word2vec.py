@@ -108,6 +108,7 @@ class TFWord2Vec(Word2Vec):
         validation: Any = None,
         validation_metric: str = default_of("validation_metric"),
         early_stopping: int | EarlyStopping | None = None,
+        column: str | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,

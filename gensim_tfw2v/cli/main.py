@@ -23,6 +23,7 @@ from gensim_tfw2v.cli import (
 )
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.files.formats import ModelFileError
+from gensim_tfw2v.runtime.extras import MissingPackageError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 RUN = {
@@ -104,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _exit_code(error: Exception) -> int:
     if isinstance(error, CommandError):
         return error.exit_code
-    return USAGE if isinstance(error, ModelFileError) else FAILURE
+    return USAGE if isinstance(error, ModelFileError | MissingPackageError) else FAILURE
 
 
 def _lines(error: Exception) -> list[str]:
@@ -116,7 +117,7 @@ def _lines(error: Exception) -> list[str]:
 
 def _one_line(error: Exception) -> str:
     message = " ".join(str(error).split())
-    if isinstance(error, ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
+    if isinstance(error, MissingPackageError | ValueError | TypeError | RuntimeError | OSError) and message:
         return message
     return f"{type(error).__name__}: {message} (--debug shows where)"
 

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
     check_flags(arguments)
     saved_model.check_flags(arguments)
-    check_corpus(arguments.corpus)
+    check_corpus(arguments.corpus, arguments.column)
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
     check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
@@ -136,7 +136,7 @@ def _counted(arguments: argparse.Namespace, corpus: dict[str, Any]) -> tuple[Any
 
 
 def _train(arguments: argparse.Namespace) -> Trained:
-    corpus = open_corpus(arguments.corpus)
+    corpus = open_corpus(arguments.corpus, arguments.column)
     prepare_folder(arguments)
     if arguments.resume and (found := _resumed(arguments, corpus)) is not None:
         return found

@@ -19,7 +19,7 @@ from gensim_tfw2v.arguments.argument import (
     Flag,
 )
 from gensim_tfw2v.arguments.rules import Choice
-from gensim_tfw2v.cli.arguments import ReadRule, reader_of, whole_number
+from gensim_tfw2v.cli.arguments import ReadRule, add_column, reader_of, whole_number
 from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
@@ -29,8 +29,8 @@ from gensim_tfw2v.model.arguments import rule_of
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file with one sentence a line
-and spaces between words, plain or compressed (.gz, .bz2, .xz). It may also be a folder of such files, or a folder that
-`tfw2v encode` wrote. Settings mean the same as in gensim."""
+and spaces between words, plain or compressed (.gz, .bz2, .xz), or a table (.parquet, .arrow, .feather). It may also be
+a folder of such files, or a folder that `tfw2v encode` wrote. Settings mean the same as in gensim."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +59,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         except (OSError, ValueError) as error:
             raise CommandError(f"--cluster {arguments.cluster!r}: {error}") from error
     if isinstance(arguments.validation, Path):
-        check_corpus(arguments.validation)
-        (settings["validation"],) = open_corpus(arguments.validation).values()
+        check_corpus(arguments.validation, arguments.column)
+        (settings["validation"],) = open_corpus(arguments.validation, arguments.column).values()
     return settings | ({"progress": False} if arguments.quiet else {})
 
 
@@ -72,7 +72,8 @@ def default_settings() -> dict[str, Any]:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, or folder")
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, table, or folder")
+    add_column(parser)
     add = parser.add_argument
     add(
         "--output",
