@@ -13,6 +13,7 @@ from gensim_tfw2v.cli import (
     cluster,
     encode,
     evaluate,
+    export,
     merge,
     neighbours,
     projector,
@@ -20,6 +21,7 @@ from gensim_tfw2v.cli import (
     tensorboard,
     train,
     train_arguments,
+    walks,
 )
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.files.formats import ModelFileError
@@ -36,6 +38,8 @@ RUN = {
     "server": server.run,
     "cluster": cluster.run,
     "merge": merge.run,
+    "walks": walks.run,
+    "export": export.run,
 }
 
 
@@ -62,6 +66,8 @@ def build_parser() -> argparse.ArgumentParser:
         ("server", "run a parameter server or a worker of a cluster", server),
         ("cluster", "show the state of a cluster's tasks", cluster),
         ("merge", "merge the vectors of models that trained apart", merge),
+        ("walks", "write random walks on a graph as a corpus", walks),
+        ("export", "write vectors as a folder for the Hugging Face Hub", export),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

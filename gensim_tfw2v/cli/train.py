@@ -24,6 +24,7 @@ from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, tex
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
 from gensim_tfw2v.cli.train_arguments import default_settings, settings_of
+from gensim_tfw2v.cli.walk_arguments import check_no_flags, walks_on
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
@@ -65,6 +66,10 @@ def run(arguments: argparse.Namespace) -> None:
     check_flags(arguments)
     saved_model.check_flags(arguments)
     check_corpus(arguments.corpus, arguments.column)
+    if not arguments.edges:
+        check_no_flags(arguments)
+    elif not arguments.corpus.is_file():
+        raise CommandError(f"--edges needs a file of edges, and corpus {str(arguments.corpus)!r} is a folder")
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
     check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
@@ -136,7 +141,10 @@ def _counted(arguments: argparse.Namespace, corpus: dict[str, Any]) -> tuple[Any
 
 
 def _train(arguments: argparse.Namespace) -> Trained:
-    corpus = open_corpus(arguments.corpus, arguments.column)
+    if arguments.edges:
+        corpus = {"corpus_iterable": walks_on(arguments.corpus, arguments)}
+    else:
+        corpus = open_corpus(arguments.corpus, arguments.column)
     prepare_folder(arguments)
     if arguments.resume and (found := _resumed(arguments, corpus)) is not None:
         return found

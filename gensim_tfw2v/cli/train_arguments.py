@@ -23,6 +23,7 @@ from gensim_tfw2v.cli.arguments import ReadRule, add_column, reader_of, whole_nu
 from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
+from gensim_tfw2v.cli.walk_arguments import WALK_FLAGS, add_walk_arguments
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.model.arguments import rule_of
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v train`."""
     _add_files(parser)
     for add_group in (
+        _add_walks,
         _add_model,
         _add_objective,
         _add_vocabulary,
@@ -50,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start", *LOG_OPTIONS}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start", "edges"}
+    elsewhere |= {*LOG_OPTIONS, *WALK_FLAGS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = log_of(arguments)
     if arguments.cluster not in (None, "env"):
@@ -93,6 +96,16 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help="train a saved gensim model further, with its vocabulary and its settings (default: a new model)",
     )
     add("--force", action="store_true", help="overwrite an existing MODEL (default: refuse)")
+
+
+def _add_walks(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("walks on graphs")
+    group.add_argument(
+        "--edges",
+        action="store_true",
+        help="CORPUS is a list of edges, two nodes a line: train on random walks (default: a corpus of sentences)",
+    )
+    add_walk_arguments(group)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from gensim_tfw2v.corpus.file_parts import file_parts
 from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_parts
 from gensim_tfw2v.corpus.shard_writer import ShardWriter
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.whole_files import bring_to_disk
+from gensim_tfw2v.files.whole_files import written_folder
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 
@@ -51,17 +49,8 @@ def encode_corpus(
     files, target = _files_of(Path(corpus)), Path(os.path.abspath(folder))
     if shard_words < 1:
         raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
-    _check_is_new(target)
-    unfinished = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=target.parent))
-    try:
+    with written_folder(target) as unfinished:
         _encode(files, unfinished, workers or usable_cores(), shard_words, progress, column)
-        unfinished.chmod(0o777 & ~_umask())  # the usual permissions: workers may run as other users
-        bring_to_disk(unfinished)
-        unfinished.rename(target)
-        bring_to_disk(target.parent)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
     return EncodedCorpus(target)
 
 
@@ -98,13 +87,6 @@ def _as_lines(words: list[Any]) -> list[str]:
     return texts
 
 
-def _check_is_new(folder: Path) -> None:
-    if os.path.lexists(folder):
-        raise FileExistsError(f"folder {str(folder)!r} is there already; name a new one, or remove it first")
-    if not folder.parent.is_dir():
-        raise FileNotFoundError(f"folder {str(folder.parent)!r} is not there; make it first")
-
-
 def _files_of(corpus: Path) -> list[Path]:
     if not corpus.is_dir():
         return [corpus]
@@ -115,9 +97,3 @@ def _files_of(corpus: Path) -> list[Path]:
         if not file.is_file():
             raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
     return files
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -120,12 +120,17 @@ class CorpusReader:
         """Return the vocabulary of sentences; keep them as numbers if they are trained before they can change."""
         logger.info("collecting all words and their counts")
         budget = options.budget if is_trained_next else _NOTHING_KEPT
-        parts, log = in_parts(sentences, options.column), SentenceScanLog(progress_per)
+        parts = in_parts(sentences, options.column)
         if parts is None:
             shown = _shown_and_warned(sentences, options.draws_bar)
-            scan = self._sentence_scan = scan_sentences(sentences, shown, budget, log)
+            scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
         else:
-            scan = self._sentence_scan = scan_parts(sentences, parts, budget, log)
+            report = ScanBar() if options.draws_bar else ScanLog()
+            try:
+                scan = scan_parts(sentences, parts, budget, report)
+            finally:
+                report.close()
+        self._sentence_scan = scan
         return _collected(scan)
 
     def source(

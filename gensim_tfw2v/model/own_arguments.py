@@ -128,7 +128,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "column",
         None,
         "str, optional",
-        "Which column of a [table](docs/how-to/corpora.md#tables) has the sentences. The table is a `corpus_file` of "
+        "Which column of a [table](docs/how-to/tables.md) has the sentences. The table is a `corpus_file` of "
         "Parquet or Arrow, or an iterable such as a `DataFrame`",
         "the only column of text or of lists of words",
         rule=Text(),
