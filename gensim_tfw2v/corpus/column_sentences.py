@@ -11,11 +11,27 @@ from gensim_tfw2v.corpus.column_words import ColumnNumbers, slices_of
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.table_file import table_parts
 from gensim_tfw2v.corpus.tokenizer import Part
+from gensim_tfw2v.runtime.extras import MissingPackageError
 
 
 def is_column(sentences: object) -> bool:
     """Return whether an object gives its content by Arrow's interface (the "PyCapsule" interface)."""
     return hasattr(sentences, "__arrow_c_stream__") or hasattr(sentences, "__arrow_c_array__")
+
+
+def column_of(sentences: Any, name: str | None = None) -> ColumnSentences | None:
+    """Return a column's rows, or None for another iterable.
+
+    Without pyarrow, a column of lists is an iterable as any other.
+    """
+    if not is_column(sentences):
+        return None
+    try:
+        return ColumnSentences(sentences, name)
+    except MissingPackageError:
+        if isinstance(next(iter(sentences), ""), str):  # text that is to be divided, or the names of a table's columns
+            raise
+        return None
 
 
 class ColumnSentences(SentenceParts):
@@ -35,7 +51,10 @@ class ColumnSentences(SentenceParts):
         if isinstance(column, Iterator):
             raise TypeError(f"sentences in a {kind} can be read only once; give a table, or a column of it")
         is_stream = hasattr(column, "__arrow_c_stream__")
-        rows = pyarrow.chunked_array(column if is_stream else [pyarrow.array(column)])
+        try:
+            rows = pyarrow.chunked_array(column if is_stream else [pyarrow.array(column)])
+        except pyarrow.lib.ArrowException as error:
+            raise TypeError(f"the {kind} has rows that Arrow cannot hold ({error}); give them as a list") from error
         if pyarrow.types.is_struct(rows.type):
             kinds = {field.name: field.type for field in rows.type}
             rows = pyarrow.compute.struct_field(rows, [chosen_column(kinds, name, f"the {kind}")])

@@ -20,9 +20,8 @@ _CARD = """---
 
 # {name}
 
-{about}{words:,} words with vectors of {numbers} numbers, trained by word2vec
-([gensim-tfw2v](https://pypi.org/project/gensim-tfw2v/)). The vector of a text is the mean of the vectors of its words,
-which white space divides. Words without a vector are left out.
+{about}{words:,} words with vectors of {numbers} numbers, written by gensim-tfw2v. The vector of a text is the mean of
+the vectors of its words, which white space divides. Words without a vector are left out.
 
 ```python
 from model2vec import StaticModel

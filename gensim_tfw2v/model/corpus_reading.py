@@ -17,7 +17,7 @@ from smart_open import open as smart_open
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.cache import CacheBudget
-from gensim_tfw2v.corpus.column_sentences import ColumnSentences, TableSentences, is_column
+from gensim_tfw2v.corpus.column_sentences import TableSentences, column_of, is_column
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, ScanProgress, scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
@@ -197,7 +197,7 @@ def in_parts(sentences: Any, column: str | None) -> SentenceParts | None:
     """
     if isinstance(sentences, SentenceParts):
         return sentences
-    return ColumnSentences(sentences, column) if is_column(sentences) else None
+    return column_of(sentences, column)
 
 
 def check_column(column: str | None, sentences: Any, corpus_file: Any) -> None:

@@ -35,7 +35,7 @@ class Edges:
     nodes: list[Any]
     first: Int32Array
     second: Int32Array
-    weights: Float32Array = _NO_WEIGHTS
+    weights: Float32Array
 
 
 def edges_of(edges: Any, weights: Any = None, workers: int = 1) -> Edges:

@@ -178,6 +178,13 @@ def test_columns_of_other_libraries_are_read(library: str) -> None:
         assert list(ColumnSentences(column, name)) == [row for row in ROWS if row]
 
 
+def test_a_column_of_hugging_faces_datasets_is_read_in_the_format_arrow() -> None:
+    datasets = pytest.importorskip("datasets")
+    table = datasets.table.InMemoryTable(pa.table({"words": ROWS}))
+    dataset = datasets.Dataset(table, fingerprint="any").with_format("arrow")
+    assert list(ColumnSentences(dataset["words"])) == [row for row in ROWS if row]
+
+
 def test_an_encoded_table_is_that_of_the_text(text_file: Path, tmp_path: Path) -> None:
     path = write(pa.table({"words": ROWS, "other": LINES}), tmp_path / "corpus.parquet")
     encode_corpus(path, tmp_path / "of table", column="words")
@@ -218,3 +225,23 @@ def test_without_pyarrow_the_error_names_the_extra(tables: Path, monkeypatch: py
     for read in (lambda: TFWord2Vec(corpus_file="two.parquet"), lambda: list(TableSentences("two.parquet"))):
         with pytest.raises(MissingPackageError, match=r"'two\.parquet' needs the package pyarrow.*\[arrow\]"):
             read()
+
+
+def test_without_pyarrow_a_column_of_lists_is_any_iterable(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Column(list):
+        __arrow_c_stream__ = None
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    model = TFWord2Vec(min_count=1)
+    assert model.scan_vocab(Column([["a", "b"], ["a"]])) == (3, 2)
+    with pytest.raises(MissingPackageError, match="sentences in a Column"):
+        model.scan_vocab(Column(["a b"]))
+
+
+def test_rows_that_arrow_cannot_hold_are_an_error_that_says_what_to_do() -> None:
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series([[("a", 1), "b"]])
+    if not hasattr(column, "__arrow_c_stream__"):
+        pytest.skip("these columns have not Arrow's interface")
+    with pytest.raises(TypeError, match=r"the Series has rows that Arrow cannot hold.*as a list"):
+        TFWord2Vec(min_count=1).scan_vocab(column)
