@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -80,14 +81,14 @@ class TableSentences(SentenceParts):
 
     Parameters
     ----------
-    path : str
+    path : str or path-like
         The file.
     column : str, optional
         The column's name; it may be left out if only one holds sentences.
     """
 
-    def __init__(self, path: str, column: str | None = None) -> None:
-        self._path, self._column = path, column
+    def __init__(self, path: str | os.PathLike[str], column: str | None = None) -> None:
+        self._path, self._column = os.fspath(path), column
 
     def parts(self) -> Generator[Part, None, None]:
         """Yield the words of all rows, some rows at a time."""

@@ -118,10 +118,11 @@ def main(arguments: list[str]) -> None:
     """Write the parts that `read_parts` yields for these arguments, and None, to standard output, pickled."""
     # Ctrl-C reaches the whole process group, but the parent ends its reading processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    path, numbers = arguments[0], [int(argument) for argument in arguments[1:5]]
+    path, (size, part_bytes, first, step) = arguments[0], map(int, arguments[1:5])
+    column = arguments[5] if len(arguments) > 5 else None
     out = sys.stdout.buffer
     try:
-        for part in chain(read_parts(path, *numbers, *arguments[5:]), [None]):
+        for part in chain(read_parts(path, size, part_bytes, first, step, column), [None]):
             pickle.dump(part, out, protocol=5)
             out.flush()
     except BrokenPipeError:

@@ -47,9 +47,9 @@ class KnownWords:
 
 def sif_weights(counts: Iterable[int], a: float) -> Float32Array:
     """Return the weights of smooth inverse frequency, a / (a + share of the corpus), by Arora, Liang and Ma (2017)."""
-    counts = np.asarray(counts, np.float64)
-    shares = counts / counts.sum()
-    return (a / (a + shares)).astype(np.float32)
+    found = np.array(list(counts), np.float64)
+    weights: Float32Array = (a / (a + found / found.sum())).astype(np.float32)
+    return weights
 
 
 def common_direction(vectors: Float32Array) -> Float32Array:

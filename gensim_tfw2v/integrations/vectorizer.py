@@ -113,7 +113,7 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         return self._vectors_of(self._words_of(X))
 
-    def _train(self, documents: list[Collection[Any]]) -> None:
+    def _train(self, documents: list[list[Any]]) -> None:
         if self.weighting not in _WEIGHTINGS:
             raise ValueError(f"weighting must be {' or '.join(map(repr, _WEIGHTINGS))}, got {self.weighting!r}")
         if not self.sif_a > 0:
@@ -129,17 +129,17 @@ class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self._weights = sif_weights(counts, self.sif_a)
             self._direction = common_direction(self._means_of(documents))
 
-    def _words_of(self, documents: Iterable[Any]) -> list[Collection[Any]]:
+    def _words_of(self, documents: Iterable[Any]) -> list[list[Any]]:
         """Return the words of each document."""
         if isinstance(documents, str) or not hasattr(documents, "__iter__"):
             raise ValueError(f"X must be documents, each a list of words or a text, got {documents!r}")
         divide = self.tokenizer or _words_in
-        return [divide(document) for document in documents]
+        return [list(divide(document)) for document in documents]
 
-    def _means_of(self, documents: list[Collection[Any]]) -> Float32Array:
+    def _means_of(self, documents: list[list[Any]]) -> Float32Array:
         return KnownWords.of(documents, self.wv_.key_to_index).means(self.wv_.vectors, self._weights)
 
-    def _vectors_of(self, documents: list[Collection[Any]]) -> Float32Array:
+    def _vectors_of(self, documents: list[list[Any]]) -> Float32Array:
         means = self._means_of(documents)
         return means if self._direction is None else without_direction(means, self._direction)
 

@@ -292,6 +292,11 @@ def check_holds_words(path: str, column: str | None = None) -> None:
     )
 
 
+def iterable_that_gensim_takes(sentences: Any) -> Any:
+    """Return sentences, or in place of a column, which need not be an iterable, one that gensim's check accepts."""
+    return () if is_column(sentences) else sentences
+
+
 def path_that_gensim_takes(corpus_file: str | None) -> str | None:
     """Return a path that gensim's check of corpora accepts if the corpus can be read, and refuses otherwise."""
     if corpus_file is not None and is_encoded(corpus_file):

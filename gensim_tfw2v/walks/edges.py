@@ -96,7 +96,8 @@ def _without_comments(words: list[str], ids: Int32Array, lengths: Int32Array) ->
     """Return which lines do not begin with the mark of a comment."""
     is_mark = np.fromiter((word.startswith(_COMMENT) for word in words), bool, len(words))
     begins = np.cumsum(lengths, dtype=np.int64) - lengths
-    return ~is_mark[ids[begins]]
+    is_edge: BoolArray = ~is_mark[ids[begins]]
+    return is_edge
 
 
 def _columns(path: str, lengths: Int32Array, is_edge: BoolArray) -> int:

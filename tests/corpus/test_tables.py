@@ -93,14 +93,18 @@ def test_a_column_is_counted_as_the_same_text(kind: str, suffix: str, text_file:
             assert content_of(scan_file(path, 1, IN_MEMORY, part_bytes=part_bytes)) == expected
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+@pytest.mark.parametrize("suffix", [".parquet", pytest.param(".feather", marks=pytest.mark.slow)])
 def test_several_processes_read_a_table_in_its_order(suffix: str, text_file: Path, tmp_path: Path) -> None:
     table = pa.table({"id": np.arange(len(ROWS)), "words": ROWS})
     path = write(table, tmp_path / f"corpus{suffix}", 40)
     scan = scan_file(path, 2, IN_MEMORY, part_bytes=800)
     assert content_of(scan) == content_of(scan_file(text_file, 1, IN_MEMORY))
-    ids = {word: number for number, word in enumerate(scan.words)}
-    of_table = FileSource(path, ids, 500, NO_CACHE, 2, part_bytes=800)
+
+
+def test_chunks_of_a_table_are_those_of_the_text(text_file: Path, tmp_path: Path) -> None:
+    path = write(pa.table({"id": np.arange(len(ROWS)), "words": ROWS}), tmp_path / "corpus.parquet", 40)
+    ids = {f"é{number}": number for number in range(20)}
+    of_table = FileSource(path, ids, 500, NO_CACHE, 1, part_bytes=800)
     assert plain_epoch(of_table) == plain_epoch(FileSource(text_file, ids, 500, NO_CACHE, 1))
 
 
