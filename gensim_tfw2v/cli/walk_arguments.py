@@ -9,12 +9,11 @@ from typing import Any
 from gensim_tfw2v.cli.arguments import positive_number, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
-_DEFAULTS: dict[str, Any] = {"walks_per_node": 10, "walk_length": 80, "p": 1.0, "q": 1.0, "directed": False}
-WALK_FLAGS = frozenset(_DEFAULTS)
+WALK_FLAGS = ("walks_per_node", "walk_length", "p", "q", "directed")  # arguments of RandomWalks
 
 
 def add_walk_arguments(parser: argparse._ActionsContainer) -> None:
-    """Declare the flags. Those that are not given are None, so that `check_no_flags` can tell."""
+    """Declare the flags. Those that are not given are None."""
     add = parser.add_argument
     add(
         "--walks-per-node",
@@ -35,7 +34,7 @@ def add_walk_arguments(parser: argparse._ActionsContainer) -> None:
 
 def check_no_flags(arguments: argparse.Namespace) -> None:
     """Raise an error if one of the flags is given."""
-    for name in _DEFAULTS:
+    for name in WALK_FLAGS:
         if getattr(arguments, name) is not None:
             raise CommandError(f"--{name.replace('_', '-')} needs --edges, which makes CORPUS a list of edges")
 
@@ -44,6 +43,5 @@ def walks_on(edges: Path, arguments: argparse.Namespace) -> Any:
     """Return the walks on a list of edges."""
     from gensim_tfw2v.walks.random_walks import RandomWalks
 
-    given = {name: getattr(arguments, name) for name in _DEFAULTS}
-    settings = _DEFAULTS | {name: value for name, value in given.items() if value is not None}
-    return RandomWalks(edges, **settings, seed=arguments.seed, workers=arguments.workers)
+    given = {name: getattr(arguments, name) for name in WALK_FLAGS if getattr(arguments, name) is not None}
+    return RandomWalks(edges, **given, seed=arguments.seed, workers=arguments.workers)
