@@ -18,6 +18,7 @@ from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.column_sentences import ColumnSentences, TableSentences
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sources import FileSource
+from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.runtime.extras import MissingPackageError
 
 pa = pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra `test` installs")
@@ -80,7 +81,7 @@ def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".PARQUET", ".feather", ".arrow"])
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".arrow"])
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_column_is_counted_as_the_same_text(kind: str, suffix: str, text_file: Path, tmp_path: Path) -> None:
     if suffix != ".arrow" and kind == "text views":
@@ -106,6 +107,13 @@ def test_chunks_of_a_table_are_those_of_the_text(text_file: Path, tmp_path: Path
     ids = {f"é{number}": number for number in range(20)}
     of_table = FileSource(path, ids, 500, NO_CACHE, 1, part_bytes=800)
     assert plain_epoch(of_table) == plain_epoch(FileSource(text_file, ids, 500, NO_CACHE, 1))
+
+
+def test_a_table_is_known_by_its_suffix_in_any_case() -> None:
+    assert [is_table(f"corpus{suffix}") for suffix in (".PARQUET", ".Feather", ".ipc", ".txt", ".parquet.gz")] == [
+        *(True, True, True),
+        *(False, False),
+    ]
 
 
 @pytest.mark.parametrize("kind", COLUMNS)

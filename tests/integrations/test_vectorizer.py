@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
-import subprocess
 import sys
 from typing import Any
 
@@ -18,6 +18,7 @@ from sklearn.utils import estimator_checks
 from support.contract import two_topics
 
 from gensim_tfw2v import Word2VecVectorizer
+from gensim_tfw2v.runtime.extras import MissingPackageError
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "workers": 1, "epochs": 1}
 DOCUMENTS = [["a", "b", "a"], ["b", "c"], ["c", "d", "d", "d"], ["a", "d"]] * 5
@@ -140,8 +141,8 @@ def test_scikit_learn_chooses_no_check_that_fails() -> None:
         check(estimator)
 
 
-def test_without_scikit_learn_the_error_names_the_extra() -> None:
-    program = "import sys; sys.modules['sklearn'] = None; from gensim_tfw2v import Word2VecVectorizer"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "Word2VecVectorizer needs the package scikit-learn" in done.stderr
-    assert "gensim-tfw2v[sklearn]" in done.stderr
+def test_without_scikit_learn_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.delitem(sys.modules, "gensim_tfw2v.integrations.vectorizer")
+    with pytest.raises(MissingPackageError, match=r"Word2VecVectorizer needs the package scikit-learn.*\[sklearn\]"):
+        importlib.import_module("gensim_tfw2v.integrations.vectorizer")
