@@ -17,11 +17,15 @@ __all__ = [
     "ClusterError",
     "DivergenceError",
     "EarlyStopping",
+    "RandomWalks",
     "TFWord2Vec",
     "TensorBoardLog",
+    "Word2VecVectorizer",
     "__version__",
     "encode_corpus",
+    "export_pretrained",
     "export_projector",
+    "keras_embedding",
     "load_vectors_safely",
     "local_cluster",
     "merge_vectors",
@@ -33,10 +37,14 @@ _HOMES = {
     "ClusterError": ("cluster.errors", "ClusterError"),
     "DivergenceError": ("training.divergence", "DivergenceError"),
     "EarlyStopping": ("training.early_stopping", "EarlyStopping"),
+    "RandomWalks": ("walks.random_walks", "RandomWalks"),
     "TFWord2Vec": ("word2vec", "TFWord2Vec"),
     "TensorBoardLog": ("tensorboard.options", "TensorBoardLog"),
+    "Word2VecVectorizer": ("integrations.vectorizer", "Word2VecVectorizer"),
     "encode_corpus": ("corpus.encode", "encode_corpus"),
+    "export_pretrained": ("files.pretrained", "export_pretrained"),
     "export_projector": ("tensorboard.projector", "export_projector"),
+    "keras_embedding": ("integrations.keras_embedding", "keras_embedding"),
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
@@ -48,13 +56,17 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.local import local_cluster
     from gensim_tfw2v.corpus.encode import encode_corpus
+    from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
+    from gensim_tfw2v.integrations.keras_embedding import keras_embedding
+    from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.server import register_functions as register_task_functions
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.training.divergence import DivergenceError
     from gensim_tfw2v.training.early_stopping import EarlyStopping
+    from gensim_tfw2v.walks.random_walks import RandomWalks
     from gensim_tfw2v.word2vec import TFWord2Vec
 
 watch_forks()

@@ -14,7 +14,7 @@ from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
 from gensim_tfw2v.model.arguments import default_of, docstring_of_own, own_and_gensims
 from gensim_tfw2v.model.checks import check_constructor
-from gensim_tfw2v.model.corpus_reading import CorpusReader, path_that_gensim_takes
+from gensim_tfw2v.model.corpus_reading import CorpusReader, iterable_that_gensim_takes, path_that_gensim_takes
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
@@ -110,6 +110,7 @@ class TFWord2Vec(Word2Vec):
         validation: Any = None,
         validation_metric: str = default_of("validation_metric"),
         early_stopping: int | EarlyStopping | None = None,
+        column: str | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,
         cache_dir: str | None = None,
@@ -297,7 +298,8 @@ class TFWord2Vec(Word2Vec):
         passes: int | None = 1,
     ) -> None:
         """Raise TypeError if there is no corpus, or one that cannot be used."""
-        super()._check_corpus_sanity(corpus_iterable, path_that_gensim_takes(corpus_file), passes)
+        sentences = iterable_that_gensim_takes(corpus_iterable)
+        super()._check_corpus_sanity(sentences, path_that_gensim_takes(corpus_file), passes)
 
     # -- vectors and files -------------------------------------------------------------------------------------------
 

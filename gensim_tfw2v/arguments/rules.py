@@ -153,6 +153,17 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Text:
+    """A text, such as a name, or None."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return `value`; raise TypeError if it is neither a text nor None."""
+        if not (value is None or isinstance(value, str)):
+            raise TypeError(f"{name} must be a text, got {value!r}")
+        return value
+
+
+@dataclass(frozen=True)
 class SentencesOrShare:
     """Sentences: a path, an iterable, or the share of a corpus that they are."""
 

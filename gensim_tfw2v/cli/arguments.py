@@ -86,6 +86,16 @@ def add_allow_network(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_column(parser: argparse.ArgumentParser) -> None:
+    """Declare --column."""
+    parser.add_argument(
+        "--column",
+        metavar="NAME",
+        default=None,
+        help="column of a .parquet, .arrow or .feather CORPUS that has the sentences (default: the only suitable one)",
+    )
+
+
 def interval(text: str) -> float | str:
     """The seconds that a text stands for, or a text of words such as "5e6 words"."""
     try:

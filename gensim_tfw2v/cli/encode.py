@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.arguments import add_column, whole_number
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = """Write a corpus of text as ids to a new folder. `tfw2v train` and corpus_file= accept the folder in
@@ -16,8 +16,12 @@ place of the text. Workers of a cluster read the folder themselves if all of the
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v encode`."""
     parser.add_argument(
-        "corpus", metavar="CORPUS", type=Path, help="text file, plain or .gz, .bz2 or .xz, or folder of such files"
+        "corpus",
+        metavar="CORPUS",
+        type=Path,
+        help="text file, plain or .gz, .bz2 or .xz, table, or folder of such files",
     )
+    add_column(parser)
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="folder to write, which must not exist yet")
     parser.add_argument(
         "--workers",
@@ -45,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if is_encoded(arguments.corpus):
         raise CommandError(f"corpus {str(arguments.corpus)!r} is encoded already")
-    check_corpus(arguments.corpus)
+    check_corpus(arguments.corpus, arguments.column)
     bar = ScanBar() if wants_bar(False if arguments.quiet else None) else None
     try:
         encoded = encode_corpus(
@@ -54,6 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
             workers=arguments.workers,
             shard_words=arguments.shard_words or tuning.SHARD_WORDS,
             progress=bar,
+            column=arguments.column,
         )
     except (FileExistsError, FileNotFoundError) as error:
         raise CommandError(str(error)) from error

@@ -13,6 +13,7 @@ from gensim_tfw2v.cli import (
     cluster,
     encode,
     evaluate,
+    export,
     merge,
     neighbours,
     projector,
@@ -20,9 +21,11 @@ from gensim_tfw2v.cli import (
     tensorboard,
     train,
     train_arguments,
+    walks,
 )
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.files.formats import ModelFileError
+from gensim_tfw2v.runtime.extras import MissingPackageError
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 RUN = {
@@ -35,6 +38,8 @@ RUN = {
     "server": server.run,
     "cluster": cluster.run,
     "merge": merge.run,
+    "walks": walks.run,
+    "export": export.run,
 }
 
 
@@ -61,6 +66,8 @@ def build_parser() -> argparse.ArgumentParser:
         ("server", "run a parameter server or a worker of a cluster", server),
         ("cluster", "show the state of a cluster's tasks", cluster),
         ("merge", "merge the vectors of models that trained apart", merge),
+        ("walks", "write random walks on a graph as a corpus", walks),
+        ("export", "write vectors as a folder for the Hugging Face Hub", export),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)
@@ -104,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _exit_code(error: Exception) -> int:
     if isinstance(error, CommandError):
         return error.exit_code
-    return USAGE if isinstance(error, ModelFileError) else FAILURE
+    return USAGE if isinstance(error, ModelFileError | MissingPackageError) else FAILURE
 
 
 def _lines(error: Exception) -> list[str]:
@@ -116,7 +123,7 @@ def _lines(error: Exception) -> list[str]:
 
 def _one_line(error: Exception) -> str:
     message = " ".join(str(error).split())
-    if isinstance(error, ModelFileError | ValueError | TypeError | RuntimeError | OSError) and message:
+    if isinstance(error, MissingPackageError | ValueError | TypeError | RuntimeError | OSError) and message:
         return message
     return f"{type(error).__name__}: {message} (--debug shows where)"
 

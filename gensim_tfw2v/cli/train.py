@@ -24,6 +24,7 @@ from gensim_tfw2v.cli.corpora import check_apart, check_corpus, open_corpus, tex
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
 from gensim_tfw2v.cli.train_arguments import default_settings, settings_of
+from gensim_tfw2v.cli.walk_arguments import check_no_flags, walks_on
 from gensim_tfw2v.cli.weights import read_weights
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_cluster
@@ -65,7 +66,11 @@ def run(arguments: argparse.Namespace) -> None:
         raise CommandError(f"--cache-dir {arguments.cache_dir!r} is not a folder")
     check_flags(arguments)
     saved_model.check_flags(arguments)
-    check_corpus(arguments.corpus)
+    check_corpus(arguments.corpus, arguments.column)
+    if not arguments.edges:
+        check_no_flags(arguments)
+    elif not arguments.corpus.is_file():
+        raise CommandError(f"--edges needs a file of edges, and corpus {str(arguments.corpus)!r} is a folder")
     check_apart(arguments.corpus, arguments.output)
     check_writable(arguments.output, arguments.force or overwrites_its_own(arguments))
     check_score_files({"--log-pairs": arguments.log_pairs}, {"--log-analogies": arguments.log_analogies})
@@ -88,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         check_design({**settings, "weights": weights}, has_cluster=arguments.cluster is not None)
         check_validation({**settings, "corpus_file": str(arguments.corpus)})
-        check_weights_fit(weights, **open_corpus(arguments.corpus))
+        check_weights_fit(weights, **open_corpus(arguments.corpus, arguments.column))
     except ValueError as error:
         raise CommandError(str(error)) from error
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
@@ -140,7 +145,10 @@ def _counted(arguments: argparse.Namespace, corpus: dict[str, Any]) -> tuple[Any
 
 
 def _train(arguments: argparse.Namespace, weights: Any) -> Trained:
-    corpus = open_corpus(arguments.corpus)
+    if arguments.edges:
+        corpus = {"corpus_iterable": walks_on(arguments.corpus, arguments)}
+    else:
+        corpus = open_corpus(arguments.corpus, arguments.column)
     prepare_folder(arguments)
     if arguments.resume and (found := _resumed(arguments, corpus, weights)) is not None:
         return found

@@ -19,24 +19,26 @@ from gensim_tfw2v.arguments.argument import (
     Flag,
 )
 from gensim_tfw2v.arguments.rules import Choice
-from gensim_tfw2v.cli.arguments import ReadRule, reader_of, whole_number
+from gensim_tfw2v.cli.arguments import ReadRule, add_column, reader_of, whole_number
 from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
+from gensim_tfw2v.cli.walk_arguments import WALK_FLAGS, add_walk_arguments
 from gensim_tfw2v.cluster.specification import read_file
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.model.arguments import rule_of
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 DESCRIPTION = """Train word vectors on CORPUS and write them to MODEL. CORPUS is a text file with one sentence a line
-and spaces between words, plain or compressed (.gz, .bz2, .xz). It may also be a folder of such files, or a folder that
-`tfw2v encode` wrote. Settings mean the same as in gensim."""
+and spaces between words, plain or compressed (.gz, .bz2, .xz), or a table (.parquet, .arrow, .feather). It may also be
+a folder of such files, or a folder that `tfw2v encode` wrote. Settings mean the same as in gensim."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v train`."""
     _add_files(parser)
     for add_group in (
+        _add_walks,
         _add_model,
         _add_objective,
         _add_vocabulary,
@@ -50,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The constructor arguments among the parsed arguments."""
-    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start", "weights"}
-    elsewhere |= {*LOG_OPTIONS}
+    elsewhere = {"corpus", "output", "format", "force", "quiet", "debug", "command", "resume", "start"}
+    elsewhere |= {"weights", "edges", *LOG_OPTIONS, *WALK_FLAGS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = log_of(arguments)
     if arguments.cluster not in (None, "env"):
@@ -60,8 +62,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         except (OSError, ValueError) as error:
             raise CommandError(f"--cluster {arguments.cluster!r}: {error}") from error
     if isinstance(arguments.validation, Path):
-        check_corpus(arguments.validation)
-        (settings["validation"],) = open_corpus(arguments.validation).values()
+        check_corpus(arguments.validation, arguments.column)
+        (settings["validation"],) = open_corpus(arguments.validation, arguments.column).values()
     return settings | ({"progress": False} if arguments.quiet else {})
 
 
@@ -73,7 +75,8 @@ def default_settings() -> dict[str, Any]:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, or folder")
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="text file, plain or compressed, table, or folder")
+    add_column(parser)
     add = parser.add_argument
     add(
         "--output",
@@ -93,6 +96,16 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help="train a saved gensim model further, with its vocabulary and its settings (default: a new model)",
     )
     add("--force", action="store_true", help="overwrite an existing MODEL (default: refuse)")
+
+
+def _add_walks(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("walks on graphs")
+    group.add_argument(
+        "--edges",
+        action="store_true",
+        help="CORPUS is a list of edges, two nodes a line: train on random walks (default: a corpus of sentences)",
+    )
+    add_walk_arguments(group)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:

@@ -1,1 +1,1 @@
-"""Text and iterables of sentences → chunks of word ids. Reading processes import this file, so it has no imports."""
+"""Text, tables and iterables → chunks of word ids. Reading processes import this file, so it has no imports."""

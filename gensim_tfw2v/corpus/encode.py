@@ -1,18 +1,18 @@
-"""Text files → an encoded corpus: a folder of shards of ids, which workers read directly, and faster than text."""
+"""Corpus files → an encoded corpus: a folder of shards of ids, which workers read directly, and faster than text."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from pathlib import Path
+from typing import Any
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_file
+from gensim_tfw2v.corpus.file_parts import file_parts
+from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_parts
 from gensim_tfw2v.corpus.shard_writer import ShardWriter
 from gensim_tfw2v.corpus.shards import EncodedCorpus
-from gensim_tfw2v.files.whole_files import bring_to_disk
+from gensim_tfw2v.files.whole_files import written_folder
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 
@@ -23,6 +23,7 @@ def encode_corpus(
     workers: int | None = None,
     shard_words: int = tuning.SHARD_WORDS,
     progress: ScanProgress | None = None,
+    column: str | None = None,
 ) -> EncodedCorpus:
     """Write a corpus of text as ids to a new folder, which `TFWord2Vec` accepts as ``corpus_file``.
 
@@ -32,7 +33,8 @@ def encode_corpus(
     Parameters
     ----------
     corpus : str or os.PathLike
-        A file of one sentence a line, plain or compressed, or a folder of such files, read in the order of their names.
+        A file of one sentence a line, plain or compressed, or a table of Parquet or Arrow, or a folder of such files,
+        read in the order of their names.
     folder : str or os.PathLike
         The folder to write. It must not exist yet.
     workers : int, optional
@@ -41,40 +43,48 @@ def encode_corpus(
         A shard ends once it has this many words.
     progress : callable, optional
         Called after each part of a file with the words, distinct words and sentences so far.
+    column : str, optional
+        The column of tables that has the sentences, if more than one could. Whole numbers become text.
     """
     files, target = _files_of(Path(corpus)), Path(os.path.abspath(folder))
     if shard_words < 1:
         raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
-    _check_is_new(target)
-    unfinished = Path(tempfile.mkdtemp(prefix=".tfw2v-", dir=target.parent))
-    try:
-        _encode(files, unfinished, workers or usable_cores(), shard_words, progress)
-        unfinished.chmod(0o777 & ~_umask())  # the usual permissions: workers may run as other users
-        bring_to_disk(unfinished)
-        unfinished.rename(target)
-        bring_to_disk(target.parent)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+    with written_folder(target) as unfinished:
+        _encode(files, unfinished, workers or usable_cores(), shard_words, progress, column)
     return EncodedCorpus(target)
 
 
-def _encode(files: list[Path], folder: Path, workers: int, shard_words: int, progress: ScanProgress | None) -> None:
+def _encode(
+    files: list[Path],
+    folder: Path,
+    workers: int,
+    shard_words: int,
+    progress: ScanProgress | None,
+    column: str | None,
+) -> None:
     vocabulary = RawVocabulary()
     with contextlib.closing(ShardWriter(folder, shard_words)) as writer:
         for path in files:
-            count_file(path, workers, vocabulary, writer.append, progress)
+            parts = file_parts(os.path.abspath(path), workers, tuning.FILE_PART_BYTES, column)
+            count_parts(parts, vocabulary, writer.append, progress)
         words, counts = vocabulary.words_and_counts()
         if not words:
             raise ValueError(f"corpus {', '.join(map(str, files))} holds no words")
-        writer.finish(zip(words, counts.tolist(), strict=True))
+        writer.finish(zip(_as_lines(words), counts.tolist(), strict=True))
 
 
-def _check_is_new(folder: Path) -> None:
-    if os.path.lexists(folder):
-        raise FileExistsError(f"folder {str(folder)!r} is there already; name a new one, or remove it first")
-    if not folder.parent.is_dir():
-        raise FileNotFoundError(f"folder {str(folder.parent)!r} is not there; make it first")
+def _as_lines(words: list[Any]) -> list[str]:
+    """Return words as texts that the vocabulary can have; raise ValueError naming a word of a table that it cannot."""
+    texts = [str(word) for word in words]
+    for text in texts:
+        if text.split() != [text]:
+            raise ValueError(
+                f"the column holds the word {text!r}, and words of an encoded corpus have no white space and are not "
+                "empty; train from the table itself, or replace these words"
+            )
+    if len(set(texts)) < len(texts):
+        raise ValueError("some tables hold whole numbers and others the same numbers as text; encode them apart")
+    return texts
 
 
 def _files_of(corpus: Path) -> list[Path]:
@@ -87,9 +97,3 @@ def _files_of(corpus: Path) -> list[Path]:
         if not file.is_file():
             raise ValueError(f"corpus {str(corpus)!r} holds {file.name!r}, which is not a file; only files are read")
     return files
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,4 +1,4 @@
-"""A text file → its parts in order, tokenised by several processes at once.
+"""A corpus file → its parts in order, tokenised by several processes at once.
 
 The processes are started as separate programs. A fork of a process in which TensorFlow's threads run may deadlock, and
 multiprocessing's other start methods need a main guard in every user's script.
@@ -20,26 +20,30 @@ from types import TracebackType
 from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.reading_process import read_parts
+from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.corpus.tokenizer import Part
 
 _PROGRAM = "import sys; sys.path[:] = {}; from gensim_tfw2v.corpus.reading_process import main; main(sys.argv[1:])"
 
 
-def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int, Part], None, None]:
+def file_parts(
+    path: str, workers: int, part_bytes: int, column: str | None = None
+) -> Generator[tuple[int, Part], None, None]:
     """Yield the parts of a file in order, each with its reader. Parts of one reader use the same word numbers."""
     size = os.path.getsize(path)
     parts = -(-size // part_bytes)
-    if is_compressed(path):
+    if is_compressed(path) or is_table(path):
         parts *= tuning.USUAL_COMPRESSION
         workers = min(workers, tuning.MOST_DECOMPRESSING_READERS)
     if workers <= 1 or parts <= tuning.SMALL_FILE_PARTS or not sys.executable:
-        for part in read_parts(path, size, part_bytes, 0, 1):
+        for part in read_parts(path, size, part_bytes, 0, 1, column):
             yield 0, part
     else:
         workers = min(workers, parts)
         with ExitStack() as stack:
             readers = [
-                stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers)) for first in range(workers)
+                stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers, column))
+                for first in range(workers)
             ]
             for number, reader in cycle(enumerate(readers)):
                 # A process that is ahead waits until its pipe is emptied, which bounds memory.
@@ -52,9 +56,9 @@ def file_parts(path: str, workers: int, part_bytes: int) -> Generator[tuple[int,
 class _ReadingProcess:
     """A process that reads every ``step``-th part of a file, until the ``with`` block ends."""
 
-    def __init__(self, path: str, size: int, part_bytes: int, first: int, step: int) -> None:
+    def __init__(self, path: str, size: int, part_bytes: int, first: int, step: int, column: str | None) -> None:
         self._path = path
-        arguments = [path, *map(str, (size, part_bytes, first, step))]
+        arguments = [path, *map(str, (size, part_bytes, first, step)), *([] if column is None else [column])]
         # Standard error goes to a file, because two pipes would have to be emptied in turns.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
         self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A text file → sentences of word numbers, and the counts that one pass over it finds."""
+"""A corpus file → sentences of word numbers, and the counts that one pass over it finds."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from gensim_tfw2v.corpus.tokenizer import Part
 
 ScanProgress = Callable[[int, int, int], None]
 FileState = tuple[int, int, int, int]
+NumberedParts = Generator[tuple[int, Part], None, None]  # parts of a corpus in order, each with its reader
 
 
 @dataclass
@@ -28,7 +29,7 @@ class FileScan:
 
     path: str
     state: FileState
-    words: list[str]
+    words: list[Any]
     """Distinct words in the order of their first appearance."""
     counts: Int64Array
     """How often each of `words` appears."""
@@ -36,6 +37,8 @@ class FileScan:
     sentence_count: int
     encoded: EncodedStore
     """The sentences as places in `words`, if they fit the budget (`encoded.complete`)."""
+    column: str | None = None
+    """The column of a table that was named."""
 
     def matches(self, path: str | os.PathLike[str]) -> bool:
         """Return whether ``path`` is the file that was read and has not changed since."""
@@ -44,9 +47,10 @@ class FileScan:
         except OSError:
             return False
 
-    def stands_for(self, path: str | os.PathLike[str]) -> bool:
+    def stands_for(self, path: str | os.PathLike[str], column: str | None = None) -> bool:
         """Return whether the encoded sentences are those of ``path``, which is unchanged or has been deleted since."""
-        return self.encoded.complete and (self.matches(path) or self.is_of_deleted(path))
+        is_same = self.column == column and (self.matches(path) or self.is_of_deleted(path))
+        return self.encoded.complete and is_same
 
     def is_of_deleted(self, path: str | os.PathLike[str]) -> bool:
         """Return whether ``path`` is the file that was read, and no longer exists."""
@@ -64,21 +68,25 @@ def scan_file(
     progress: ScanProgress | None = None,
     *,
     part_bytes: int = tuning.FILE_PART_BYTES,
+    column: str | None = None,
 ) -> FileScan:
     """Return the words of a file and their counts, and keep its sentences as numbers within a budget.
 
     Parameters
     ----------
     path : str or path-like
-        A file in gensim's `LineSentence` format: UTF-8, one sentence a line, words between white space.
+        A file in gensim's `LineSentence` format: UTF-8, one sentence a line, words between white space. Or a table of
+        Parquet or Arrow.
     workers : int
-        Reading processes. A small or compressed file is read in this process.
+        Reading processes. A small file is read in this process.
     budget : CacheBudget
         Memory and disk for the numbered sentences. If they do not fit, they are dropped.
     progress : callable, optional
         Called after each part of the file with the words, distinct words and sentences so far.
     part_bytes : int, optional
         Size of the parts that the processes read by turns.
+    column : str, optional
+        The column of a table that has the sentences, if more than one could.
 
     Raises
     ------
@@ -91,25 +99,22 @@ def scan_file(
     state = _file_state(path)
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
     try:
-        count_file(path, workers, vocabulary, store.append, progress, part_bytes=part_bytes)
+        count_parts(file_parts(path, workers, part_bytes, column), vocabulary, store.append, progress)
     except BaseException:
         store.close()
         raise
     words, counts = vocabulary.words_and_counts()
-    return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store)
+    return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store, column)
 
 
-def count_file(
-    path: str | os.PathLike[str],
-    workers: int,
+def count_parts(
+    parts: NumberedParts,
     vocabulary: RawVocabulary,
     keep: Callable[[Sentences], None],
     progress: ScanProgress | None,
-    *,
-    part_bytes: int = tuning.FILE_PART_BYTES,
 ) -> None:
-    """Add a file's words and sentences to a vocabulary, and give the sentences to `keep` as its word numbers."""
-    with closing(_counted_sentences(path, workers, vocabulary, part_bytes)) as found:
+    """Add the words and sentences of parts to a vocabulary, and give the sentences to `keep` as its word numbers."""
+    with closing(_counted_sentences(parts, vocabulary)) as found:
         for sentences in found:
             keep(sentences)
             vocabulary.total_words += sentences.ids.size
@@ -118,14 +123,12 @@ def count_file(
                 progress(vocabulary.total_words, len(vocabulary), vocabulary.sentence_count)
 
 
-def _counted_sentences(
-    path: str | os.PathLike[str], workers: int, vocabulary: RawVocabulary, part_bytes: int
-) -> Generator[Sentences, None, None]:
-    """Yield a file's sentences, some at a time, as word numbers of a vocabulary; add and count their words there."""
+def _counted_sentences(parts: NumberedParts, vocabulary: RawVocabulary) -> Generator[Sentences, None, None]:
+    """Yield sentences, some at a time, as word numbers of a vocabulary; add and count their words there."""
     lines = _LineJoiner()
     tallies: dict[int, _Tally] = {}
-    with closing(_numbered_parts(os.path.abspath(path), workers, part_bytes, vocabulary.number)) as parts:
-        for reader, numbers, part in parts:
+    with closing(_with_tables(parts, vocabulary.number)) as found:
+        for reader, numbers, part in found:
             if part.new_numbering and reader in tallies:
                 tallies.pop(reader).add_to(vocabulary)
             tallies.setdefault(reader, _Tally()).add(numbers, part.ids)
@@ -139,25 +142,31 @@ def _counted_sentences(
 
 def file_sentences(
     path: str | os.PathLike[str],
-    number: Callable[[str], int],
+    number: Callable[[Any], int],
     workers: int,
     *,
     part_bytes: int = tuning.FILE_PART_BYTES,
+    column: str | None = None,
 ) -> Generator[Sentences, None, None]:
     """Yield a file's sentences, some at a time, with the number that ``number`` returns for each word."""
+    return sentences_of_parts(file_parts(os.path.abspath(path), workers, part_bytes, column), number)
+
+
+def sentences_of_parts(parts: NumberedParts, number: Callable[[Any], int]) -> Generator[Sentences, None, None]:
+    """Yield the sentences of parts, some at a time, with the number that ``number`` returns for each word."""
     lines = _LineJoiner()
-    with closing(_numbered_parts(os.path.abspath(path), workers, part_bytes, number)) as parts:
-        for _, numbers, part in parts:
+    with closing(_with_tables(parts, number)) as found:
+        for _, numbers, part in found:
             yield lines.join(_renumbered(part.ids, numbers), part.line_lengths)
     yield lines.rest()
 
 
-def _numbered_parts(
-    path: str, workers: int, part_bytes: int, number: Callable[[str], int]
+def _with_tables(
+    parts: NumberedParts, number: Callable[[Any], int]
 ) -> Generator[tuple[int, Int32Array, Part], None, None]:
-    """Yield the file's parts in order, each with its reader and the table from the reader's word numbers to ours."""
+    """Yield parts in order, each with its reader and the table from the reader's word numbers to ours."""
     tables: dict[int, Int32Array] = {}
-    with closing(file_parts(path, workers, part_bytes)) as parts:
+    with closing(parts):
         for reader, part in parts:
             new = np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
             tables[reader] = new if part.new_numbering else np.concatenate([tables[reader], new])

@@ -1,8 +1,8 @@
-"""Parts of a text file → numbers of words: the program of the reading processes, which imports little but NumPy.
+"""Parts of a corpus file → numbers of words: the program of the reading processes, which imports little but NumPy.
 
 A file is cut into parts at white space, near every ``part_bytes`` bytes. A reader tokenises every ``step``-th part. It
 numbers words by itself, and sends the text of each word once. A compressed file can only be read from its beginning, so
-each reader decompresses all of it.
+each reader decompresses all of it. Of a table, a reader reads the rows of its own parts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import chain
 from typing import IO
 
 from gensim_tfw2v.corpus.decompression import decompressed, is_compressed
+from gensim_tfw2v.corpus.table_file import is_table, table_parts
 from gensim_tfw2v.corpus.tokenizer import WHITE_SPACE, Part, Tokenizer
 
 
@@ -28,9 +29,16 @@ def not_utf8(path: str, offset: int, error: UnicodeDecodeError) -> ValueError:
     )
 
 
-def read_parts(path: str, size: int, part_bytes: int, first: int, step: int) -> Iterator[Part]:
-    """Yield parts ``first``, ``first + step``, ... of the first ``size`` bytes of a file, or of a compressed file."""
-    if is_compressed(path):
+def read_parts(
+    path: str, size: int, part_bytes: int, first: int, step: int, column: str | None = None
+) -> Iterator[Part]:
+    """Yield parts ``first``, ``first + step``, ... of the first ``size`` bytes of a file.
+
+    Of a compressed file or a table, yield those of all its content.
+    """
+    if is_table(path):
+        yield from table_parts(path, part_bytes, first, step, column)
+    elif is_compressed(path):
         with decompressed(path) as stream:
             yield from _read_stream(stream, path, part_bytes, first, step)
     else:
@@ -110,14 +118,15 @@ def main(arguments: list[str]) -> None:
     """Write the parts that `read_parts` yields for these arguments, and None, to standard output, pickled."""
     # Ctrl-C reaches the whole process group, but the parent ends its reading processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    path, numbers = arguments[0], [int(argument) for argument in arguments[1:]]
+    path, (size, part_bytes, first, step) = arguments[0], map(int, arguments[1:5])
+    column = arguments[5] if len(arguments) > 5 else None
     out = sys.stdout.buffer
     try:
-        for part in chain(read_parts(path, *numbers), [None]):
+        for part in chain(read_parts(path, size, part_bytes, first, step, column), [None]):
             pickle.dump(part, out, protocol=5)
             out.flush()
     except BrokenPipeError:
         # The parent has ended. The interpreter flushes standard output at exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         pickle.dump(error, out, protocol=5)

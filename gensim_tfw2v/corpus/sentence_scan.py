@@ -10,9 +10,10 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress
+from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_parts
 from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, sentence_batches
+from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentences import Sentences
 
 
@@ -73,6 +74,18 @@ def scan_sentences(
         store.close()
         raise
     tally.end()
+    words, counts = vocabulary.words_and_counts()
+    return SentenceScan(sentences, words, counts, vocabulary.total_words, vocabulary.sentence_count, store)
+
+
+def scan_parts(sentences: object, shown: SentenceParts, budget: CacheBudget, progress: ScanProgress) -> SentenceScan:
+    """Return what `scan_sentences` does, of sentences that come in parts."""
+    vocabulary, store = RawVocabulary(), EncodedStore(budget)
+    try:
+        count_parts(shown.numbered_parts(), vocabulary, store.append, progress)
+    except BaseException:
+        store.close()
+        raise
     words, counts = vocabulary.words_and_counts()
     return SentenceScan(sentences, words, counts, vocabulary.total_words, vocabulary.sentence_count, store)
 

@@ -18,16 +18,17 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.chunks import Chunk, Pieces, cut_into_chunks
-from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences
+from gensim_tfw2v.corpus.file_scan import FileScan, file_sentences, sentences_of_parts
 from gensim_tfw2v.corpus.hold_out import HoldOut, Take
 from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, SentenceBatch, sentence_batches
+from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentence_scan import SentenceScan
 from gensim_tfw2v.corpus.sentence_weights import with_weights
 from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences
 from gensim_tfw2v.corpus.shards import ShardReader
 
-__all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "Source"]
+__all__ = ["MAX_SENTENCE_WORDS", "CacheBudget", "Chunk", "FileSource", "IterableSource", "PartsSource", "Source"]
 
 
 class _AbandonedError(Exception):
@@ -147,6 +148,13 @@ class _TextSource(Source):
         found = self._key_to_index.get(word, -1)
         return isinstance(found, numbers.Integral) and -1 <= found < self._ids_below
 
+    def _id(self, word: Any) -> int:
+        """Return the id of a word, -1 for an unknown one."""
+        found = self._key_to_index.get(word, -1)
+        if not -1 <= found < self._ids_below:
+            raise self._wrong_id(word)
+        return found
+
     def _wrong_id(self, word: Any) -> RuntimeError:
         return RuntimeError(
             f"wv.key_to_index has the id {self._key_to_index.get(word)!r} for the word {word!r}, and the vectors in "
@@ -261,8 +269,34 @@ class IterableSource(_TextSource):
         return ids
 
 
+class PartsSource(IterableSource):
+    """Sentences that come in parts.
+
+    Parameters
+    ----------
+    sentences : object
+        The sentences as the user gave them, by which the scan knows them again.
+    shown : SentenceParts
+        The same sentences, which are read.
+    key_to_index, words_per_chunk, budget, ids_below, scan, held_out, weights
+        As for `IterableSource`.
+    """
+
+    def __init__(self, sentences: Any, shown: SentenceParts, *arguments: Any, **options: Any) -> None:
+        super().__init__(sentences, *arguments, **options)
+        self._shown = shown
+
+    def _read(self) -> Generator[Pieces, None, None]:
+        abandoned = self._abandoned
+        with closing(sentences_of_parts(self._shown.numbered_parts(), self._id)) as found:
+            for sentences in found:
+                if abandoned.is_set():
+                    raise _AbandonedError
+                yield Pieces(sentences.ids, sentences.lengths, np.ones_like(sentences.lengths))
+
+
 class FileSource(_TextSource):
-    """A file in gensim's `LineSentence` format, read by several processes.
+    """A file in gensim's `LineSentence` format, or a table, read by several processes.
 
     Parameters
     ----------
@@ -279,12 +313,14 @@ class FileSource(_TextSource):
         read again. The caller closes the scan.
     part_bytes : int, optional
         Size of the parts that the processes read by turns.
+    column : str, optional
+        The column of a table that has the sentences, if more than one could.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
-        key_to_index: Mapping[str, int],
+        key_to_index: Mapping[Any, int],
         words_per_chunk: int,
         budget: CacheBudget,
         workers: int,
@@ -294,15 +330,17 @@ class FileSource(_TextSource):
         ids_below: int | None = None,
         held_out: HoldOut | None = None,
         weights: Float32Array | None = None,
+        column: str | None = None,
     ) -> None:
         super().__init__(key_to_index, words_per_chunk, budget, ids_below, held_out, weights)
         self._path = path
+        self._column = column
         self._workers = workers
         self._scan = scan
         self._part_bytes = part_bytes
 
     def _is_encoded(self) -> bool:
-        return self._scan is not None and self._scan.stands_for(self._path)
+        return self._scan is not None and self._scan.stands_for(self._path, self._column)
 
     def _pieces(self) -> Generator[Pieces, None, None]:
         with closing(self._scanned() if self._is_encoded() else self._read()) as found:
@@ -318,11 +356,4 @@ class FileSource(_TextSource):
             yield Sentences(ids[sentences.ids], sentences.lengths)
 
     def _read(self) -> Generator[Sentences, None, None]:
-        return file_sentences(self._path, self._id, self._workers, part_bytes=self._part_bytes)
-
-    def _id(self, word: str) -> int:
-        found = self._key_to_index.get(word, -1)
-        if not -1 <= found < self._ids_below:
-            raise self._wrong_id(word)
-        return found
-
+        return file_sentences(self._path, self._id, self._workers, part_bytes=self._part_bytes, column=self._column)

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
     new_numbering: bool
     """Whether the numbering starts again with this part."""
-    new_words: list[str]
+    new_words: list[Any]
     """The words that got a number in this part, in the order of their numbers."""
     ids: Int32Array
     line_lengths: Int32Array

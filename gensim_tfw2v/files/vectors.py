@@ -49,7 +49,7 @@ def vector_format_of(path: Path, file_format: str | None = None) -> str:
     return chosen
 
 
-def _pieces(matrix: Any) -> Iterator[tuple[int, Float32Array]]:
+def pieces(matrix: Any) -> Iterator[tuple[int, Float32Array]]:
     """Yield some consecutive rows at a time, with the number of the first."""
     rows, columns = matrix.shape
     step = max(1, _PIECE_BYTES // (4 * columns))
@@ -64,7 +64,7 @@ def _write_word2vec(keyed_vectors: Any, path: Path, binary: bool) -> None:
     words = keyed_vectors.index_to_key
     with smart_open(str(path), "wb") as file:
         file.write(f"{len(words)} {keyed_vectors.vector_size}\n".encode())
-        for first, rows in _pieces(keyed_vectors.vectors):
+        for first, rows in pieces(keyed_vectors.vectors):
             for word, row in zip(words[first : first + len(rows)], rows, strict=True):
                 if binary:
                     file.write(f"{word} ".encode() + row.tobytes())
@@ -88,7 +88,7 @@ def _write_keyed_vectors(keyed_vectors: Any, path: Path, name: str) -> None:
     with unnamed.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": matrix.shape}
         np.lib.format.write_array_header_1_0(file, header)
-        for first, rows in _pieces(matrix):
+        for first, rows in pieces(matrix):
             file.write(rows.data)
             saved.norms[first : first + len(rows)] = np.linalg.norm(rows, axis=1)
     save_named(saved, path, name, separately=["vectors"])

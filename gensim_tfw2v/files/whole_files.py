@@ -45,6 +45,36 @@ def written_file(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def written_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder to fill, and give it the name `path` at the end; a failed write leaves nothing.
+
+    Raise FileExistsError if there is something at `path`, and FileNotFoundError if there is no folder for it.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(f"folder {str(path)!r} is there already; name a new one, or remove it first")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"folder {str(path.parent)!r} is not there; make it first")
+    unfinished = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=path.parent))
+    try:
+        yield unfinished
+        unfinished.chmod(0o777 & ~_umask())  # the usual permissions: other users may read it
+        for file in sorted(unfinished.iterdir()):
+            bring_to_disk(file)
+        bring_to_disk(unfinished)
+        unfinished.rename(path)
+        bring_to_disk(path.parent)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextlib.contextmanager
 def written_files(path: Path, side_files: Callable[[Path], Iterable[Path]]) -> Iterator[Path]:
     """Yield a path for writing a main file and others beside it; at the end, move all of them to the folder of `path`.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.model.arguments import check_arguments, plain_arguments
+from gensim_tfw2v.model.corpus_reading import check_column
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.validation import check_validation
 from gensim_tfw2v.model.weighting import check_weights_fit
@@ -23,6 +24,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     check_log(log_options(logdir))
     check_folder(arguments["checkpoint_dir"])
     check_weights_fit(arguments["weights"], arguments["sentences"], arguments["corpus_file"])
+    check_column(arguments["column"], arguments["sentences"], arguments["corpus_file"])
     check_server_vectors(arguments["vectors_on_servers"], cluster, logdir)
     trains_later = arguments["sentences"] is None and arguments["corpus_file"] is None  # and may then get a cluster
     own = {name: arguments[name] for name in ("validation", "early_stopping")}

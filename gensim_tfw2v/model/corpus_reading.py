@@ -18,14 +18,17 @@ from smart_open import open as smart_open
 from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.cache import CacheBudget
+from gensim_tfw2v.corpus.column_sentences import TableSentences, column_of, is_column
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.file_scan import FileScan, ScanProgress, scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
-from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_sentences
+from gensim_tfw2v.corpus.sentence_parts import SentenceParts
+from gensim_tfw2v.corpus.sentence_scan import SentenceScan, scan_parts, scan_sentences
 from gensim_tfw2v.corpus.shard_source import EncodedSource, raw_vocabulary
 from gensim_tfw2v.corpus.shards import EncodedCorpus, header_of, is_encoded
-from gensim_tfw2v.corpus.sources import FileSource, IterableSource, Source
+from gensim_tfw2v.corpus.sources import FileSource, IterableSource, PartsSource, Source
+from gensim_tfw2v.corpus.table_file import check_table, is_table
 from gensim_tfw2v.runtime.tensorflow import import_ahead, usable_cores
 from gensim_tfw2v.training.display import ScanBar, ScanLog, SentenceScanLog, counted_sentences, wants_bar
 
@@ -62,13 +65,14 @@ class ReadingOptions:
     budget: CacheBudget
     readers: int  # processes
     draws_bar: bool
+    column: str | None = None  # of a table
 
     @classmethod
     def of(cls, model: Word2Vec, workers: int | None = None) -> ReadingOptions:
         """Return a model's options, for as many reading processes as there are workers and cores."""
         readers = max(1, min(workers or model.workers, usable_cores()))
         budget = CacheBudget(model.cache_memory, model.cache_disk, model.cache_dir)
-        return cls(budget, readers, wants_bar(model.progress))
+        return cls(budget, readers, wants_bar(model.progress), model.column)
 
 
 class CorpusReader:
@@ -102,11 +106,12 @@ class CorpusReader:
         return RawVocabulary(raw_vocabulary(corpus, max_vocab_size), corpus.words, corpus.sentences)
 
     def count_file(self, path: str, options: ReadingOptions) -> RawVocabulary:
-        """Return the vocabulary of a text file, read by several processes at once."""
+        """Return the vocabulary of a file of text or a table, read by several processes at once."""
         logger.info("collecting all words and their counts")
         report = ScanBar() if options.draws_bar else ScanLog()
         try:
-            scan = scan_file(path, options.readers, options.budget, _importing_tensorflow(report))
+            counted = _importing_tensorflow(report)
+            scan = scan_file(path, options.readers, options.budget, counted, column=options.column)
         finally:
             report.close()
         self._scan = scan
@@ -118,9 +123,17 @@ class CorpusReader:
         """Return the vocabulary of sentences; keep them as numbers if they are trained before they can change."""
         logger.info("collecting all words and their counts")
         budget = options.budget if is_trained_next else _NOTHING_KEPT
-        scan = self._sentence_scan = scan_sentences(
-            sentences, _shown_and_warned(sentences, options.draws_bar), budget, SentenceScanLog(progress_per)
-        )
+        parts = in_parts(sentences, options.column)
+        if parts is None:
+            shown = _shown_and_warned(sentences, options.draws_bar)
+            scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
+        else:
+            report = ScanBar() if options.draws_bar else ScanLog()
+            try:
+                scan = scan_parts(sentences, parts, budget, report)
+            finally:
+                report.close()
+        self._sentence_scan = scan
         return _collected(scan)
 
     def source(
@@ -159,8 +172,11 @@ class CorpusReader:
             logger.warning("%s has been deleted; its words are read from the data kept of them", corpus.file)
         known, words = vectors.key_to_index, len(vectors)
         if corpus.sentences is not None:
-            scan = self._sentence_scan
-            return IterableSource(corpus.sentences, known, block_words, budget, words, scan, held_out, corpus.weights)
+            parts = in_parts(corpus.sentences, options.column)
+            rest = words, self._sentence_scan, held_out, corpus.weights
+            if parts is not None:
+                return PartsSource(corpus.sentences, parts, known, block_words, budget, *rest)
+            return IterableSource(corpus.sentences, known, block_words, budget, *rest)
         readers, scanned = options.readers, self._scan
         return FileSource(
             str(corpus.file),
@@ -172,7 +188,32 @@ class CorpusReader:
             ids_below=words,
             held_out=held_out,
             weights=corpus.weights,
+            column=options.column,
         )
+
+
+def in_parts(sentences: Any, column: str | None) -> SentenceParts | None:
+    """Return sentences that come in parts, or that are a column; None for another iterable.
+
+    Parameters
+    ----------
+    column : str, optional
+        Which column of a table.
+    """
+    if isinstance(sentences, SentenceParts):
+        return sentences
+    return column_of(sentences, column)
+
+
+def check_column(column: str | None, sentences: Any, corpus_file: Any) -> None:
+    """Raise an error if it is not clear which column of a table is meant, or if one is named and there is no table."""
+    is_file = isinstance(corpus_file, str | os.PathLike)
+    if is_file and is_table(corpus_file):
+        if os.path.isfile(corpus_file):
+            check_table(corpus_file, column)
+    elif column is not None and (is_file or not (sentences is None or is_column(sentences))):
+        what = f"corpus_file {os.fspath(corpus_file)!r}" if is_file else f"a {type(sentences).__name__} of sentences"
+        raise ValueError(f"column={column!r} names a column of a table, and {what} is none; leave it out")
 
 
 def _importing_tensorflow(report: ScanProgress) -> ScanProgress:
@@ -236,16 +277,29 @@ class MarklessLines(LineSentence):
                 yield words
 
 
-def check_holds_words(path: str) -> None:
+def sentences_in(path: str, column: str | None) -> Iterable[list[Any]]:
+    """Return the sentences of a file of text or of a table, one by one."""
+    return TableSentences(path, column) if is_table(path) else MarklessLines(path)
+
+
+def check_holds_words(path: str, column: str | None = None) -> None:
     """Raise RuntimeError if a file is empty or blank, which leaves the vocabulary empty."""
     with open(path, "rb") as file:
-        if any(block.decode("utf-8-sig", "ignore").split() for block in iter(partial(file.read, _BLOCK_BYTES), b"")):
+        if is_table(path):
+            if any(True for _ in TableSentences(path, column)):
+                return
+        elif any(block.decode("utf-8-sig", "ignore").split() for block in iter(partial(file.read, _BLOCK_BYTES), b"")):
             return
-        found = "holds only white space" if file.tell() else "is empty"
+        found = "holds no words" if is_table(path) else "holds only white space" if file.tell() else "is empty"
     raise RuntimeError(
         f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
         "training the model"
     )
+
+
+def iterable_that_gensim_takes(sentences: Any) -> Any:
+    """Return sentences, or in place of a column, which need not be an iterable, one that gensim's check accepts."""
+    return () if is_column(sentences) else sentences
 
 
 def path_that_gensim_takes(corpus_file: str | None) -> str | None:

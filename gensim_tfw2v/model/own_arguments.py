@@ -12,7 +12,7 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, SentencesOrShare, WholeNumber
+from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, SentencesOrShare, Text, WholeNumber
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
 from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS, SGD
@@ -134,6 +134,16 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         ),
         is_read_by_train=True,
         is_saved=False,
+    ),
+    Argument(
+        "column",
+        None,
+        "str, optional",
+        "Which column of a [table](docs/how-to/tables.md) has the sentences. The table is a `corpus_file` of "
+        "Parquet or Arrow, or an iterable such as a `DataFrame`",
+        "the only column of text or of lists of words",
+        rule=Text(),
+        is_read_by_train=True,
     ),
     Argument(
         "cache_memory",

@@ -113,7 +113,7 @@ def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
     sentences, file = arguments.corpus.sentences, arguments.corpus.file
     total_examples, total_words = arguments.total_examples, arguments.total_words
     if not len(model.wv) and file is not None and os.path.isfile(file):
-        check_holds_words(file)
+        check_holds_words(file, model.column)
     model._check_training_sanity(epochs=model.epochs, total_examples=total_examples, total_words=total_words)
     passes = model.epochs + int(isinstance(arguments.validation, float))  # sentences are held out before training
     if sentences is not None or not model._reader.keeps_deleted(file):

@@ -13,7 +13,7 @@ from gensim.models import KeyedVectors, Word2Vec
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.corpus.shards import is_encoded
-from gensim_tfw2v.model.corpus_reading import MarklessLines, RawVocabulary, ReadingOptions, shown_sentences
+from gensim_tfw2v.model.corpus_reading import RawVocabulary, ReadingOptions, in_parts, sentences_in, shown_sentences
 from gensim_tfw2v.model.training_plan import entropy_of
 
 logger = logging.getLogger(__name__)
@@ -43,9 +43,10 @@ def sentences_for_gensim(
 ) -> Iterable[Any] | None:
     """Return the sentences of a corpus for gensim to count; None if there is no corpus."""
     if corpus_file is not None:
-        return MarklessLines(corpus_file)
+        return sentences_in(corpus_file, model.column)
     if corpus_iterable is not None:
-        return shown_sentences(corpus_iterable, ReadingOptions.of(model).draws_bar)
+        parts, draws_bar = in_parts(corpus_iterable, model.column), ReadingOptions.of(model).draws_bar
+        return shown_sentences(corpus_iterable if parts is None else parts, draws_bar)
     return None
 
 

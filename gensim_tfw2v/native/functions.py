@@ -30,6 +30,10 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "number_words": (_INT32, int, _INT32, _INT32),
     "path_offsets": (_INT32, _INT32, int, _INT32),
     "copy_paths": (_INT32, _INT32, _INT32, _UINT8, _INT32, _INT32),
+    "group_edges": (_INT32, _INT32, _FLOAT32, int, _INT64, _INT32, _FLOAT32),
+    "turn_edges": (_INT64, _INT32, _FLOAT32, _INT64, _INT32, _FLOAT32),
+    "add_weights": (_INT64, _FLOAT32, _FLOAT64),
+    "draw_walks": (_INT64, _INT32, _FLOAT64, _FLOAT64, _INT32, int, RandomNumbers, _INT32, _INT32),
 }
 # By the number that a function returns (`arrays.h`).
 _ERRORS: dict[int, tuple[type[Exception], str]] = {

@@ -26,6 +26,18 @@ def int32s(*values: int) -> np.ndarray:
     return np.array(values, np.int32)
 
 
+def int64s(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def float32s(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def float64s(*values: float) -> np.ndarray:
+    return np.array(values, np.float64)
+
+
 def room(entries: int, dtype: type = np.int32) -> np.ndarray:
     return np.full(entries, 77, dtype)
 
@@ -37,6 +49,7 @@ def random() -> RandomNumbers:
 def valid_call(name: str) -> list[Any]:
     """Return the arguments of a call that succeeds."""
     ids, lengths = int32s(1, 0, 2, 1), int32s(3, 1)
+    starts, neighbours = int64s(0, 1, 3, 4), int32s(1, 0, 2, 1)  # a graph of the edges 0 to 1 and 1 to 2
     offsets, nodes, codes = int32s(0, 1, 3, 5), int32s(1, 1, 0, 1, 0), np.array([0, 1, 0, 1, 1], np.uint8)
     return {
         "page_checksums": [np.ones(100, np.uint8), 64, room(4, np.uint64)],
@@ -51,6 +64,16 @@ def valid_call(name: str) -> list[Any]:
         "number_words": [ids, 3, room(4), room(3)],
         "path_offsets": [int32s(0, 2), offsets, 5, room(3)],
         "copy_paths": [int32s(0, 2), offsets, nodes, codes, room(3), room(3)],
+        "group_edges": [
+            *(int32s(0, 1), int32s(1, 2), float32s(1, 2), 1),
+            *(room(4, np.int64), room(4), room(4, np.float32)),
+        ],
+        "turn_edges": [starts, neighbours, float32s(1, 1, 2, 2), room(4, np.int64), room(4), room(4, np.float32)],
+        "add_weights": [starts, float32s(1, 1, 2, 2), room(4, np.float64)],
+        "draw_walks": [
+            *(starts, neighbours, float64s(1, 1, 3, 2), float64s(0.5, 1, 2), int32s(0, 2), 5, random()),
+            *(room(10), room(2)),
+        ],
     }[name]
 
 
@@ -120,6 +143,43 @@ REFUSED: list[tuple[str, int, Any, str]] = [
     ("copy_paths", 3, np.zeros(4, np.uint8), SIZES),
     ("copy_paths", 4, room(2), SIZES),
     ("copy_paths", 5, room(4), SIZES),
+    ("group_edges", 0, int32s(0, 3), WORDS),
+    ("group_edges", 0, int32s(0, -1), WORDS),
+    ("group_edges", 1, int32s(1, 3), WORDS),
+    ("group_edges", 1, int32s(1), SIZES),
+    ("group_edges", 2, float32s(1), SIZES),
+    ("group_edges", 2, float32s(), SIZES),
+    ("group_edges", 3, 0, SIZES),
+    ("group_edges", 4, room(0, np.int64), SIZES),
+    ("group_edges", 5, room(3), SIZES),
+    ("group_edges", 6, room(3, np.float32), SIZES),
+    ("turn_edges", 0, int64s(0, 1, 3, 5), SIZES),
+    ("turn_edges", 0, int64s(0, 3, 1, 4), SIZES),
+    ("turn_edges", 0, int64s(1, 1, 3, 4), SIZES),
+    ("turn_edges", 0, int64s(), SIZES),
+    ("turn_edges", 1, int32s(1, 0, 3, 1), WORDS),
+    ("turn_edges", 2, float32s(1, 1), SIZES),
+    ("turn_edges", 3, room(3, np.int64), SIZES),
+    ("turn_edges", 4, room(3), SIZES),
+    ("turn_edges", 5, room(3, np.float32), SIZES),
+    ("add_weights", 0, int64s(0, 1, 3, 5), SIZES),
+    ("add_weights", 2, room(3, np.float64), SIZES),
+    ("draw_walks", 0, int64s(0, 1, 3, 5), SIZES),
+    ("draw_walks", 0, int64s(0, 9, 3, 4), SIZES),
+    ("draw_walks", 0, int64s(0, -1, 3, 4), SIZES),
+    ("draw_walks", 0, int64s(), SIZES),
+    ("draw_walks", 1, int32s(3, 0, 2, 3), WORDS),
+    ("draw_walks", 1, int32s(-1, 0, 2, -1), WORDS),
+    ("draw_walks", 2, float64s(1, 1), SIZES),
+    ("draw_walks", 3, float64s(1, 1), SIZES),
+    ("draw_walks", 3, float64s(0, 1, 1), SIZES),
+    ("draw_walks", 3, float64s(1, 1, np.nan), SIZES),
+    ("draw_walks", 4, int32s(0, 3), WORDS),
+    ("draw_walks", 4, int32s(0, -1), WORDS),
+    ("draw_walks", 5, 0, SIZES),
+    ("draw_walks", 5, 6, SIZES),
+    ("draw_walks", 7, room(9), SIZES),
+    ("draw_walks", 8, room(3), SIZES),
 ]
 
 

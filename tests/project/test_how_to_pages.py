@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
 EXPECTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 # Pages whose Python starts clusters, or trains for long: it runs in a process of its own.
-LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "tensorboard.md", "tune.md"]
+LONG_PAGES = [
+    *("choose-a-distribution.md", "deploy.md", "machines.md", "other-libraries.md", "tensorboard.md", "tune.md"),
+]
 SHORT_PAGES = sorted(PAGES.keys() - LONG_PAGES - {"encrypt.md"})
 # Commands of other programs, and scripts that need other machines.
 OTHERS = {"lscpu", "pip", "scp", "sha256sum", "unshare", "cluster/ssh.sh", "cluster/tunnel.sh"}
@@ -58,7 +61,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     articles = Path(datapath("lee_background.cor")).read_text(encoding="utf8").splitlines()[:ARTICLES]
     for name in ("corpus.txt", "sessions.txt", "walks.txt"):
         Path(name).write_text("\n".join(articles) + "\n", encoding="utf8")
+    if find_spec("pyarrow") is not None:
+        write_table(articles)
     return tmp_path
+
+
+def write_table(articles: list[str]) -> None:
+    """Write the table that pages name."""
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table({"title": [article.split(".")[0] for article in articles], "text": articles})
+    pyarrow.parquet.write_table(table, "reviews.parquet")
+
+
+def skip_without_pyarrow(page: str) -> None:
+    """Skip the test of a page that reads tables where nothing can read them."""
+    if page == "tables.md":
+        pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra `test` installs")
 
 
 def check_printed(program: str, printed: str) -> None:
@@ -68,6 +88,7 @@ def check_printed(program: str, printed: str) -> None:
 
 @pytest.mark.parametrize("page", SHORT_PAGES)
 def test_the_python_of_a_page_runs_in_order(page: str, folder: Path) -> None:
+    skip_without_pyarrow(page)
     program = "\n".join(texts(page, "python"))
     assert program
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -88,6 +109,7 @@ def test_the_python_of_a_page_that_takes_longer_runs_in_order(page: str, folder:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(words[0] == "tfw2v" for words in commands(page))])
 def test_the_commands_of_a_page_run_in_order(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skip_without_pyarrow(page)
     if page == "merge.md":
         make_models()
     for words in commands(page):

@@ -17,6 +17,7 @@ LAYERS = [
     ["runtime"],
     ["native"],
     ["corpus", "files", "merging"],
+    ["walks"],
     ["checkpoints"],
     ["blocks"],
     ["operations"],
@@ -38,6 +39,7 @@ LAYERS = [
     ["tensorboard"],
     ["model"],
     ["word2vec"],
+    ["integrations"],
     ["cli"],
     ["__main__"],
 ]

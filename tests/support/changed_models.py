@@ -110,7 +110,7 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     """Return all cases, those of a place after each other."""
-    rows = [row for row in rows_of_tables() if row.gensim is None]
+    rows = [row for row in rows_of_tables() if row.table in (BEFORE, IN_A_PASS, DIVERGING)]
     return [Case(place, row, way) for place in PLACES for row in rows for way in ways_to_change(row)]
 
 

@@ -1,0 +1,43 @@
+"""Sentences in memory whose words come as numbers, many sentences at a time: no word is an object of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
+from typing import Any
+
+from gensim_tfw2v.corpus.file_scan import sentences_of_parts
+from gensim_tfw2v.corpus.tokenizer import Part
+
+
+class SentenceParts(ABC):
+    """Sentences that can be read several times, and are as those of a file: empty ones do not count.
+
+    As an iterable it yields each sentence as a list of words, for programs that do not know parts.
+    """
+
+    @abstractmethod
+    def parts(self) -> Generator[Part, None, None]:
+        """Yield all sentences from the first one on, as parts of a text whose every line is a sentence."""
+
+    def numbered_parts(self) -> Generator[tuple[int, Part], None, None]:
+        """Yield the parts with the number of their reader, as there are several of a file."""
+        for part in self.parts():
+            yield 0, part
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        words: list[Any] = []
+        known: dict[Any, int] = {}
+
+        def number(word: Any) -> int:
+            found = known.setdefault(word, len(words))
+            if found == len(words):
+                words.append(word)
+            return found
+
+        for sentences in sentences_of_parts(self.numbered_parts(), number):
+            of_part = [words[number] for number in sentences.ids.tolist()]
+            begin = 0
+            for length in sentences.lengths.tolist():
+                yield of_part[begin : begin + length]
+                begin += length

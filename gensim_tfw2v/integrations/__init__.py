@@ -1,0 +1,1 @@
+"""Vectors of words in the programs of other libraries."""

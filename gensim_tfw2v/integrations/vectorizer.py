@@ -1,0 +1,161 @@
+"""A transformer of scikit-learn: documents → mean vectors of their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.integrations.document_vectors import (
+    KnownWords,
+    common_direction,
+    sif_weights,
+    without_direction,
+)
+from gensim_tfw2v.runtime.extras import MissingPackageError
+from gensim_tfw2v.word2vec import TFWord2Vec
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise MissingPackageError("Word2VecVectorizer", "scikit-learn", "sklearn") from None
+
+_WEIGHTINGS = ("mean", "sif")
+
+
+class Word2VecVectorizer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Train vectors of words, and make a vector of each document: a transformer for scikit-learn's pipelines.
+
+    A document is a list of words, or a text that `tokenizer` divides. Words that `fit` has not seen often enough do not
+    count, and a document without other words gets a vector of zeros.
+
+    Parameters
+    ----------
+    weighting : {"mean", "sif"}, optional
+        ``"mean"``: the mean of the words' vectors. ``"sif"``, smooth inverse frequency: frequent words weigh less in
+        the mean, and the direction that the documents of `fit` have in common is removed.
+    sif_a : float, optional
+        A word with this share of the corpus weighs half as much as a rare one.
+    tokenizer : callable, optional
+        Returns the words of a document. By default a text is divided at white space, and a list stays as it is.
+    vector_size, window, min_count, sg, hs, negative, sample, alpha, epochs, workers : optional
+        As for `TFWord2Vec`.
+    random_state : int, optional
+        Seed of `TFWord2Vec`.
+    arguments : dict, optional
+        More arguments of `TFWord2Vec` by name.
+
+    Attributes
+    ----------
+    wv_ : gensim.models.KeyedVectors
+        The vectors of words.
+
+    Examples
+    --------
+    >>> from gensim_tfw2v import Word2VecVectorizer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> pipeline = make_pipeline(Word2VecVectorizer(min_count=1), LogisticRegression())
+    >>> pipeline.fit([["cat", "meow"], ["dog", "woof"]], ["cat", "dog"])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        weighting: str = "mean",
+        sif_a: float = 1e-3,
+        tokenizer: Callable[[Any], Collection[Any]] | None = None,
+        vector_size: int = 100,
+        window: int = 5,
+        min_count: int = 5,
+        sg: int = 0,
+        hs: int = 0,
+        negative: int = 5,
+        sample: float = 1e-3,
+        alpha: float = 0.025,
+        epochs: int = 5,
+        workers: int = 3,
+        random_state: int = 1,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.weighting = weighting
+        self.sif_a = sif_a
+        self.tokenizer = tokenizer
+        self.vector_size = vector_size
+        self.window = window
+        self.min_count = min_count
+        self.sg = sg
+        self.hs = hs
+        self.negative = negative
+        self.sample = sample
+        self.alpha = alpha
+        self.epochs = epochs
+        self.workers = workers
+        self.random_state = random_state
+        self.arguments = arguments
+
+    def fit(self, X: Iterable[Any], y: Any = None) -> Word2VecVectorizer:
+        """Train the vectors of words on documents; `y` is not used."""
+        self._train(self._words_of(X))
+        return self
+
+    def fit_transform(self, X: Iterable[Any], y: Any = None, **fit_params: Any) -> Float32Array:
+        """Train on documents, and return their vectors, a row each."""
+        documents = self._words_of(X)
+        self._train(documents)
+        return self._vectors_of(documents)
+
+    def transform(self, X: Iterable[Any]) -> Float32Array:
+        """Return the vectors of documents, a row each."""
+        check_is_fitted(self)
+        return self._vectors_of(self._words_of(X))
+
+    def _train(self, documents: list[list[Any]]) -> None:
+        if self.weighting not in _WEIGHTINGS:
+            raise ValueError(f"weighting must be {' or '.join(map(repr, _WEIGHTINGS))}, got {self.weighting!r}")
+        if not self.sif_a > 0:
+            raise ValueError(f"sif_a must be a number above 0, got {self.sif_a!r}")
+        names = ("vector_size", "window", "min_count", "sg", "hs", "negative", "sample", "alpha", "epochs", "workers")
+        settings = {name: getattr(self, name) for name in names} | {"seed": self.random_state}
+        self.wv_ = TFWord2Vec(documents, **settings | dict(self.arguments or {})).wv
+        self._n_features_out = self.wv_.vector_size
+        self._weights: Float32Array | None = None
+        self._direction: Float32Array | None = None
+        if self.weighting == "sif":
+            counts = [self.wv_.get_vecattr(word, "count") for word in self.wv_.index_to_key]
+            self._weights = sif_weights(counts, self.sif_a)
+            self._direction = common_direction(self._means_of(documents))
+
+    def _words_of(self, documents: Iterable[Any]) -> list[list[Any]]:
+        """Return the words of each document."""
+        if isinstance(documents, str) or not hasattr(documents, "__iter__"):
+            raise ValueError(f"X must be documents, each a list of words or a text, got {documents!r}")
+        divide = self.tokenizer or _words_in
+        return [list(divide(document)) for document in documents]
+
+    def _means_of(self, documents: list[list[Any]]) -> Float32Array:
+        return KnownWords.of(documents, self.wv_.key_to_index).means(self.wv_.vectors, self._weights)
+
+    def _vectors_of(self, documents: list[list[Any]]) -> Float32Array:
+        means = self._means_of(documents)
+        return means if self._direction is None else without_direction(means, self._direction)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.non_deterministic = self.workers != 1
+        return tags
+
+
+def _words_in(document: Any) -> Collection[Any]:
+    if isinstance(document, str):
+        return document.split()
+    if isinstance(document, np.ndarray):
+        return list(document.tolist())
+    if not isinstance(document, Collection):
+        raise ValueError(f"the document {document!r} of type {type(document).__name__} is no text and no list of words")
+    return document

@@ -1,0 +1,1 @@
+"""Edges of a graph → random walks, a corpus whose words are nodes."""
