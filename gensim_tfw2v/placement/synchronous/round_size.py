@@ -56,8 +56,7 @@ def reproducible_rounds(size: CorpusSize, round_words: int | None = None) -> Rou
     if words is None:
         most = InFlightLimits().words(size.total_words) // tuning.ROUNDS_IN_FLIGHT
         if size.batch_words is None:
-            least = max(size.total_words // tuning.REPRODUCIBLE_ROUNDS, tuning.LEAST_BLOCK_WORDS)
-            words = min(most, least)
+            words = min(most, max(size.total_words // tuning.REPRODUCIBLE_ROUNDS, tuning.LEAST_BLOCK_WORDS))
         else:
             words = part * _parts_within(most // part)
     return RoundSize(words, _parts_within(words // part))
