@@ -89,11 +89,12 @@ def learning_rates(task: ChunkTask, batches: int) -> Float32Array:
 
 def _measured(maker: BlockMaker, task: ChunkTask, batches: int) -> BoolArray:
     """Return which of a block's batches are measured."""
-    if task.exact_loss:
-        return np.ones(batches, bool)
+    if task.exact_loss or not task.measures:
+        return np.full(batches, task.exact_loss)
     is_large = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_RARE_LOSS
     every = tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
-    return (np.arange(batches) % every == 0) & task.measures
+    measured: BoolArray = np.arange(batches) % every == 0
+    return measured
 
 
 def sentences_of(maker: BlockMaker, task: ChunkTask) -> Sentences:
