@@ -237,6 +237,7 @@ _REPRODUCIBLE = (
         resumes_equally=True,
         resumes_in_training_equally=True,
         takes=frozenset(("cluster_overlap", "vectors_on_servers")),
+        all_slow=True,
     ),
     DesignPromises(
         "synchronous-reproducible",
