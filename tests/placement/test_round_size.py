@@ -15,11 +15,12 @@ from gensim_tfw2v.placement.synchronous.round_size import RoundSize, reproducibl
     [
         (0, 10_000, 1),
         (60_000, 10_000, 1),
-        (1_000_000, 31_250, 1),
-        (1_500_000, 46_875, 2),
-        (4_000_000, 65_536, 4),
-        (17_000_000, 131_072, 8),
-        (10**9, 131_072, 8),
+        (500_000, 31_250, 1),
+        (1_000_000, 62_500, 2),
+        (1_500_000, 93_750, 4),
+        (4_000_000, 131_072, 8),
+        (17_000_000, 262_144, 8),
+        (10**9, 262_144, 8),
     ],
 )
 def test_reproducible_rounds_follow_from_the_corpus(total_words: int, words: int, parts: int) -> None:

@@ -54,7 +54,7 @@ def reproducible_rounds(size: CorpusSize, round_words: int | None = None) -> Rou
     part = size.batch_words or tuning.LEAST_REPRODUCIBLE_PART_WORDS
     words = size.chunk_words or round_words
     if words is None:
-        most = InFlightLimits().words(size.total_words) // tuning.ROUNDS_IN_FLIGHT
+        most = InFlightLimits().words(size.total_words)
         if size.batch_words is None:
             words = min(most, max(size.total_words // tuning.REPRODUCIBLE_ROUNDS, tuning.LEAST_BLOCK_WORDS))
         else:
