@@ -26,7 +26,7 @@ from report.reports import add_output_arguments, row_table, say, start_report
 from report.stopping import status_of
 from report.summaries import rows_by
 
-_LABELS = ("revision", *TUNING, "compute_dtype", "optimizer", "workers")
+_LABELS = ("revision", *TUNING, "compute_dtype", "optimizer", "reproducible", "workers")
 _NOTES = (
     "The columns are those of compare.py. Both ratios are to the first combination, measured in the same rounds.",
     f"`default` is the package's own choice. `{HERE}` is the package in the files of this checkout.",
@@ -74,6 +74,13 @@ def or_default(value: Callable[[str], Any]) -> Callable[[str], Any]:
     return read
 
 
+def yes_or_default(text: str) -> bool | None:
+    """Return True for the word "yes", and None for "default"."""
+    if text not in ("yes", "default"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 'yes' nor 'default'")
+    return True if text == "yes" else None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description="Measure every combination of tuning settings and of versions of the package (--revision). Each "
@@ -92,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--update-bound", nargs="+", type=or_default(float), default=[None], metavar="X")
     add("--compute-dtype", nargs="+", type=or_default(str), default=[None], metavar="TYPE", help="bfloat16 or float32")
     add("--optimizer", nargs="+", choices=OPTIMIZERS, default=[None], help="default: the package's own")
+    add("--reproducible", nargs="+", type=yes_or_default, default=[None], metavar="yes", help="default: no")
     add("--workers", nargs="+", type=int, default=[usable_cores()], metavar="N", help="default: all cores")
     add_training_arguments(parser)
     return parser

@@ -115,6 +115,9 @@ IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 
 TREE_CBOW_IN_FLIGHT_SHARE = 1 / 16
 # Synchronous rounds divide these limits by this number: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
+# Rounds that any number of threads or workers trains equally: at most so many parts, of at least so many words, and at
+# least so many rounds an epoch. More parts keep more threads busy, and each learns without the others.
+REPRODUCIBLE_PARTS, LEAST_REPRODUCIBLE_PART_WORDS, REPRODUCIBLE_ROUNDS = 8, 16_384, 16
 # Blocks that share rows may be longer: all blocks together at most this share of an epoch, each in at most this many
 # parts.
 SHARED_IN_FLIGHT_SHARE, MOST_PARTS, SHARED_ROWS = 1 / 4, 8, 512

@@ -13,6 +13,7 @@ from measuring.checkout import find_in_package
 
 # By their present names: what a class is called, and where it is. Older commits have others.
 _CLASSES = {
+    "LocalRounds": (("LocalRounds", ("placement.synchronous.local_rounds",)),),
     "LocalPlacement": (("LocalPlacement", ("placement.local.placement", "placement.local")),),
     "DownpourPlacement": (
         ("DownpourPlacement", ("placement.downpour.placement",)),
@@ -54,9 +55,9 @@ def _class_of(name: str) -> Any:
 
 @contextlib.contextmanager
 def timed_blocks(class_name: str, times: BlockTimes) -> Iterator[None]:
-    """Add every block that a `LocalPlacement` or `DownpourPlacement` trains meanwhile to `times`.
+    """Add every block that a placement of one of the `_CLASSES` trains meanwhile to `times`.
 
-    The module of the second imports TensorFlow.
+    The module of `DownpourPlacement` imports TensorFlow.
     """
     placement = _class_of(class_name)
     train_chunk = placement.train_chunk

@@ -48,7 +48,8 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     from gensim_tfw2v import TFWord2Vec
 
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
-    placement = "LocalPlacement" if cluster is None else "DownpourPlacement"
+    here = "LocalRounds" if job.reproducible else "LocalPlacement"
+    placement = here if cluster is None else "DownpourPlacement"
     blocks, import_seconds = BlockTimes(), 0.0
     with contextlib.ExitStack() as stack:
 

@@ -16,7 +16,8 @@ def parts_of(task: ChunkTask, count: int, reader: ShardReader | None = None) -> 
     """Return a chunk cut into `count` parts of whole sentences and about as many words each, fewer if it is too short.
 
     The cuts follow from the chunk alone. Each part has random numbers of its own, and the learning rates of its share
-    of the chunk. If there is only one part, or the chunk has no sentences, the part is the chunk itself.
+    of the chunk. Unless every batch is measured, only the first part has measured batches: short parts would have many.
+    If there is only one part, or the chunk has no sentences, the part is the chunk itself.
 
     Parameters
     ----------
@@ -40,6 +41,7 @@ def parts_of(task: ChunkTask, count: int, reader: ShardReader | None = None) -> 
             first_rate=_rate_at(task, words_before / words),
             last_rate=_rate_at(task, words_until / words),
             exact_loss=task.exact_loss,
+            measures=task.measures and number == 0,
         )
         for number, (first, end, words_before, words_until) in enumerate(
             zip(sentences, sentences[1:], before, before[1:], strict=False)

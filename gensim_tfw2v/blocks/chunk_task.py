@@ -24,6 +24,7 @@ class ChunkTask:
     first_rate: float  # learning rate when the chunk begins
     last_rate: float  # learning rate when it ends
     exact_loss: bool  # whether every batch is measured
+    measures: bool = True  # whether some batches are measured, if not every one is
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,7 @@ def prepare(maker: BlockMaker, task: ChunkTask) -> PreparedBlock | None:
     if block is None:
         return None
     batches = len(block.pairs)
-    measured = np.arange(batches) % _measured_every(maker, task) == 0
-    return PreparedBlock(block, learning_rates(task, batches), measured)
+    return PreparedBlock(block, learning_rates(task, batches), _measured(maker, task, batches))
 
 
 def words_of(task: ChunkTask) -> int:
@@ -87,12 +87,14 @@ def learning_rates(task: ChunkTask, batches: int) -> Float32Array:
     return np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)
 
 
-def _measured_every(maker: BlockMaker, task: ChunkTask) -> int:
-    """Return n if every nth batch is measured."""
-    if task.exact_loss:
-        return 1
+def _measured(maker: BlockMaker, task: ChunkTask, batches: int) -> BoolArray:
+    """Return which of a block's batches are measured."""
+    if task.exact_loss or not task.measures:
+        return np.full(batches, task.exact_loss)
     is_large = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_RARE_LOSS
-    return tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
+    every = tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
+    measured: BoolArray = np.arange(batches) % every == 0
+    return measured
 
 
 def sentences_of(maker: BlockMaker, task: ChunkTask) -> Sentences:

@@ -230,7 +230,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=reader_of(rule_of("workers")),
         default=3,
-        help="cores to use; with 1, two runs with one seed are equal (default: %(default)s)",
+        help="cores to use; with 1, or with --reproducible, two runs with one seed are equal (default: %(default)s)",
     )
     add(
         "--seed",

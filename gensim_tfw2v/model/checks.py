@@ -11,7 +11,7 @@ from gensim_tfw2v.model.corpus_reading import check_column
 from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.validation import check_validation
 from gensim_tfw2v.model.weighting import check_weights_fit
-from gensim_tfw2v.placement.designs import check_design
+from gensim_tfw2v.placement.designs import Place, check_design, check_reproducible
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
 from gensim_tfw2v.training.resuming import check_folder
@@ -30,5 +30,6 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     own = {name: arguments[name] for name in ("validation", "early_stopping")}
     check_validation({**arguments, **plain_arguments(own)}, trains_later)
     check_design(arguments, has_cluster=trains_later or cluster is not None)
+    check_reproducible(arguments, Place.CLUSTER if cluster is not None else None if trains_later else Place.HERE)
     if cluster is not None:
         check_cluster(cluster, arguments["allow_network"])

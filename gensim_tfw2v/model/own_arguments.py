@@ -50,6 +50,19 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         is_fixed_in_training=True,
     ),
     Argument(
+        "reproducible",
+        False,
+        "bool",
+        "One seed gives the same vectors with any number of `workers`, bit for bit ([what it "
+        'costs](docs/how-to/reproduce.md)). On a cluster it needs `distribution="synchronous"`. The learning rate '
+        'falls as with `schedule="linear"`',
+        flag=Flag(
+            LEARNING_FLAGS, None, "with one seed, give the same vectors for any number of --workers", is_switch=True
+        ),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
+    ),
+    Argument(
         "optimizer",
         SGD,
         "str",

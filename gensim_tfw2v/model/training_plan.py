@@ -84,9 +84,10 @@ def entropy_of(model: Word2Vec) -> tuple[int, ...]:
 def fall_within_epoch(model: Word2Vec, from_file: bool, end_is_chosen: bool) -> float:
     """Return how far the learning rate falls within an epoch, as a share of an even fall to `min_alpha`.
 
-    When gensim trains from a file, each thread counts only its own words, as if they were the words of all threads.
+    When gensim trains from a file, each thread counts only its own words, as if they were the words of all threads. A
+    reproducible training must not depend on the number of threads.
     """
-    falls_evenly = model.schedule == "linear" or end_is_chosen or not from_file
+    falls_evenly = model.schedule == "linear" or model.reproducible or end_is_chosen or not from_file
     return 1.0 if falls_evenly else 1.0 / model.workers
 
 
@@ -110,6 +111,7 @@ def placement_for(
         skip_gram=bool(model.sg),
         tree=bool(model.hs),
         seed=model.seed,
+        reproducible=bool(model.reproducible),
         timeout=model.cluster_timeout,
         dtype=model.cluster_dtype,
         allow_network=bool(model.allow_network),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
 
 
 def _local(request: LocalRequest) -> PlacementChoice:
+    if request.options.reproducible:
+        return _local_rounds(request)
     from gensim_tfw2v.placement.local.choice import choose_local
+
+    return choose_local(request)
+
+
+def _local_rounds(request: LocalRequest) -> PlacementChoice:
+    from gensim_tfw2v.placement.synchronous.choice import choose_local
 
     return choose_local(request)
 
@@ -95,6 +104,13 @@ def _why_not_on_servers(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
+class Place(Enum):
+    """Where a training runs."""
+
+    HERE = "without a cluster"
+    CLUSTER = "on a cluster"
+
+
 @dataclass(frozen=True)
 class Design:
     """How a design places a training, and what it has of its own."""
@@ -104,6 +120,7 @@ class Design:
     arguments: frozenset[str]
     why_not: Callable[[Mapping[str, Any]], str | None]
     help: str
+    reproducible: Place | None = None
 
 
 _designs: dict[str, Design] = {}
@@ -119,6 +136,7 @@ def register_design(
     arguments: Iterable[str] = (),
     why_not: Callable[[Mapping[str, Any]], str | None] = lambda arguments: None,
     help: str = "",
+    reproducible: Place | None = None,
 ) -> Callable[[], None]:
     """Add a design, which `distribution` then names, and return a function that removes it again.
 
@@ -141,6 +159,9 @@ def register_design(
         It begins with a verb.
     help : str
         What the design does. It begins with a small letter and ends without a full stop.
+    reproducible : Place, optional
+        Where it can train with `reproducible`: with the same vectors for any number of threads or workers. Default:
+        nowhere.
 
     Raises
     ------
@@ -152,7 +173,7 @@ def register_design(
     own = {argument.name for argument in DESIGN_ARGUMENTS if name in argument.designs} | set(arguments)
     if unknown := own - {argument.name for argument in DESIGN_ARGUMENTS}:
         raise ValueError(f"design {name!r} cannot have the argument {min(unknown)!r}, which DESIGN_ARGUMENTS lacks")
-    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help)
+    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help, reproducible)
 
     def remove() -> None:
         _designs.pop(name, None)
@@ -166,12 +187,14 @@ register_design(
     choose_local=_local,
     why_not=_why_not_on_servers,
     help="every worker trains blocks as fast as it can, on vectors that the servers have",
+    reproducible=Place.HERE,
 )
 register_design(
     "synchronous",
     choose=_synchronous,
     why_not=_why_not_on_servers,
     help="all workers train the same vectors in rounds, and runs with one seed are equal",
+    reproducible=Place.CLUSTER,
 )
 register_design(
     "averaging",
@@ -224,4 +247,36 @@ def check_design(arguments: Mapping[str, Any], has_cluster: bool) -> None:
     if not has_cluster and design.choose_local is None:
         raise ValueError(
             f"distribution={name!r} needs a cluster, and cluster is None; give cluster=, or leave distribution out"
+        )
+
+
+def check_reproducible(arguments: Mapping[str, Any], place: Place | None) -> None:
+    """Raise ValueError if a model's arguments ask for a reproducible training and cannot have it.
+
+    Parameters
+    ----------
+    place : Place or None
+        Where the model trains; None if that is not known yet.
+    """
+    if not arguments["reproducible"]:
+        return
+    if arguments["seed"] is None:
+        raise ValueError("reproducible=True needs a seed, and seed is None; give a seed, or leave reproducible out")
+    if late := arguments["backup_workers"]:
+        raise ValueError(
+            f"reproducible=True does not go with backup_workers={late}: rounds would leave behind whichever workers "
+            "are slow; leave one of them out"
+        )
+    name, places = arguments["distribution"], list(Place) if place is None else [place]
+    if DESIGNS[name].reproducible not in places:
+        found = "" if place is None else f" {place.value}"
+        wanted = [
+            f"distribution={other!r} {one.value}"
+            for one in places
+            for other, design in DESIGNS.items()
+            if design.reproducible is one
+        ]
+        raise ValueError(
+            f"reproducible=True cannot hold with distribution={name!r}{found}: its vectors depend on the number of "
+            f"workers, or on which of them is faster; choose {' or '.join(wanted)}, or leave reproducible out"
         )

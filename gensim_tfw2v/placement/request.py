@@ -25,6 +25,7 @@ class TrainingOptions:
     skip_gram: bool
     tree: bool  # hierarchical softmax is trained
     seed: int | None = None
+    reproducible: bool = False  # vectors do not depend on the number of threads or workers
     timeout: float  # seconds after which a worker counts as hung
     dtype: str | None = None  # number format on the network; None: the design chooses
     allow_network: bool = False

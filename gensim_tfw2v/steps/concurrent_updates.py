@@ -55,7 +55,12 @@ HOT_ROWS = HotRows(
 
 
 def hot_rows_of(
-    block: Block, rows: int, settings: StepSettings, rate: float, concurrent_blocks: int, shared: Sequence[Int32Array]
+    block: Block,
+    of_tables: Sequence[Int32Array],
+    settings: StepSettings,
+    rate: float,
+    concurrent_blocks: int,
+    shared: Sequence[Int32Array],
 ) -> HotRows:
     """Return which of a worker's rows the block trains most; none if it is the only block in flight and shares no rows.
 
@@ -63,18 +68,23 @@ def hot_rows_of(
     ----------
     block : Block
         The block, with rows numbered as in the worker's matrix.
-    rows : int
-        Number of rows of that matrix.
+    of_tables : sequence of ndarray
+        The matrix's rows of inputs, outputs and nodes, in the order of their ids: which rows are hot, and in which
+        order, must not depend on the number of servers.
     rate : float
         The block's mean learning rate.
     shared : sequence of ndarray
-        Shared rows of inputs, outputs and nodes. They come first, however much they are trained.
+        Shared rows of inputs, outputs and nodes, as places in `of_tables`. They come first, however much they are
+        trained.
     """
     weights = moment_weights(block, settings)
     if concurrent_blocks == 1 and not any(map(len, shared)):
         return HotRows(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(3, np.int32), np.float32(1), weights)
-    of_tables = strengths_by_row(block, rows, settings)
-    found = [most_trained(rate * of_table, first) for of_table, first in zip(of_tables, shared, strict=True)]
+    of_matrix = strengths_by_row(block, sum(map(len, of_tables)), settings)
+    found = []
+    for own, first, by_row in zip(of_tables, shared, of_matrix, strict=True):
+        places, most = most_trained(rate * by_row[own], first)
+        found.append((own[places], most))
     numbers, strengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     counts = np.array([len(of_table) for of_table, _ in found], np.int32)
     return HotRows(numbers, strengths, counts, np.float32(concurrent_blocks), weights)

@@ -11,8 +11,11 @@ from gensim_tfw2v.runtime.private_tensorflow import anonymous_name
 
 
 def private_copy(values: tf.Tensor) -> tf.Tensor:
-    """Return a copy of values, for a variable whose rows the operations change."""
-    return tf.raw_ops.DeepCopy(x=values)
+    """Return a copy of rows [n, D], for a variable whose rows the operations change.
+
+    TensorFlow's DeepCopy would take as long as the steps of a small block.
+    """
+    return operations().tfw2v_read_rows(table=values, rows=tf.range(tf.shape(values)[0]), T=tf.float32)
 
 
 def private_variable(value: tf.Tensor) -> tf.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,13 @@ def test_parts_of_an_encoded_corpus_have_the_same_sentences(tmp_path: Path) -> N
     read = [reader.read(part.content) for part in parts]
     np.testing.assert_array_equal(np.concatenate([part.ids for part in read]), reader.read(whole).ids)
     np.testing.assert_array_equal(np.concatenate([part.lengths for part in read]), LENGTHS[1:])
+
+
+def test_only_the_first_part_measures_some_batches() -> None:
+    content = Sentences(np.arange(WORDS, dtype=np.int32), np.array(LENGTHS, np.int32))
+    whole = replace(task_of(content), exact_loss=False)
+    assert [part.measures for part in parts_of(whole, 3)] == [True, False, False]
+    assert not any(part.measures for part in parts_of(replace(whole, measures=False), 3))
 
 
 def trained(tokens: int, most_moved: tuple[int, float] | None = None) -> TrainedChunk:

@@ -296,14 +296,14 @@ def test_hot_nodes_are_the_last_rows_where_several_cores_train(shards: int, node
     tables = [words, words, NeededRows([ids], 100, np.zeros(0, np.int32))]
     in_shards, rows = numbered(tables, shards)
     count = len(rows.numbers)
-    places, swaps, hot = hot_nodes_last(in_shards, tables[2].distinct(), count, tuning.HOT_NODES)
+    places, swaps, hot = hot_nodes_last(in_shards, tables[2].distinct, count, tuning.HOT_NODES)
     assert hot == min(nodes, tuning.HOT_NODES)
     assert set(places[2][ids[-hot:]]) == set(range(count - hot, count))
     order = np.arange(count)
     order[swaps[:, 0]] = swaps[:, 1]
     np.testing.assert_array_equal(order[order], np.arange(count))  # swapped twice, rows are where they were
     for place, before, table in zip(places, in_shards, tables, strict=True):
-        np.testing.assert_array_equal(order[place[table.distinct()]], before[table.distinct()])
+        np.testing.assert_array_equal(order[place[table.distinct]], before[table.distinct])
     if shards == 1:
         assert not swaps.size
 

@@ -332,7 +332,8 @@ def test_nodes_are_trained_by_the_pairs_that_pass_them(skip_gram: bool) -> None:
         for node, _ in path:
             passes[node] += block.pairs.sum() / len(places)
     settings = replace(SETTINGS, skip_gram=skip_gram, negative=0, hierarchical_softmax=True)
-    rows = hot_rows_of(block, WORDS, settings, RATE, 16, [np.zeros(0, np.int32)] * 3)
+    ids = np.arange(WORDS, dtype=np.int32)
+    rows = hot_rows_of(block, [ids] * 3, settings, RATE, 16, [ids[:0]] * 3)
     assert rows.counts[1] == 0
     inputs, found = np.zeros((2, WORDS))
     nodes = slice(rows.counts[0], None)

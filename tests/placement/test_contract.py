@@ -18,10 +18,11 @@ from gensim_tfw2v.placement.partition.local_partition import LocalPartitionPlace
 from gensim_tfw2v.placement.partition.placement import PartitionPlacement
 from gensim_tfw2v.placement.remote.server_matrix import server_matrices
 from gensim_tfw2v.placement.state import PlacementState
+from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 
 PLACEMENTS: list[type[Placement]] = [
-    *(LocalPlacement, LocalPartitionPlacement, LocalDescent),
+    *(LocalPlacement, LocalRounds, LocalPartitionPlacement, LocalDescent),
     *(DownpourPlacement, RoundPlacement, AveragingPlacement, ColumnPlacement, PartitionPlacement, ClusterDescent),
 ]
 

@@ -20,7 +20,9 @@ from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.calls.work import Attempt, Job
 from gensim_tfw2v.placement.contract import ModelTables
+from gensim_tfw2v.placement.local.calls import ONE_CORE
 from gensim_tfw2v.placement.server_rows.slots import Slots
+from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
 from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds, TableRows
@@ -101,6 +103,19 @@ def test_a_round_adds_the_changes_of_its_parts_in_their_order(
             found["tables"]
         )
     assert len(expected) == 2
+
+
+def test_rounds_on_servers_give_the_bits_of_rounds_in_one_process(cluster: LocalCluster, all_at_once: None) -> None:
+    with (
+        contextlib.closing(placement_of(cluster)) as on_servers,
+        contextlib.closing(LocalRounds(SETTINGS, maker_from(0), ONE_CORE, parts=WORKERS)) as here,
+    ):
+        for placement in (on_servers, here):
+            placement.load(random_tables())
+            for seed in range(3):
+                placement.train_chunk(work_on(0, seed, rate=0.5))
+        np.testing.assert_array_equal(read(on_servers).inputs, read(here).inputs)
+        np.testing.assert_array_equal(read(on_servers).outputs, read(here).outputs)
 
 
 def pushed_parts(placement: RoundPlacement) -> int:

@@ -328,6 +328,21 @@ def test_the_clock_says_for_whom_others_waited(monkeypatch: pytest.MonkeyPatch) 
     assert [clock.tasks()[f"worker {worker}"]["round_wait_seconds"] for worker in range(3)] == [3.5, 0.0, 1.0]
 
 
+def test_a_worker_of_several_parts_waits_from_its_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    clock = RoundClock(2)
+    clock.begin(work_on(0).content)
+    results: list[Future[Finished]] = [Future() for _ in range(4)]
+    for result, worker, moment in zip(results, (0, 1, 0, 1), (101.0, 102.0, 103.0, 104.0), strict=True):
+        result.set_result(Finished(NO_REPORT, worker, moment))
+    clock.end_waiting(results)
+    now += 5.0
+    clock.end()
+    assert [clock.tasks()[f"worker {worker}"]["round_wait_seconds"] for worker in range(2)] == [1.0, 0.0]
+    assert clock.report()["waited_for"] == {"worker 0": 0.0, "worker 1": pytest.approx(1 / 5)}
+
+
 def test_a_part_that_came_before_its_round_kept_nobody_waiting() -> None:
     clock = RoundClock(2)
     clock.begin(work_on(0).content)

@@ -198,6 +198,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.server_rows.staging",
         "placement.server_rows.sums",
         "placement.server_rows.worker_training",
+        "placement.synchronous.part_graphs",
         "placement.tasks.block",
         "placement.tasks.graph_parts",
         "placement.tasks.own_training",

@@ -232,6 +232,39 @@ _TABLE = (
         slow=_LOSSES | _LENGTHY | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
     ),
 )
+_REPRODUCIBLE = (
+    DesignPromises(
+        "downpour-reproducible-here",
+        {"distribution": "downpour", "batch_words": 100, "reproducible": True},
+        is_local=True,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=_ONE_PROCESS,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        takes=frozenset(("cluster_overlap", "vectors_on_servers")),
+        all_slow=True,
+    ),
+    DesignPromises(
+        "synchronous-reproducible",
+        {"distribution": "synchronous", "batch_words": 100, "reproducible": True},
+        is_local=False,
+        equal_runs=True,
+        equal_runs_of_several=True,
+        like_one_process=True,
+        resumes_equally=True,
+        resumes_in_training_equally=True,
+        killed_worker=Outcome.CONTINUES,
+        killed_server=Outcome.RECOVERS,
+        equal_after_killed_worker=True,
+        equal_after_killed_server=True,
+        has_tables_on=("ps",),
+        reports_tasks=_SERVERS_AND_WORKERS,
+        report_keys=frozenset(("staleness", "rounds")),
+        takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
+        all_slow=True,
+    ),
+)
 _SOLO = DesignPromises(
     "solo",
     {"distribution": "solo", "batch_words": 1500},
@@ -286,7 +319,9 @@ def _with_states_lost(promise: Promise, outcome: Outcome | None) -> Promise:
 
 _TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]
 _ADAGRAD = [_with_adagrad(entry) for entry in (*_TABLE, _SOLO) if entry.distribution not in ("columns", "lbfgs")]
-REGISTRY: dict[str, DesignPromises] = {entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD)}
+REGISTRY: dict[str, DesignPromises] = {
+    entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD, *_REPRODUCIBLE)
+}
 """All entries by their names, the tests' own design among them.
 
 Tests may add an entry for a design of their own before test files are collected.

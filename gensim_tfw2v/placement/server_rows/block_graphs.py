@@ -22,6 +22,7 @@ from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
 from gensim_tfw2v.placement.server_rows.push import push_changes, servers_report
 from gensim_tfw2v.placement.server_rows.shape import GraphShape, handles_spec
+from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK
 from gensim_tfw2v.placement.server_rows.sums import put_changes
 from gensim_tfw2v.placement.server_rows.worker_training import WorkerTraining
@@ -128,7 +129,8 @@ def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, s
     with tf.control_dependencies([staged.start]):
         began = tf.timestamp()
     with tf.control_dependencies([began]):
-        training = WorkerTraining(shape, train_block, handles, block, staged.messages, staged.start)
+        exchange = functools.partial(exchange_shared_rows, shape, handles, staged.messages)
+        training = WorkerTraining(shape, train_block, block, staged.start, exchange)
         batches, change, most_moved = training.run()
     with tf.control_dependencies([*batches, change]):
         trained = tf.timestamp()

@@ -7,14 +7,15 @@ row r // S of shard r % S, so that frequent words, which have the smallest ids, 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v.arrays import BoolArray, Int32Array
+from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.placement.tasks.model import WorkerModel
@@ -34,7 +35,8 @@ class BlockRows(NamedTuple):
 BLOCK_ROWS = BlockRows(tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 3], tf.int32))
 
 
-class NeededRows(NamedTuple):
+@dataclass(frozen=True)
+class NeededRows:
     """The rows that a block needs of a table."""
 
     ids: Sequence[Int32Array]  # none if it does not use the table
@@ -45,22 +47,26 @@ class NeededRows(NamedTuple):
         """Return whether the block uses the table."""
         return bool(self.ids)
 
-    def by_shard(self, shards: int) -> list[Int32Array]:
-        """Return the distinct ids as numbers within their shards, for each shard."""
-        is_needed = self._is_needed()
-        return [np.flatnonzero(is_needed[shard::shards]).astype(np.int32) for shard in range(shards)]
-
+    @functools.cached_property
     def distinct(self) -> Int32Array:
-        """Return the distinct ids in ascending order."""
-        return np.flatnonzero(self._is_needed()).astype(np.int32)
-
-    def _is_needed(self) -> BoolArray:
+        """The distinct ids in ascending order."""
         is_needed = np.zeros(self.table_rows if self.ids else 0, bool)
         for ids in self.ids:
             is_needed[ids] = True
         if self.ids:
             is_needed[self.shared] = True
-        return is_needed
+        return np.flatnonzero(is_needed).astype(np.int32)
+
+    def by_shard(self, shards: int) -> list[Int32Array]:
+        """Return the distinct ids as numbers within their shards, for each shard."""
+        if shards == 1:
+            return [self.distinct]
+        return [self.distinct[self.distinct % shards == shard] // shards for shard in range(shards)]
+
+    def shared_places(self) -> Int32Array:
+        """Return the places of shared rows among the distinct ids."""
+        shared = self.shared if self.is_used() else self.shared[:0]
+        return np.searchsorted(self.distinct, shared).astype(np.int32)
 
 
 def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[NeededRows]:

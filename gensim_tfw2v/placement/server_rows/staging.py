@@ -56,12 +56,18 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     tables = needed_rows(model, block, assignment.sharing)
     in_shards, rows = numbered(tables, assignment.shards)
     count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
-    places, swaps, hot_nodes = hot_nodes_last(in_shards, tables[-1].distinct(), count, most_hot_nodes(assignment))
-    shared = _shared(places, tables)
+    places, swaps, hot_nodes = hot_nodes_last(in_shards, tables[-1].distinct, count, most_hot_nodes(assignment))
     own = renumbered(block, *places)
     extra = StagedRows(
         needed=rows,
-        hot=hot_rows_of(own, count, model.settings, rate, assignment.concurrent_blocks, shared),
+        hot=hot_rows_of(
+            own,
+            [place[table.distinct] for place, table in zip(places, tables, strict=True)],
+            model.settings,
+            rate,
+            assignment.concurrent_blocks,
+            [table.shared_places() for table in tables],
+        ),
         shared_order=np.argsort(np.concatenate(_shared(in_shards, tables))).astype(np.int32),
         swaps=swaps,
     )

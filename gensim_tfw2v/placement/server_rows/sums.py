@@ -7,7 +7,7 @@ coordinator has the servers add the slots when all of them are full.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -78,13 +78,28 @@ def _add_slot(
     rows = tf.raw_ops.ReadVariableOp(resource=slot.rows[shard], dtype=tf.int32)
     changes = tf.raw_ops.ReadVariableOp(resource=slot.changes[shard], dtype=shape.row_type)
     counts, numbers = rows[: len(TABLES)] * tf.cast(is_wanted, tf.int32), rows[len(TABLES) :]
-    ends = tf.cumsum(counts)
-    added = []
+    tables = {table: shards[shard] for table, shards in zip(shape.tables(), handles.tables, strict=True)}
     with tf.control_dependencies(before):
-        for table, shards in zip(shape.tables(), handles.tables, strict=True):
-            span = slice(ends[table] - counts[table], ends[table])
-            added.append(add_to_rows(shards[shard], numbers[span], changes[span]))
-    return added
+        return add_by_table(tables, counts, numbers, changes)
+
+
+def add_by_table(
+    tables: Mapping[int, tf.Tensor], counts: tf.Tensor, numbers: tf.Tensor, changes: tf.Tensor
+) -> list[tf.Tensor]:
+    """Add the changes of a block to rows of these tables; the returned tensors are ready once they are added.
+
+    Parameters
+    ----------
+    tables : mapping of int to tensor
+        The variables, by their place in `TABLES`.
+    counts : tensor
+        How many rows the block changes of each of `TABLES` [3].
+    numbers, changes : tensor
+        Which rows [n] these are, table by table, and their changes [n, D].
+    """
+    ends = tf.cumsum(counts)
+    spans = {table: slice(ends[table] - counts[table], ends[table]) for table in tables}
+    return [add_to_rows(variable, numbers[spans[table]], changes[spans[table]]) for table, variable in tables.items()]
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,18 +1,16 @@
-"""The steps of a block on a worker's own copy of its rows, part by part, as a graph."""
+"""The steps of a block on a copy of its rows, part by part, as a graph: on a worker, or in one process."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.hot_nodes import swapped
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows, table_of_each_row
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
-from gensim_tfw2v.placement.server_rows.shared_rows import exchange_shared_rows
 from gensim_tfw2v.placement.server_rows.staging import StagedRows
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
@@ -30,23 +28,23 @@ class WorkerTraining:
     ----------
     train_block : callable
         The steps of a span of batches, by several cores, with a trace of its own.
-    messages : sequence of tensor
-        To each shard, with the ticket of the block.
     start : tensor
         The rows [U, D] that were pulled for the block.
+    exchange : callable, optional
+        Takes the changes [T * H, D] of shared rows, by shard, and returns the sums on the servers. Not needed if no
+        rows are shared.
     """
 
     def __init__(
         self,
         shape: GraphShape,
         train_block: TrainSideBySide,
-        handles: Handles,
         block: WorkerBlock,
-        messages: Sequence[tf.Tensor],
         start: tf.Tensor,
+        exchange: Callable[[tf.Tensor], tf.Tensor] | None = None,
     ) -> None:
-        self._shape, self._train_block, self._handles = shape, train_block, handles
-        self._block, self._messages, self._start = block, messages, start
+        self._shape, self._train_block = shape, train_block
+        self._block, self._start, self._exchange = block, start, exchange
         self._rows: StagedRows = block.extra
         hot = self._rows.hot
         if shape.objective.adagrad:
@@ -67,7 +65,7 @@ class WorkerTraining:
         metrics = []
         for part in others:
             metrics.append(self._train_part(part))
-            self._exchange(metrics[-1])
+            self._exchange_shared(metrics[-1])
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
         change = swapped(self._shape, self._end_after(metrics[-1]) - self._start, self._rows.swaps)
@@ -85,13 +83,14 @@ class WorkerTraining:
                 tables, block.block, block.basics.rates, block.lookups, span, block.basics.cores
             )
 
-    def _exchange(self, trained: BatchMetrics) -> None:
+    def _exchange_shared(self, trained: BatchMetrics) -> None:
         """Push a part's changes of shared rows, and continue with the servers' sums."""
+        assert self._exchange is not None
         updates, order = self._updates, self._rows.shared_order
         with tf.control_dependencies(list(trained)):
             moved = read_rows(self._own, updates.shared_rows) - self._shared
         kept = _unless_refused(trained, updates.of_part(moved, self._probes))
-        shared = exchange_shared_rows(self._shape, self._handles, self._messages, tf.gather(kept, order))
+        shared = self._exchange(tf.gather(kept, order))
         with tf.control_dependencies([moved]):
             written = write_rows(self._own, tf.gather(updates.shared_rows, order), shared)
         with tf.control_dependencies([written]):

@@ -1,42 +1,65 @@
-"""A training for a cluster → rounds, each of which is cut into a part for every worker."""
+"""A training → rounds, each of which is cut into parts: one for every worker of a cluster, or always the same ones."""
 
 from __future__ import annotations
 
 import logging
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.placement.block_size import choose_block_words, choose_negative_pool
+from gensim_tfw2v.placement.block_size import choose_negative_pool
 from gensim_tfw2v.placement.contract import Placement
-from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, PlacementChoice
+from gensim_tfw2v.placement.local.calls import calls_of_one_core
+from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
+from gensim_tfw2v.placement.synchronous.round_size import RoundSize, reproducible_rounds, rounds_for_workers
 from gensim_tfw2v.steps.settings import StepSettings
 
 logger = logging.getLogger(__name__)
 
 
+def choose_local(request: LocalRequest) -> PlacementChoice:
+    """Return this process, whose threads train the parts of rounds that do not depend on the number of threads."""
+    size = request.size
+    rounds = reproducible_rounds(size)
+
+    def make(settings: StepSettings, maker: BlockMaker) -> Placement:
+        from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
+
+        calls = calls_of_one_core(request.workers)
+        return LocalRounds(settings, maker, calls, rounds.parts, rounds.in_training(size))
+
+    return PlacementChoice(rounds.words, choose_negative_pool(rounds.part_words), make)
+
+
 def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the size of its rounds. Raise ValueError if no worker is left to wait for."""
     connection, size, options = request.connection, request.size, request.options
-    workers = 1 if request.one_by_one else connection.workers
     backup_workers = options.of_design["backup_workers"]
-    if backup_workers >= workers:
+    rounds = _rounds(request)
+    if backup_workers >= rounds.parts:
         raise ValueError(
-            f"{backup_workers=} leaves a round no worker to wait for: workers={workers} train "
+            f"{backup_workers=} leaves a round no worker to wait for: workers={rounds.parts} train "
             "side by side; it must be smaller than their number"
         )
     _warn_of_idle_cores(request)
-    round_words = size.chunk_words or options.of_design["round_words"] or workers * _part_words(size, workers)
-    row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
+    is_exact = request.one_by_one or options.reproducible
+    row_type = options.dtype or ("float32" if is_exact else "bfloat16")
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 
-        total_rounds = size.epochs * size.total_words / round_words
+        total_rounds = rounds.in_training(size)
         return RoundPlacement(
-            settings, maker, connection, workers, backup_workers, options.timeout, total_rounds, row_type
+            settings, maker, connection, rounds.parts, backup_workers, options.timeout, total_rounds, row_type
         )
 
-    return PlacementChoice(round_words, choose_negative_pool(round_words // workers), make, connection.addresses)
+    return PlacementChoice(rounds.words, choose_negative_pool(rounds.part_words), make, connection.addresses)
+
+
+def _rounds(request: ClusterRequest) -> RoundSize:
+    """Return the size of a cluster's rounds."""
+    size, round_words = request.size, request.options.of_design["round_words"]
+    if request.options.reproducible:
+        return reproducible_rounds(size, round_words)
+    return rounds_for_workers(size, 1 if request.one_by_one else request.connection.workers, round_words)
 
 
 def _warn_of_idle_cores(request: ClusterRequest) -> None:
@@ -46,10 +69,3 @@ def _warn_of_idle_cores(request: ClusterRequest) -> None:
             "for each core, or choose another distribution",
             request.cores,
         )
-
-
-def _part_words(size: CorpusSize, workers: int) -> int:
-    """Return how many raw words of a round each worker trains."""
-    in_flight = tuning.ROUNDS_IN_FLIGHT * workers if workers > 1 else 1
-    words = choose_block_words(size.total_words, workers, size.batch_words, in_flight)
-    return words if size.batch_words is not None else max(words, tuning.LEAST_BLOCK_WORDS)

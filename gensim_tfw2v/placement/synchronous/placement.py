@@ -35,7 +35,7 @@ class _Part:
 
 
 class RoundPlacement(ServerPlacement):
-    """Trains a chunk as a round: cuts it into a part for each worker, and adds their changes in the parts' order.
+    """Trains a chunk as a round: cuts it into parts, and adds their changes in the parts' order.
 
     All parts of a round start from the same version of the tables. Their changes wait in slots on the servers. With
     backup workers, a round ends without the last parts. These are late: their changes are added at the end of the round
@@ -43,7 +43,7 @@ class RoundPlacement(ServerPlacement):
 
     Parameters
     ----------
-    workers : int
+    parts : int
         Parts of a round after the ramp-up. The first rounds of a training have fewer.
     backup_workers : int
         Parts that may be late at a time, fewer than `workers`.
@@ -60,7 +60,7 @@ class RoundPlacement(ServerPlacement):
         settings: StepSettings,
         maker: BlockMaker,
         connection: Connection,
-        workers: int,
+        parts: int,
         backup_workers: int,
         timeout: float,
         total_rounds: float = 0.0,
@@ -68,10 +68,10 @@ class RoundPlacement(ServerPlacement):
     ) -> None:
         # As many chunks as parts may wait for a late part; one more is the present round.
         self.concurrency = 1 + backup_workers
-        self._program = RowProgram(connection, settings, row_type, slots=workers)
+        self._program = RowProgram(connection, settings, row_type, slots=parts)
         training = ServerTraining(connection, settings, maker, self._program, timeout)
-        super().__init__(training, RampUp(workers, workers * total_rounds))
-        self._maker, self._workers, self._backup_workers = maker, workers, backup_workers
+        super().__init__(training, RampUp(parts, parts * total_rounds))
+        self._maker, self._parts, self._backup_workers = maker, parts, backup_workers
         self._clock = RoundClock(connection.workers)
         self._turn = threading.Lock()  # held during a round; guards the next
         self._running: list[_Part] = []  # parts that are not in the tables yet
@@ -100,7 +100,7 @@ class RoundPlacement(ServerPlacement):
         side_by_side = self._ramp_up.limit()
         self._clock.begin(task.content)
         used = {part.slot for part in self._running}
-        free = [slot for slot in range(self._workers) if slot not in used]
+        free = [slot for slot in range(self._parts) if slot not in used]
         tasks = parts_of(task, side_by_side - len(self._running), self._maker.reader)
         in_flight = len(tasks) + len(self._running)
         start, request = self.training.dispatcher.start, self.training.request
@@ -113,7 +113,7 @@ class RoundPlacement(ServerPlacement):
         self.training.dispatcher.wait([part.job for part in self._running], late)
         self._clock.end_waiting([part.job.result for part in self._running])
         self._add_finished()
-        self._ramp_up.count(self._workers)  # a round counts as this many blocks, however it is cut
+        self._ramp_up.count(self._parts)  # a round counts as this many blocks, however it is cut
         self._clock.end()
         return parts
 
@@ -123,7 +123,7 @@ class RoundPlacement(ServerPlacement):
         # A part that has failed raises its error where its chunk waits.
         slots = [part.slot for part in finished if part.job.result.exception() is None]
         if slots:
-            wanted = np.zeros(self._workers, bool)
+            wanted = np.zeros(self._parts, bool)
             wanted[slots] = True
             self.training.call_servers_alone(lambda: self._slots.add(wanted))
         self._running = [part for part in self._running if part not in finished]

@@ -21,7 +21,7 @@ class RoundClock:
     """Measures rounds, one after the other; what it has measured may be read from other threads.
 
     The time that others wait for a worker is counted in the rounds in which its part came last: it is the mean, over
-    the other workers with a part, of the seconds from their report to its report.
+    the other workers with a part, of the seconds from their last report to its last report.
     """
 
     def __init__(self, workers: int) -> None:
@@ -45,16 +45,17 @@ class RoundClock:
     def end_waiting(self, results: Sequence[Future[Finished]]) -> None:
         """Record the parts of a round that have arrived when it stops waiting for others."""
         done = [result.result() for result in results if result.done() and result.exception() is None]
-        if len(done) < 2:
+        moments: dict[int, float] = {}  # when each worker has reported its last part
+        for found in done:  # a part that was late may have come before the round began
+            moments[found.worker] = max(found.moment, moments.get(found.worker, self._began))
+        if len(moments) < 2:
             return
-        last = max(done, key=lambda finished: finished.moment)
-        # A part that was late may have come before the round began.
-        end = max(last.moment, self._began)
-        waits = [(found.worker, end - max(found.moment, self._began)) for found in done if found is not last]
+        last = max(moments, key=lambda worker: moments[worker])
+        waits = {worker: moments[last] - moment for worker, moment in moments.items() if worker != last}
         with self._lock:
-            for worker, seconds in waits:
+            for worker, seconds in waits.items():
                 self._waited[worker] += seconds
-            self._waited_for[last.worker] += sum(seconds for _, seconds in waits) / len(waits)
+            self._waited_for[last] += sum(waits.values()) / len(waits)
 
     def end(self) -> None:
         """End the round."""
