@@ -1,0 +1,177 @@
+"""Hierarchical softmax in TensorFlow's own operations, word by word.
+
+A node takes its step before the next word reads it, and every path begins at the root. So the words of a batch are
+trained one after the other, each with a few operations on the rows of its path.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.plain.cbow import may_move_along
+from gensim_tfw2v.steps.plain.rows import add_to, after, rates_of, vectors_of, whole_rows
+
+_MOST_TOGETHER = 16  # as in huffman_paths.c: tokens that predict a word with the same version of its rows
+
+
+class _Predictions(NamedTuple):
+    """The words that the runs of a batch predict, in order: U a run, each with G hidden vectors."""
+
+    begins: Any  # [R, U], where the paths of words begin and end in all steps
+    ends: Any
+    hidden: Any  # [R, U or 1, G, D]; 1 if all words of a run have the same ones
+    counts: Any  # [R, U, G, 1] bool: whether a hidden vector predicts the word
+
+
+class _Tree(NamedTuple):
+    """The steps of all paths, and how nodes are trained."""
+
+    table: Any
+    nodes: Any  # [steps]
+    signs: Any  # [steps], -1 where the sigmoid of the score should be 1, else 1
+    rate: Any
+    max_score: float
+    measures: bool
+    frozen: bool
+    adagrad: bool
+
+
+def train_huffman_paths(
+    table: tf.Tensor,
+    hidden: tf.Tensor,
+    words: tf.Tensor,
+    left: tf.Tensor,
+    right: tf.Tensor,
+    batch: tf.Tensor,
+    nodes: tf.Tensor,
+    codes: tf.Tensor,
+    offsets: tf.Tensor,
+    hot_nodes: tf.Tensor,
+    every_context: bool,
+    rate: tf.Tensor,
+    max_score: float,
+    measured: tf.Tensor,
+    frozen: bool,
+    adagrad: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Train the nodes on words' paths; return the gradients of hidden vectors [R, B, D], and the loss.
+
+    A loss of NaN says that steps were refused. `hot_nodes` has no effect: TensorFlow's operations lock the table, so
+    threads keep no nodes of their own.
+    """
+    window = (tf.shape(words)[-1] - tf.shape(left)[-1]) // 2
+    reach = tf.gather(left, batch), tf.gather(right, batch)
+    is_usable = tf.reduce_all(may_move_along(hidden, rate), -1)
+    hidden = tf.where(is_usable[:, None, None], hidden, 0.0)  # of a run that trains nothing
+    make = _by_contexts if every_context else _by_own_words
+    runs = make(hidden, tf.gather(words, batch), offsets, *reach, window)
+    runs = runs._replace(counts=tf.logical_and(runs.counts, is_usable[:, None, None])[..., None])
+    signs = 2.0 * tf.cast(codes, tf.float32) - 1.0
+
+    def train(measures: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        tree = _Tree(table, nodes, signs, rate, max_score, measures, frozen, adagrad)
+        gradients, loss = _train_runs(runs, tree)
+        of_tokens = tf.reduce_sum(gradients, 1) if every_context else gradients
+        return tf.reshape(of_tokens, tf.shape(hidden)), loss
+
+    gradients, loss = tf.cond(measured, lambda: train(True), lambda: train(False))
+    return gradients, loss + tf.where(tf.reduce_all(is_usable), 0.0, float("nan"))
+
+
+def _by_contexts(
+    hidden: tf.Tensor, words: tf.Tensor, offsets: tf.Tensor, left: tf.Tensor, right: tf.Tensor, window: tf.Tensor
+) -> _Predictions:
+    """Return the words of all places, each predicted by the tokens whose context it is, a few at a time."""
+    inside = tf.transpose(maths.places_inside(left, right, window) > 0, [0, 2, 1])  # [R, P, B]
+    number = tf.cumsum(tf.cast(inside, tf.int32), axis=-1, exclusive=True)  # of a token among those of the place
+    parts = tf.maximum(-(-tf.minimum(2 * window, tf.shape(left)[-1]) // _MOST_TOGETHER), 1)
+    is_part = tf.equal(number[:, :, None] // _MOST_TOGETHER, tf.range(parts)[:, None])  # [R, P, parts, B]
+    runs, places, tokens = tf.unstack(tf.shape(inside), num=3)
+    counts = tf.reshape(tf.logical_and(inside[:, :, None], is_part), [runs, places * parts, tokens])
+    words = tf.repeat(words, parts, axis=1)
+    return _Predictions(tf.gather(offsets, words), tf.gather(offsets, words + 1), hidden[:, None], counts)
+
+
+def _by_own_words(
+    hidden: tf.Tensor, words: tf.Tensor, offsets: tf.Tensor, left: tf.Tensor, right: tf.Tensor, window: tf.Tensor
+) -> _Predictions:
+    """Return the tokens' own words, each predicted by its token."""
+    own = words[:, window : window + tf.shape(left)[-1]]
+    is_trained = (left + right) > 0
+    return _Predictions(tf.gather(offsets, own), tf.gather(offsets, own + 1), hidden[:, :, None], is_trained[..., None])
+
+
+def _train_runs(runs: _Predictions, tree: _Tree) -> tuple[tf.Tensor, tf.Tensor]:
+    """Train the words of all runs in turn; return the gradients [R, U, G, D] that each word gives, and the loss."""
+
+    def train_run(run: tf.Tensor, loss: tf.Tensor, gradients: tf.TensorArray) -> tuple[Any, ...]:
+        found, of_run = _train_run(_Predictions(*(tf.gather(values, run) for values in runs)), tree)
+        return run + 1, loss + of_run, gradients.write(run, found)
+
+    count = tf.shape(runs.begins)[0]
+    start = [tf.constant(0), tf.zeros([]), _array(count)]
+    _, loss, gradients = tf.while_loop(lambda run, *_: run < count, train_run, start, parallel_iterations=1)
+    return gradients.stack(), loss
+
+
+def _train_run(run: _Predictions, tree: _Tree) -> tuple[tf.Tensor, tf.Tensor]:
+    """Do so for one run: gradients [U, G, D], and the loss."""
+    same_hidden = tf.shape(run.hidden)[0] == 1
+    count = tf.shape(run.begins)[0]
+
+    def train_word(word: tf.Tensor, loss: tf.Tensor, gradients: tf.TensorArray) -> tuple[Any, ...]:
+        at, after_it = tf.expand_dims(word, 0), tf.expand_dims(word + 1, 0)
+        path = _part(run.begins, at, after_it), _part(run.ends, at, after_it)
+        hidden = tf.gather(run.hidden, tf.where(same_hidden, 0, word))
+        counts = tf.raw_ops.StridedSlice(input=run.counts, begin=at, end=after_it, strides=[1], shrink_axis_mask=1)
+        found, of_word = _train_path(tree, *path, hidden, counts)
+        return word + 1, loss + of_word, gradients.write(word, found)
+
+    start = [tf.constant(0), tf.zeros([]), _array(count)]
+    _, loss, gradients = tf.while_loop(lambda word, *_: word < count, train_word, start, parallel_iterations=1)
+    return gradients.stack(), loss
+
+
+def _array(size: tf.Tensor) -> tf.TensorArray:
+    return tf.TensorArray(tf.float32, size=size, element_shape=None, infer_shape=False)
+
+
+def _part(values: tf.Tensor, begin: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
+    """Return values between two indices [1]; Python's slices would add operations that make these."""
+    return tf.raw_ops.StridedSlice(input=values, begin=begin, end=end, strides=[1])
+
+
+def _train_path(
+    tree: _Tree, begin: tf.Tensor, end: tf.Tensor, hidden: tf.Tensor, counts: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Move the nodes of a path; return the gradients [G, D] of the hidden vectors that predict it, and the loss.
+
+    A score that is not finite moves nothing, and makes the loss NaN.
+    """
+    nodes, signs = _part(tree.nodes, begin, end), _part(tree.signs, begin, end)
+    rows = whole_rows(tree.table, nodes)
+    vectors = vectors_of(rows, tree.adagrad)
+    scores = tf.matmul(hidden, vectors, transpose_b=True)  # [G, L]
+    wrong = signs * scores
+    moves = tf.logical_and(counts, tf.abs(scores) < tree.max_score)
+    score_gradients = tf.where(moves, signs * tf.sigmoid(wrong), 0.0)
+    gradients = tf.matmul(score_gradients, vectors)
+    counted = tf.where(counts, wrong, 0.0)
+    loss = 0.0 * tf.reduce_sum(counted)
+    if tree.measures:
+        losses = tf.nn.softplus(tf.clip_by_value(counted, -maths.LARGEST_SCORE, maths.LARGEST_SCORE))
+        loss += tf.reduce_sum(tf.where(counts, losses, 0.0))
+    if tree.frozen:
+        return gradients, loss
+    sums = tf.matmul(score_gradients, hidden, transpose_a=True)  # [L, D]
+    if not tree.adagrad:
+        return after(add_to(tree.table, nodes, -tree.rate * sums), gradients), loss
+    rates, grown = rates_of(tree.rate, rows[:, -1], tf.reduce_sum(tf.square(sums), -1))
+    assert grown is not None
+    is_taken = tf.logical_not(tf.math.is_nan(rates))
+    changes = tf.math.multiply_no_nan(sums, tf.where(is_taken, -rates, 0.0)[:, None])
+    moved = add_to(tree.table, nodes, tf.concat([changes, grown[:, None]], -1))
+    return after(moved, gradients), tf.where(tf.reduce_all(is_taken), loss, float("nan"))
