@@ -43,16 +43,23 @@ class _Runs(NamedTuple):
     links: Any  # [R, B, B], there the product of both hidden vectors
     rounds: Any  # [R], how often the most frequent word of a run is in it
     merge: Any  # [R, K, K], adds up what equal negatives have, at the first one
-    is_first: Any  # [R, K] bool: the first one of equal negatives
 
 
 class _TargetSteps(NamedTuple):
-    """The tokens of a run with their targets. A refused token has NaN as its score, and moves nothing."""
+    """The tokens of a run with their targets."""
 
-    scores: Any  # [B]
+    scores: Any  # [B]; NaN for a token that is refused and moves nothing
     gradients: Any  # [B], of the scores, negated
     steps: Any  # [B]: a target moves along its hidden vector by so much
-    grown: Any  # [B], by how much states grow
+    grown: Any  # [B], by how much states grow; zeros if there are none
+
+
+class _TrainedRun(NamedTuple):
+    """What training a run has come to."""
+
+    gradients: Any  # [B, D], of the hidden vectors
+    scores: Any  # [B, 1 + K], of targets and negatives
+    lengths: Any  # [2, K], of the negatives' steps as they were wanted and taken; zeros if rows are frozen
 
 
 def train_cbow(
@@ -78,27 +85,19 @@ def train_cbow(
     hidden = tf.where(may_move[..., None], hidden, 0.0)
     is_usable = tf.logical_and(is_trained, may_move)
     targets, negatives = tf.gather(targets, batch), tf.gather(negatives, batch)
-    runs = _runs(hidden, targets, negatives, is_usable, _weights(targets, negatives, is_trained, negative, mask_hits))
-    limits = StepLimits(rate, max_step, factors)
-
-    def train_run(number: tf.Tensor, counts: tf.Tensor, *arrays: tf.TensorArray) -> tuple[Any, ...]:
-        run = _Runs(*(tf.gather(of_runs, number) for of_runs in runs))
-        found, counted = _train_run(table, run, limits, frozen, adagrad)
-        written = (array.write(number, value) for array, value in zip(arrays, found, strict=True))
-        return number + 1, counts + counted, *written
-
-    count = tf.shape(hidden)[0]
-    arrays = [tf.TensorArray(tf.float32, size=count, infer_shape=False, element_shape=None) for _ in range(2)]
-    _, counts, *arrays = tf.while_loop(
-        lambda number, *_: number < count, train_run, [tf.constant(0), tf.zeros([3]), *arrays], parallel_iterations=1
-    )
-    gradients, scores = (array.stack() for array in arrays)
-    gradients = tf.reshape(gradients, tf.shape(hidden))
-    scores = tf.reshape(scores, [count, tf.shape(hidden)[1], -1])
+    is_first = tf.reduce_sum(_equal_before(negatives), -1) == 0
+    weights = _weights(targets, negatives, is_trained, negative, mask_hits)
+    runs = _runs(hidden, targets, negatives, is_usable, weights, is_first)
+    found = _train_runs(table, runs, StepLimits(rate, max_step, factors), frozen, adagrad)
+    counts = tf.zeros([3])
+    if not frozen:
+        wanted, taken = tf.unstack(tf.reshape(found.lengths, [-1, 2, tf.shape(negatives)[-1]]), axis=1)
+        counts = count_steps(is_first, wanted, taken, max_step)
+    scores = tf.reshape(found.scores, [tf.shape(hidden)[0], tf.shape(hidden)[1], -1])
     is_refused = tf.logical_and(is_trained, tf.math.is_nan(scores[..., 0]))
     counts += tf.math.count_nonzero(is_refused, dtype=tf.float32) * tf.constant([0.0, 0.0, 1.0])
-    loss = tf.cond(measured, lambda: _loss(scores, runs.weights, is_trained), lambda: tf.zeros([]))
-    return metrics_of(counts), gradients, loss
+    loss = tf.cond(measured, lambda: _loss(scores, weights, is_trained), lambda: tf.zeros([]))
+    return metrics_of(counts), tf.reshape(found.gradients, tf.shape(hidden)), loss
 
 
 def _weights(
@@ -113,10 +112,15 @@ def _weights(
 
 
 def _runs(
-    hidden: tf.Tensor, targets: tf.Tensor, negatives: tf.Tensor, is_usable: tf.Tensor, weights: tf.Tensor
+    hidden: tf.Tensor,
+    targets: tf.Tensor,
+    negatives: tf.Tensor,
+    is_usable: tf.Tensor,
+    weights: tf.Tensor,
+    is_first: tf.Tensor,
 ) -> _Runs:
-    earlier = _equal_before(targets) * _both(is_usable)
-    is_first = tf.reduce_sum(_equal_before(negatives), -1) == 0
+    both_usable = tf.logical_and(is_usable[..., :, None], is_usable[..., None, :])
+    earlier = tf.where(both_usable, _equal_before(targets), 0.0)
     equal = tf.equal(negatives[..., :, None], negatives[..., None, :])
     return _Runs(
         hidden=hidden,
@@ -129,7 +133,6 @@ def _runs(
         links=earlier * maths.scores(hidden, hidden),
         rounds=1 + tf.reduce_max(tf.cast(tf.reduce_sum(earlier, -1), tf.int32), -1),
         merge=tf.cast(tf.logical_and(equal, is_first[..., None]), tf.float32),
-        is_first=is_first,
     )
 
 
@@ -145,77 +148,94 @@ def _equal_before(rows: tf.Tensor) -> tf.Tensor:
     return tf.linalg.band_part(equal, -1, 0) - tf.linalg.band_part(equal, 0, 0)
 
 
-def _both(are: tf.Tensor) -> tf.Tensor:
-    return tf.cast(tf.logical_and(are[..., :, None], are[..., None, :]), tf.float32)
+def _train_runs(table: tf.Tensor, runs: _Runs, limits: StepLimits, frozen: bool, adagrad: bool) -> _TrainedRun:
+    """Train one run after the other; return the results of all of them, with one entry a run."""
+
+    def train_run(number: tf.Tensor, *arrays: tf.TensorArray) -> tuple[Any, ...]:
+        found = _train_run(table, _Runs(*(tf.gather(of_runs, number) for of_runs in runs)), limits, frozen, adagrad)
+        return number + 1, *(array.write(number, value) for array, value in zip(arrays, found, strict=True))
+
+    count = tf.shape(runs.targets)[0]
+    arrays = [
+        tf.TensorArray(tf.float32, size=count, infer_shape=False, element_shape=None) for _ in _TrainedRun._fields
+    ]
+    _, *arrays = tf.while_loop(
+        lambda number, *_: number < count, train_run, [tf.constant(0), *arrays], parallel_iterations=1
+    )
+    return _TrainedRun(*(array.stack() for array in arrays))
 
 
-def _train_run(
-    table: tf.Tensor, run: _Runs, limits: StepLimits, frozen: bool, adagrad: bool
-) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor]:
-    """Return a run's gradients [B, D] and scores [B, 1 + K], of targets and negatives; and the counts of steps [3]."""
+def _train_run(table: tf.Tensor, run: _Runs, limits: StepLimits, frozen: bool, adagrad: bool) -> _TrainedRun:
+    """Train a run's targets, and then its negatives."""
     rows = whole_rows(table, run.targets)
-    vectors = vectors_of(rows, adagrad)
-    found = _target_steps(run, rows, vectors, limits.rate, frozen, adagrad)
+    found, vectors = _target_steps(run, rows, limits.rate, frozen, adagrad)
     moved = None
     if not frozen:
-        vectors += tf.matmul(run.earlier * found.steps, run.hidden)  # as they are when their token reads them
         changes = tf.math.multiply_no_nan(run.hidden, found.steps[:, None])
         if adagrad:
             changes = tf.concat([changes, found.grown[:, None]], -1)
         moved = add_to(table, run.targets, changes)
-    gradients = -found.gradients[:, None] * vectors
 
     rows = whole_rows(table, after(moved, run.negatives))
-    vectors = vectors_of(rows, adagrad)
-    scores = tf.matmul(run.hidden, vectors, transpose_b=True)
+    negatives = vectors_of(rows, adagrad)
+    scores = tf.matmul(run.hidden, negatives, transpose_b=True)
     score_gradients = run.weights * tf.sigmoid(scores)
-    gradients += tf.matmul(score_gradients, vectors)
-    counts = tf.zeros([3])
-    if not frozen:
-        sums = tf.matmul(run.merge, tf.matmul(score_gradients, run.hidden, transpose_a=True))
-        steps = steps_against(run.negatives, sums, limits, rows[:, -1] if adagrad else None)
-        counts = after(add_to(table, run.negatives, steps.changes), count_steps(run.is_first, steps))
-    return (gradients, tf.concat([found.scores[:, None], scores], -1)), counts
+    gradients = tf.matmul(score_gradients, negatives) - found.gradients[:, None] * vectors
+    scores = tf.concat([found.scores[:, None], scores], -1)
+    if frozen:
+        return _TrainedRun(gradients, scores, tf.zeros([0]))
+    sums = tf.matmul(run.merge, tf.matmul(score_gradients, run.hidden, transpose_a=True))
+    steps = steps_against(run.negatives, sums, limits, rows[:, -1] if adagrad else None)
+    moved = add_to(table, run.negatives, steps.changes)
+    return _TrainedRun(after(moved, gradients), scores, tf.stack([steps.wanted, steps.taken]))
 
 
 def _target_steps(
-    run: _Runs, rows: tf.Tensor, vectors: tf.Tensor, rate: tf.Tensor, frozen: bool, adagrad: bool
-) -> _TargetSteps:
-    """Return the steps of a run's targets, whose rows are as the run begins."""
+    run: _Runs, rows: tf.Tensor, rate: tf.Tensor, frozen: bool, adagrad: bool
+) -> tuple[_TargetSteps, tf.Tensor]:
+    """Return the steps of a run's targets, whose rows are given as the run begins, and the vectors as tokens read them.
+
+    Parameters
+    ----------
+    rows : tensor
+        With states if there are any.
+    """
+    vectors = vectors_of(rows, adagrad)
     products = tf.reduce_sum(run.hidden * vectors, -1)
+    states = rows[:, -1] if adagrad else None
 
-    def go_on(earlier: _TargetSteps) -> _TargetSteps:
-        """Return the steps of all tokens that follow from right steps of the tokens before them."""
-        scores = products if frozen else products + tf.linalg.matvec(run.links, earlier.steps)
+    def steps_of(scores: tf.Tensor, states: tf.Tensor | None) -> _TargetSteps:
         gradients = tf.sigmoid(-scores)
-        states = rows[:, -1] + tf.linalg.matvec(run.earlier, earlier.grown) if adagrad else None
-        rates, grown = rates_of(rate, states, tf.square(gradients) * run.squares)
         is_taken = tf.logical_and(run.is_usable, tf.math.is_finite(scores))
-        if adagrad and not frozen:
+        rates, grown = rate, tf.zeros_like(scores)
+        if states is not None and not frozen:
+            rates, grown = rates_of(rate, states, tf.square(gradients) * run.squares)
             is_taken = tf.logical_and(is_taken, tf.logical_not(tf.math.is_nan(rates)))
-        steps = tf.zeros_like(scores) if frozen else tf.where(is_taken, rates * gradients, 0.0)
-        return _TargetSteps(
-            tf.where(is_taken, scores, float("nan")),
-            tf.where(is_taken, gradients, 0.0),
-            steps,
-            tf.zeros_like(scores) if grown is None else tf.where(is_taken, grown, 0.0),
-        )
+            grown = tf.where(is_taken, grown, 0.0)
+        gradients = tf.where(is_taken, gradients, 0.0)
+        steps = tf.zeros_like(scores) if frozen else tf.math.multiply_no_nan(rates, gradients)
+        return _TargetSteps(tf.where(is_taken, scores, float("nan")), gradients, steps, grown)
 
-    none = tf.zeros_like(products)
-    first = go_on(_TargetSteps(none, none, none, none))
+    def next_round(earlier: _TargetSteps) -> _TargetSteps:
+        """Return the steps of all tokens that follow from right steps of the tokens before them."""
+        grown = None if states is None else states + tf.linalg.matvec(run.earlier, earlier.grown)
+        return steps_of(products + tf.linalg.matvec(run.links, earlier.steps), grown)
+
+    first = steps_of(products, states)
     if frozen:
-        return first
+        return first, vectors
 
-    def go_on_to_the_last() -> _TargetSteps:
+    def all_rounds() -> tuple[_TargetSteps, tf.Tensor]:
         _, found = tf.while_loop(
             lambda number, _: number < run.rounds,
-            lambda number, found: (number + 1, go_on(found)),
+            lambda number, found: (number + 1, next_round(found)),
             [tf.constant(1), first],
             parallel_iterations=1,
         )
-        return found
+        return found, vectors + tf.matmul(run.earlier * found.steps, run.hidden)
 
-    return tf.cond(run.rounds > 1, go_on_to_the_last, lambda: first)
+    found, vectors = tf.cond(run.rounds > 1, all_rounds, lambda: (first, vectors))
+    return found, vectors
 
 
 def _loss(scores: tf.Tensor, weights: tf.Tensor, is_trained: tf.Tensor) -> tf.Tensor:

@@ -25,11 +25,11 @@ class StepLimits(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What changes rows, and what became of their steps."""
+    """What changes rows, and the lengths of the steps."""
 
     changes: Any  # [n, D], and one column more with states
-    clipped: Any  # [n] bool
-    refused: Any  # [n] bool: steps that would be NaN, infinite or nearly so; such a row does not move
+    wanted: Any  # [n], before they were clipped
+    taken: Any  # [n]; NaN, infinite or too long if a step was refused, and the row does not move
 
 
 def memory_of(table: tf.Tensor) -> tf.Tensor:
@@ -112,7 +112,8 @@ def move_places(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: 
     rows = tf.maximum(rows, 0)
     states = whole_rows(table, rows)[:, -1] if adagrad else None
     steps = steps_against(rows, sums, limits, states)
-    return after(add_to(table, rows, steps.changes), metrics_of(count_steps(is_row, steps)))
+    counts = count_steps(is_row, steps.wanted, steps.taken, limits.max_step)
+    return after(add_to(table, rows, steps.changes), metrics_of(counts))
 
 
 def steps_against(rows: tf.Tensor, sums: tf.Tensor, limits: StepLimits, states: tf.Tensor | None) -> Steps:
@@ -126,13 +127,15 @@ def steps_against(rows: tf.Tensor, sums: tf.Tensor, limits: StepLimits, states: 
     square = tf.reduce_sum(tf.square(sums), -1)
     length = tf.sqrt(square)
     rate, grown = rates_of(limits.rate, states, square)
-    clipped = rate * length > limits.max_step
-    rate = tf.where(clipped, limits.max_step / length, rate) * factors_of(rows, limits.factors)
-    refused = tf.logical_not(tf.abs(rate) * length <= LONGEST_STEP)  # the rate may be NaN
-    changes = tf.math.multiply_no_nan(sums, tf.where(refused, 0.0, -rate)[:, None])
+    wanted = rate * length
+    rate = tf.where(wanted > limits.max_step, limits.max_step / length, rate)
+    if limits.factors.shape[0] != 0:
+        rate *= _factors_of(rows, limits.factors)
+    taken = tf.abs(rate) * length
+    changes = tf.math.multiply_no_nan(sums, tf.where(taken <= LONGEST_STEP, -rate, 0.0)[:, None])
     if grown is not None:
         changes = tf.concat([changes, grown[:, None]], -1)
-    return Steps(changes, clipped, refused)
+    return Steps(changes, wanted, taken)
 
 
 def rates_of(rate: tf.Tensor, states: tf.Tensor | None, squares: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | None]:
@@ -149,17 +152,17 @@ def rates_of(rate: tf.Tensor, states: tf.Tensor | None, squares: tf.Tensor) -> t
     return rates, tf.where(is_taken, squares, 0.0)
 
 
-def factors_of(rows: tf.Tensor, factors: tf.Tensor) -> Any:
+def _factors_of(rows: tf.Tensor, factors: tf.Tensor) -> tf.Tensor:
     """Return what multiplies the steps of rows: 1 if there are no factors."""
-    if factors.shape[0] == 0:
-        return 1.0
     some = tf.maximum(tf.size(factors), 1)
     return tf.gather(tf.concat([factors, [1.0]], 0)[:some], rows % some)
 
 
-def count_steps(is_row: tf.Tensor, steps: Steps) -> tf.Tensor:
+def count_steps(is_row: tf.Tensor, wanted: tf.Tensor, taken: tf.Tensor, max_step: tf.Tensor) -> tf.Tensor:
     """Return how many rows have taken a step, how many steps were clipped, and how many refused [3]."""
-    return tf.math.count_nonzero(tf.stack([is_row, steps.clipped, steps.refused]), axis=-1, dtype=tf.float32)
+    refused = tf.logical_not(taken <= LONGEST_STEP)  # it may be NaN
+    flags = tf.reshape(tf.stack([is_row, wanted > max_step, refused]), [3, -1])
+    return tf.math.count_nonzero(flags, axis=-1, dtype=tf.float32)
 
 
 def metrics_of(counts: tf.Tensor) -> tf.Tensor:
