@@ -32,11 +32,11 @@ def choose_placement(
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster, allow_network=options.allow_network)
-    _check_steps(connection)
+    check_steps(connection)
     return design.choose(ClusterRequest(connection, size, limits, options))
 
 
-def _check_steps(connection: Connection) -> None:
+def check_steps(connection: Connection) -> None:
     """Raise ClusterError naming the tasks that cannot run the graphs of this process's kernel."""
     if kernel().name != COMPILED:  # TensorFlow's own operations run on any task
         return

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 logger = logging.getLogger(__name__)
 
 COMPILED, PLAIN = "compiled", "plain"
-_VARIABLE = "TFW2V_STEP"
 
 
 class Kernel(NamedTuple):
@@ -66,9 +65,9 @@ def kernel() -> Kernel:
 
 def chosen_kernel() -> str | None:
     """Return the name of the kernel that ``TFW2V_STEP`` names, or None if it names none."""
-    name = os.environ.get(_VARIABLE) or None
+    name = os.environ.get("TFW2V_STEP") or None
     if name not in (None, COMPILED, PLAIN):
-        raise ValueError(f"{_VARIABLE} is {name!r}; it must be {COMPILED!r} or {PLAIN!r}")
+        raise ValueError(f"TFW2V_STEP is {name!r}; it must be 'compiled' or 'plain'")
     return name
 
 

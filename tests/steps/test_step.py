@@ -148,6 +148,11 @@ def mostly_slow(every: list[Objective], usual: Sequence[Objective] = SOME_OBJECT
     ]
 
 
+def slow(every: list[Objective]) -> list[Any]:
+    """Return these objectives, all of which are slow."""
+    return mostly_slow(every, usual=[])
+
+
 ANY_TRAINING: dict[str, Any] = {
     "corpus": corpora(),
     "bound": st.sampled_from([0.02, 0.25, 1.0]),
@@ -165,7 +170,7 @@ def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **train
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
 
 
-@pytest.mark.parametrize("objective", mostly_slow([*objectives(), *with_adagrad()], SOME_WITHOUT_C), ids=str)
+@pytest.mark.parametrize("objective", mostly_slow(objectives(), SOME_WITHOUT_C) + slow(with_adagrad()), ids=str)
 @given(**ANY_TRAINING)
 @settings(max_examples=5, deadline=None)
 def test_a_block_moves_every_row_without_c_as_plain_loops_do(objective: Objective, **training: Any) -> None:
