@@ -211,6 +211,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "steps.plain.cbow",
         "steps.plain.contexts",
         "steps.plain.huffman_paths",
+        "steps.plain.in_turn",
         "steps.plain.rows",
         "steps.rows",
         "steps.side_by_side",

@@ -141,9 +141,7 @@ SOME_WITHOUT_C = [
 def mostly_slow(every: list[Objective], usual: Sequence[Objective] = SOME_OBJECTIVES) -> list[Any]:
     """Return these objectives, of which most are slow: each needs a graph, which takes seconds."""
     return [
-        objective
-        if objective._replace(adagrad=False) in usual
-        else pytest.param(objective, marks=pytest.mark.slow)
+        objective if objective._replace(adagrad=False) in usual else pytest.param(objective, marks=pytest.mark.slow)
         for objective in every
     ]
 
