@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,7 @@ class Connection:
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
     described_cores: dict[str, int] = field(default_factory=dict)  # of tasks by "job number"
+    described_steps: dict[str, Any] = field(default_factory=dict)  # of tasks that say which step they take
 
     @property
     def servers(self) -> int:
@@ -67,6 +68,11 @@ class Connection:
         """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known."""
         known = [self.described_cores.get(f"worker {worker}", 1) for worker in range(self.workers)]
         return known if most is None else [min(most, cores) for cores in known]
+
+    def keep(self, described: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep what tasks say of their cores and steps, after a check of their versions."""
+        self.described_cores.update(checked_cores(described))
+        self.described_steps.update({name: found["step"] for name, found in described.items() if "step" in found})
 
     def describe(self, job: str, task: int) -> dict[str, Any]:
         """Return the description that a task gives of itself."""
@@ -205,7 +211,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
-                    found.described_cores.update(checked_cores(found.describe_all()))
+                    found.keep(found.describe_all())
             except ClusterError:
                 found.leave()
                 raise
@@ -213,7 +219,7 @@ def connect(cluster: Any, any_version: bool = False, allow_network: bool = False
         else:
             servers = _current.revive_servers()
             if not any_version:  # tasks may have been restarted
-                _current.described_cores.update(checked_cores(servers | _current.describe_answering_workers()))
+                _current.keep(servers | _current.describe_answering_workers())
         return _current
 
 

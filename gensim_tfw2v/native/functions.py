@@ -1,17 +1,25 @@
-"""Calls of C functions. They check what they get, because arrays may come from another machine."""
+"""Calls of C functions. They check what they get, because arrays may come from another machine.
+
+Where they are not compiled, NumPy does the same (`in_numpy`).
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gensim_tfw2v.arrays import address_of
+from gensim_tfw2v.native import in_numpy
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 from gensim_tfw2v.runtime.compiled import HOW_TO_COMPILE, library_in
+
+logger = logging.getLogger(__name__)
 
 _UINT8, _INT32, _UINT32, _INT64, _UINT64 = map(np.dtype, (np.uint8, np.int32, np.uint32, np.int64, np.uint64))
 _FLOAT32, _FLOAT64 = map(np.dtype, (np.float32, np.float64))
@@ -50,7 +58,24 @@ def call(name: str, *arguments: Any) -> int:
 
     Python's lock is free meanwhile. Raise an error if the function refuses the arguments.
     """
-    function = _library()[name]
+    for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True):
+        if isinstance(kind, np.dtype) and argument is not None and argument.dtype != kind:
+            raise TypeError(f"{name} takes an array of {kind} instead of {argument.dtype}")
+    library = _library_if_compiled()
+    found = _call_numpy(name, arguments) if library is None else _call_library(library, name, arguments)
+    if found < 0:
+        error, message = _ERRORS[found]
+        raise error(message)
+    return found
+
+
+def _call_numpy(name: str, arguments: Sequence[Any]) -> int:
+    """Return what a function in NumPy returns for these arguments; arrays are flat there, as in C."""
+    flat = (argument.reshape(-1) if isinstance(argument, np.ndarray) else argument for argument in arguments)
+    return in_numpy.FUNCTIONS[name](*flat)
+
+
+def _call_library(library: Mapping[str, Any], name: str, arguments: Sequence[Any]) -> int:
     given: list[Any] = []
     copies = []
     for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True):
@@ -61,17 +86,22 @@ def call(name: str, *arguments: Any) -> int:
         elif argument is None:
             given += (None, 0)
         else:
-            if argument.dtype != kind:
-                raise TypeError(f"{name} takes an array of {kind} instead of {argument.dtype}")
             if not (argument.flags.c_contiguous and argument.flags.aligned):
                 argument = argument.copy()
                 copies.append(argument)  # which live until the function returns
             given += (address_of(argument), argument.size)
-    found: int = function(*given)
-    if found < 0:
-        error, message = _ERRORS[found]
-        raise error(message)
+    found: int = library[name](*given)
     return found
+
+
+@functools.cache
+def _library_if_compiled() -> dict[str, Any] | None:
+    """Return the functions by name, or None where they cannot be loaded; a warning says so once."""
+    try:
+        return _library()
+    except ImportError as error:
+        logger.warning("%s. Until then NumPy makes blocks, which takes several times as long", error)
+        return None
 
 
 def library_path() -> Path:

@@ -52,7 +52,11 @@ def load_operations() -> Any:
         raise ImportError(
             f"the package's operations for TensorFlow are not compiled: there is no {path}. {HOW_TO_COMPILE}"
         )
-    found = load_tensorflow().load_op_library(str(path))
+    tf = load_tensorflow()
+    try:
+        found = tf.load_op_library(str(path))
+    except tf.errors.NotFoundError as error:  # a library of another platform
+        raise ImportError(f"the package's operations cannot be loaded: {error.message}. {HOW_TO_COMPILE}") from None
     _check_registration(found, path)
     return found
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
+from gensim_tfw2v.steps.kernel import COMPILED, kernel
+
+if TYPE_CHECKING:
+    from gensim_tfw2v.cluster.connection import Connection
 
 
 def choose_placement(
@@ -27,7 +32,20 @@ def choose_placement(
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster, allow_network=options.allow_network)
+    check_steps(connection)
     return design.choose(ClusterRequest(connection, size, limits, options))
+
+
+def check_steps(connection: Connection) -> None:
+    """Raise ClusterError naming the tasks that cannot run the graphs of this process's kernel."""
+    if kernel().name != COMPILED:  # TensorFlow's own operations run on any task
+        return
+    without = [task for task, step in connection.described_steps.items() if step != COMPILED]
+    if without:
+        raise ClusterError(
+            f"{', '.join(without)} cannot run the package's compiled operations, which this process trains with: "
+            "compile them there as well, or start this process with TFW2V_STEP=plain"
+        )
 
 
 def free_left_tables(cluster: Any, allow_network: bool, state: Mapping[str, Any]) -> None:

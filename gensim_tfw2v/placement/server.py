@@ -13,12 +13,12 @@ from gensim_tfw2v.cluster.health import is_taken
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.specification import port_of, workers_beside
 from gensim_tfw2v.cluster.task import Task, register_task
-from gensim_tfw2v.operations import load_operations, operations
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.runtime.cores import allowed_cores
 from gensim_tfw2v.runtime.end_signals import EndSignals
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
+from gensim_tfw2v.steps.kernel import kernel, load_kernel
 
 _SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # because some of them wait for other tasks
@@ -34,7 +34,7 @@ def register_functions(cores: int = 1) -> None:
     """
     if cores < 1:
         raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
-    load_operations()  # the graphs that come here consist of them
+    load_kernel()  # the graphs that come here consist of its operations
     factory = BlockFactory(cores)
     register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
@@ -112,7 +112,7 @@ def serve(
         raise ClusterError(f"cannot serve at {address}: {reason}") from error
     exposure.apply()
     server.start()
-    operations()  # tests them on the devices as the server has set them up
+    kernel()  # tests it on the devices as the server has set them up
     print(f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
     while not end.wait(_SECONDS_BETWEEN_CHECKS):
         if _is_orphan(parent):

@@ -15,6 +15,7 @@ from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.graph import as_rows, block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, BlockTensors, Lookups, Objective, Rates
 from gensim_tfw2v.steps.signature import HuffmanPaths as HuffmanPathTensors
@@ -40,7 +41,7 @@ def objective_of(settings: StepSettings) -> Objective:
 
 def graph_definition(settings: StepSettings) -> bytes:
     """Return the serialised GraphDef of the function that trains a block."""
-    definition: bytes = block_function(objective_of(settings)).graph.as_graph_def().SerializeToString()
+    definition: bytes = block_function(objective_of(settings), kernel()).graph.as_graph_def().SerializeToString()
     return definition
 
 

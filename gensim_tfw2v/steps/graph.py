@@ -3,9 +3,10 @@
 Tables, sizes, windows and rates are all arguments, so one trace serves every model of the same `Objective` in the
 process. The handles belong to variables on the device that runs the graph; the placement owns the variables.
 
-The package's own operations change rows in place, in the variables' memory. So nothing else may share a variable's
-buffer, and no TensorFlow operation on single rows may be used on it, not even to read: after such an operation,
-TensorFlow gives every reader of the variable a copy, and so also the package's operations.
+A kernel (`steps/kernel`) reads and changes rows. The compiled one changes them in place, in the variables' memory. So
+nothing else may share a variable's buffer there, and no TensorFlow operation on single rows may be used on it, not even
+to read: after such an operation, TensorFlow gives every reader of the variable a copy, and so also the package's
+operations.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.rows import memory_of
+from gensim_tfw2v.steps.kernel import Kernel, kernel
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
 
 
@@ -27,7 +27,8 @@ class _BlockGraph(NamedTuple):
     """The values that all batches of a block have in common."""
 
     objective: Objective
-    memory: Tables  # the variables' memory
+    kernel: Kernel
+    memory: Tables  # what the kernel takes as tables
     block: BlockTensors
     rates: Rates
     lookups: Lookups
@@ -48,18 +49,25 @@ class _BatchIndex:
 
 
 @functools.cache
-def block_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
+def block_function(objective: Objective, steps: Kernel | None = None) -> tf.types.experimental.ConcreteFunction:
     """Return the graph function (tables, block, rates, lookups, span), all tensors → metrics of each batch.
 
     The span [2] says which batches of the block are trained: from the first to before the second.
+
+    Parameters
+    ----------
+    steps : Kernel, optional
+        What the graph takes its steps with. Default: this process's kernel.
     """
+    used = steps or kernel()
 
     def train_block(
         tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor
     ) -> BatchMetrics:
         first, end = tf.unstack(span, num=2)
         batches = end - first
-        of_block = _BlockGraph(objective, Tables(*map(memory_of, tables)), block, rates, lookups)
+        memory = Tables(*map(used.memory_of, tables))
+        of_block = _BlockGraph(objective, used, memory, block, rates, lookups)
         window_rows = _window_rows(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
@@ -90,7 +98,7 @@ class _Step:
     """
 
     def __init__(self, of_block: _BlockGraph, window_rows: tf.Tensor, batch: tf.Tensor) -> None:
-        self.objective, self.memory, self.block, self.rates, self.lookups = of_block
+        self.objective, self.kernel, self.memory, self.block, self.rates, self.lookups = of_block
         self.batch = _BatchIndex(batch)
         self.window_rows = window_rows
         self.learning_rate = self.batch.of(self.rates.learning_rates)
@@ -137,7 +145,7 @@ class _Step:
     def _train_huffman_paths(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train the nodes on words' paths with hidden vectors [R, B, D], and return the gradients of these."""
         paths = self.block.tree
-        gradients, loss = operations().tfw2v_train_huffman_paths(
+        gradients, loss = self.kernel.train_huffman_paths(
             table=self.memory.nodes,
             hidden=hidden,
             words=paths.words,
@@ -162,7 +170,7 @@ class _Step:
     def _train_cbow(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train targets and negatives with CBOW's hidden vectors [R, B, D], and return the gradients of these."""
         return self._train_outputs(
-            operations().tfw2v_train_cbow,
+            self.kernel.train_cbow,
             hidden,
             negatives=self.block.candidates,
             targets=self.block.targets,
@@ -176,10 +184,10 @@ class _Step:
             of_tokens = tf.reshape(self.token_weights, tf.shape(window_rows))
             weights = as_rows(maths.weighted(tf.gather(weights, window_rows), of_tokens))
             window_rows = self._window_rows_in_order()
-        if self.objective.bfloat16_products:
+        if self.objective.bfloat16_products or not self.kernel.train_skip_gram:
             return self._train_skip_gram_by_products(hidden, tf.gather(weights, window_rows))
         return self._train_outputs(
-            operations().tfw2v_train_skip_gram,
+            self.kernel.train_skip_gram,
             hidden,
             ids=self.block.candidates,
             window_rows=window_rows,
@@ -208,7 +216,7 @@ class _Step:
         return gradients
 
     def _train_skip_gram_by_products(self, hidden: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-        """Do the same as `_train_skip_gram` with bfloat16 matrix products over all of a run's pairs [R, B, C]."""
+        """Do the same as `_train_skip_gram` with matrix products over all of a run's pairs [R, B, C]."""
         shared, negative = self.rates.shared_negatives, self.rates.negative
         candidates = self._rows(self.memory.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
@@ -236,14 +244,14 @@ class _Step:
 
     def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
         """Return the batch's rows of a table [R, ..., D]."""
-        return operations().tfw2v_gather_rows(
+        return self.kernel.gather_rows(
             table=table, ids=ids, batch=self.batch.number, T=number_type, adagrad=self.objective.adagrad
         )
 
     def _move(self, table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, factors: tf.Tensor) -> None:
         """Move each row of the batch by one step of limited length."""
         self.moved.append(
-            operations().tfw2v_move_rows(
+            self.kernel.move_rows(
                 table=table,
                 ids=ids,
                 batch=self.batch.number,
@@ -268,13 +276,13 @@ class _Step:
         }
         if self.objective.even_contexts:
             places["mean"] = self.objective.mean_context
-            of_even = operations().tfw2v_sum_even_contexts, operations().tfw2v_move_even_contexts
+            of_even = self.kernel.sum_even_contexts, self.kernel.move_even_contexts
             return _Contexts(*(functools.partial(operation, **places) for operation in of_even))
         forward, backward, window_rows = self._context_weights()
         places["window_rows"] = window_rows
         return _Contexts(
-            functools.partial(operations().tfw2v_sum_contexts, **places, weights=forward),
-            functools.partial(operations().tfw2v_move_contexts, **places, weights=backward),
+            functools.partial(self.kernel.sum_contexts, **places, weights=forward),
+            functools.partial(self.kernel.move_contexts, **places, weights=backward),
         )
 
     def _context_weights(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -24,6 +24,8 @@ import tensorflow as tf
 
 # As in word2vec, whose table of the sigmoid ends at this score.
 MAX_NODE_SCORE = 6.0
+# Farther from 0, scores count as this in a loss, as in the C operations: float32 has no exponential of more than 88.
+LARGEST_SCORE = 80.0
 
 
 def scores(rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
@@ -72,6 +74,11 @@ def window_shares(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: 
     inside = _inside(left, right, distance)
     numbers = tf.broadcast_to(_radius_number(distance, window), tf.shape(inside))
     return inside * tf.gather(reached, numbers, batch_dims=left.shape.rank)
+
+
+def places_inside(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
+    """Return 1 [..., B, P] for the places of the widened run that are within a token's reach, 0 elsewhere."""
+    return _inside(left, right, _distances(left, window))
 
 
 def _distances(left: tf.Tensor, window: tf.Tensor) -> tf.Tensor:

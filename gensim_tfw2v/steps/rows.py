@@ -1,4 +1,4 @@
-"""Rows of variables that the operations change in place: reading, writing and adding to them."""
+"""Rows of variables that steps change: reading, writing and adding to them, with this process's kernel."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.runtime.private_tensorflow import anonymous_name
+from gensim_tfw2v.steps.kernel import kernel
 
 
 def private_copy(values: tf.Tensor) -> tf.Tensor:
-    """Return a copy of rows [n, D], for a variable whose rows the operations change.
-
-    TensorFlow's DeepCopy would take as long as the steps of a small block.
-    """
-    return operations().tfw2v_read_rows(table=values, rows=tf.range(tf.shape(values)[0]), T=tf.float32)
+    """Return a copy of rows [n, D], for a variable whose rows steps change."""
+    return kernel().copy_of(values)
 
 
 def private_variable(value: tf.Tensor) -> tf.Tensor:
@@ -26,20 +23,20 @@ def private_variable(value: tf.Tensor) -> tf.Tensor:
 
 
 def read_rows(table: tf.Tensor, rows: tf.Tensor, number_type: Any = tf.float32) -> tf.Tensor:
-    """Return rows [n, D] of a variable, given by its handle, whose rows the operations change."""
-    return operations().tfw2v_read_rows(table=memory_of(table), rows=rows, T=number_type)
+    """Return rows [n, D] of a variable, given by its handle, whose rows steps change."""
+    return kernel().read_rows(table=memory_of(table), rows=rows, T=number_type)
 
 
 def write_rows(table: tf.Tensor, rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """Write rows [n, D] of such a variable; the returned tensor is ready once they are written."""
-    return operations().tfw2v_write_rows(table=memory_of(table), rows=rows, values=values)
+    return kernel().write_rows(table=memory_of(table), rows=rows, values=values)
 
 
 def add_to_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
     """Add changes [n, D] to rows of such a variable; the returned tensor is ready once they are added."""
-    return operations().tfw2v_add_rows(table=memory_of(table), rows=rows, changes=changes)
+    return kernel().add_rows(table=memory_of(table), rows=rows, changes=changes)
 
 
 def memory_of(table: tf.Tensor) -> tf.Tensor:
-    """Return the memory of a variable, given by its handle, instead of a copy."""
-    return tf.raw_ops.ReadVariableOp(resource=table, dtype=tf.float32)
+    """Return what the kernel takes as the table of a variable, given by its handle."""
+    return kernel().memory_of(table)

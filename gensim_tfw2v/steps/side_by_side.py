@@ -14,6 +14,7 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.runtime.private_tensorflow import end_after
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import Kernel
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
 
 CORES = tf.TensorSpec([], tf.int32)
@@ -41,9 +42,9 @@ def side_by_side(train_block: Any) -> TrainSideBySide:
 
 
 @functools.cache
-def side_by_side_function(objective: Objective) -> tf.types.experimental.ConcreteFunction:
+def side_by_side_function(objective: Objective, steps: Kernel | None = None) -> tf.types.experimental.ConcreteFunction:
     """Return the graph function of `side_by_side` for this process; its arguments are flat."""
-    return _graph_of(block_function(objective))
+    return _graph_of(block_function(objective, steps))
 
 
 def _graph_of(train_block: Any) -> tf.types.experimental.ConcreteFunction:

@@ -1,14 +1,16 @@
-"""C makes exactly the blocks that plain NumPy makes of the same sentences and the same seed."""
+"""C makes exactly the blocks that plain NumPy makes of the same sentences and seed, and so do its substitutes."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.native_functions import WAYS, functions_run
 from support.plain_blocks import plain_block
 
 from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
@@ -16,6 +18,13 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
 from gensim_tfw2v.blocks.sampling import NegativeSampler, cumulative_table
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.native.random_numbers import RandomNumbers
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run the functions in C and in NumPy."""
+    with functions_run(request.param):
+        yield request.param
 
 
 def zipf_counts(words: int) -> np.ndarray:
@@ -91,6 +100,7 @@ def test_a_block_is_that_of_plain_numpy_to_the_last_bit(
     assert_same(maker.make(sentences, RandomNumbers.seeded(entropy)), plain_block(maker, sentences, entropy))
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("skip_gram", [True, False])
 @pytest.mark.parametrize("tree", [True, False])
 @pytest.mark.parametrize("windows", Windows)

@@ -1,7 +1,10 @@
-"""C functions do what plain NumPy does, and refuse arrays that do not fit before they use them."""
+"""Functions in C and in NumPy do what plain NumPy does, and refuse arrays that do not fit before they use them."""
 
 from __future__ import annotations
 
+import functools
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.child_process import run_script
 from support.compiler import compile_c, library_without_functions, needs_a_compiler
+from support.native_functions import WAYS, functions_run
 from support.plain_blocks import plain_selection
 
 from gensim_tfw2v.arrays import address_of, aligned_empty
@@ -20,6 +24,16 @@ from gensim_tfw2v.native.functions import call
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 
 SOURCES = Path(functions.__file__).parent
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run the functions in C and in NumPy."""
+    with functions_run(request.param):
+        yield request.param
+
+
+in_both_ways = pytest.mark.usefixtures("way")
 
 
 def int32s(*values: int) -> np.ndarray:
@@ -183,11 +197,13 @@ REFUSED: list[tuple[str, int, Any, str]] = [
 ]
 
 
+@in_both_ways
 @pytest.mark.parametrize("name", sorted({name for name, *_ in REFUSED}))
 def test_valid_calls_succeed(name: str) -> None:
     assert call(name, *valid_call(name)) >= 0
 
 
+@in_both_ways
 @pytest.mark.parametrize(("name", "number", "wrong", "why"), REFUSED)
 def test_arguments_that_do_not_fit_are_refused_and_nothing_is_drawn(
     name: str, number: int, wrong: Any, why: str
@@ -200,12 +216,14 @@ def test_arguments_that_do_not_fit_are_refused_and_nothing_is_drawn(
     assert drawn in ([], [bytes(random())])
 
 
+@in_both_ways
 @pytest.mark.parametrize("dtype", ["f8", "f4", ">i4", "u4", "i8"])
 def test_arrays_of_another_type_are_refused(dtype: str) -> None:
     with pytest.raises(TypeError, match="pad takes an array of int32"):
         call("pad", np.zeros(4, dtype), room(6))
 
 
+@in_both_ways
 def test_arrays_that_are_read_only_unaligned_or_not_contiguous_are_read() -> None:
     values = np.arange(1, 7, dtype=np.int32)
     unaligned = np.frombuffer(b"-" + values.tobytes(), np.int32, 6, 1)
@@ -216,6 +234,7 @@ def test_arrays_that_are_read_only_unaligned_or_not_contiguous_are_read() -> Non
         assert padded.tolist() == [1, 2, 3, 4, 5, 6, 0, 0]
 
 
+@in_both_ways
 @pytest.mark.parametrize("pool", [1, 5, 1000])
 def test_tables_of_negatives_that_do_not_rise_still_give_words(pool: int) -> None:
     drawn = room(500)
@@ -223,28 +242,34 @@ def test_tables_of_negatives_that_do_not_rise_still_give_words(pool: int) -> Non
     assert 0 <= drawn.min() <= drawn.max() < 5
 
 
+@pytest.mark.parametrize("kind", WAYS)
 @given(
     lengths=st.lists(st.integers(0, 9), max_size=9),
     unknown=st.sampled_from([0.0, 0.3, 1.0]),
     by_table=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_known_words_are_those_of_plain_numpy(lengths: list[int], unknown: float, by_table: bool, seed: int) -> None:
+def test_known_words_are_those_of_plain_numpy(
+    kind: str, lengths: list[int], unknown: float, by_table: bool, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     table = np.where(rng.random(20) < unknown, -1, rng.permutation(20)).astype(np.int32)
     ids = rng.integers(0, 20, sum(lengths)).astype(np.int32)
     sentences = Sentences(ids if by_table else table[ids], np.array(lengths, np.int32))
-    known = sentences.known_words(table if by_table else None)
+    with functions_run(kind):
+        known = sentences.known_words(table if by_table else None)
     expected = plain_selection(Sentences(table[ids], sentences.lengths), table[ids] >= 0)
     for ours, theirs in ((known.ids, expected.ids), (known.lengths, expected.lengths)):
         assert ours.dtype == theirs.dtype
         np.testing.assert_array_equal(ours, theirs)
 
 
-@given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=99))
-def test_extremes_are_least_largest_and_sum(values: list[int]) -> None:
+@pytest.mark.parametrize("kind", WAYS)
+@given(values=st.lists(st.integers(-(2**31), 2**31 - 1), max_size=99))
+def test_extremes_are_least_largest_and_sum(kind: str, values: list[int]) -> None:
     found = room(3, np.int64)
-    call("extremes", int32s(*values), found)
+    with functions_run(kind):
+        call("extremes", int32s(*values), found)
     assert found.tolist() == [min(values, default=0), max(values, default=0), sum(values)]
 
 
@@ -275,6 +300,34 @@ def test_functions_that_are_not_compiled_tell_how_to_compile_them(
     monkeypatch.setattr(functions, "library_path", lambda: tmp_path / "none.so")
     with pytest.raises(ImportError, match=r"none\.so.*python setup\.py build_ext --inplace"):
         functions._library.__wrapped__()
+
+
+def test_functions_that_are_not_compiled_run_in_numpy_after_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(functions, "library_path", lambda: tmp_path / "none.so")
+    for cached in (functions._library, functions._library_if_compiled):
+        monkeypatch.setattr(functions, cached.__name__, functools.cache(cached.__wrapped__))
+    with caplog.at_level(logging.WARNING):
+        assert [call("number_words", int32s(4, 2, 4), 9, room(3), room(3)) for _ in range(2)] == [2, 2]
+    (message,) = caplog.messages
+    assert "none.so" in message and "NumPy makes blocks" in message
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in REFUSED}))
+def test_functions_in_numpy_write_and_draw_what_those_in_c_do(name: str) -> None:
+    found = []
+    for kind in WAYS:
+        arguments = valid_call(name)
+        with functions_run(kind):
+            result = call(name, *arguments)
+        arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
+        if name in ("known_words", "subsample"):  # there is room for more words than are written
+            *given, ids, lengths, sentences = arrays
+            arrays = [*given, ids[:result], lengths[: sentences[0]], sentences]
+        drawn = [bytes(argument) for argument in arguments if isinstance(argument, RandomNumbers)]
+        found.append((result, [array.tolist() for array in arrays], drawn))
+    assert found[0] == found[1]
 
 
 @needs_a_compiler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from gensim.models.word2vec import Word2Vec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.example_blocks import SETTINGS
-from support.placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement
+from support.placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement, in_this_process_without_c
 from support.reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
 
 from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
@@ -137,12 +138,17 @@ SOME_OBJECTIVES = [
 ]
 
 
-def mostly_slow(every: list[Objective]) -> list[Any]:
+# Those with operations of their own where there is no C.
+SOME_WITHOUT_C = [
+    Objective(False, 5, False, True, "float32", Windows.MEAN),
+    Objective(True, 0, True, True, "float32", Windows.DRAWN),
+]
+
+
+def mostly_slow(every: list[Objective], usual: Sequence[Objective] = SOME_OBJECTIVES) -> list[Any]:
     """Return these objectives, of which most are slow: each needs a graph, which takes seconds."""
     return [
-        objective
-        if objective._replace(adagrad=False) in SOME_OBJECTIVES
-        else pytest.param(objective, marks=pytest.mark.slow)
+        objective if objective._replace(adagrad=False) in usual else pytest.param(objective, marks=pytest.mark.slow)
         for objective in every
     ]
 
@@ -155,6 +161,11 @@ def with_some_slow(every: list[Objective]) -> list[Any]:
         else objective
         for objective in every
     ]
+
+
+def slow(every: list[Objective]) -> list[Any]:
+    """Return these objectives, all of which are slow."""
+    return mostly_slow(every, usual=[])
 
 
 ANY_TRAINING: dict[str, Any] = {
@@ -172,6 +183,22 @@ TRAINING_OF_ONE_SIZE = ANY_TRAINING | {"corpus": corpora(fewest_words=9)}
 @settings(max_examples=10, deadline=None)
 def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
+
+
+@pytest.mark.parametrize("objective", mostly_slow(objectives(), SOME_WITHOUT_C) + slow(with_adagrad()), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=5, deadline=None)
+def test_a_block_moves_every_row_without_c_as_plain_loops_do(objective: Objective, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(in_this_process_without_c, objective, **training)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("freeze", FREEZABLE)
+@pytest.mark.parametrize("objective", objectives(), ids=str)
+@given(**ANY_TRAINING)
+@settings(max_examples=3, deadline=None)
+def test_a_block_moves_no_frozen_row_without_c(objective: Objective, freeze: str, **training: Any) -> None:
+    assert_moves_rows_as_plain_loops_do(in_this_process_without_c, objective, freeze=freeze, **training)
 
 
 @pytest.mark.parametrize("objective", mostly_slow(objectives()), ids=str)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from support.kernels import operations
 from support.operation_cbow import cbow
 from support.operation_contexts import some_contexts
 from support.operation_even_contexts import some_even_contexts

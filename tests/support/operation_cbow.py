@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gensim_tfw2v.operations import operations
+from support.kernels import operations
 from support.operation_inputs import (
     BATCH,
     BATCHES,

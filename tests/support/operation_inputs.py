@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from support.kernels import operations, used_kernel
 
 tf = load_tensorflow()
 
@@ -30,13 +30,14 @@ class Table:
 
     def values(self) -> np.ndarray:
         """Return a copy of all its rows, made without operations of the package."""
-        values: np.ndarray = tf.raw_ops.DeepCopy(x=self.memory).numpy()
+        memory = tf.raw_ops.ReadVariableOp(resource=self._variable.handle, dtype=tf.float32)
+        values: np.ndarray = tf.raw_ops.DeepCopy(x=memory).numpy()
         return values
 
     @property
     def memory(self) -> Any:
-        """The variable's memory, and not a copy of it."""
-        return tf.raw_ops.ReadVariableOp(resource=self._variable.handle, dtype=tf.float32)
+        """What operations take as the table: for compiled ones the variable's memory, and not a copy of it."""
+        return used_kernel().memory_of(self._variable.handle)
 
     def read(self) -> np.ndarray:
         """Return all its rows."""

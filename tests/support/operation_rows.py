@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from support.kernels import operations
 from support.operation_inputs import (
     BATCH,
     BATCHES,

@@ -15,6 +15,7 @@ from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.kernel import plain_kernel
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from support.solo import Solo
@@ -69,6 +70,11 @@ def on_cluster(
 def in_this_process(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
     """Return a placement in this process."""
     return LocalPlacement(settings, maker, Calls(workers, cores=1))
+
+
+def in_this_process_without_c(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:
+    """Return a placement in this process that steps with TensorFlow's own operations."""
+    return LocalPlacement(settings, maker, Calls(workers, cores=1), plain_kernel())
 
 
 def on_one_worker(settings: StepSettings, maker: BlockMaker, workers: int) -> Placement:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.placement.columns.column_blocks import ColumnBlock, ServerBatch
 from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.kernel import kernel
 
 _LONGEST_STEP = 1e32  # as in gensim_tfw2v/operations: longer steps, and NaN, are refused
 
@@ -43,7 +43,7 @@ def batch_rows(columns: Columns, batch: ServerBatch) -> BatchRows:
     """Return the rows of a batch as they are now."""
 
     def gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-        found = operations().tfw2v_gather_rows(table=table, ids=ids, batch=tf.constant(0), T=tf.float32)
+        found = kernel().gather_rows(table=table, ids=ids, batch=tf.constant(0), T=tf.float32)
         return tf.ensure_shape(found, [None, None, None])
 
     return BatchRows(gather(columns.inputs, batch.inputs), gather(columns.outputs, batch.candidates))
@@ -101,7 +101,7 @@ def move_rows(
     for memory, rows, of_table, own_rates in tables:
         count = tf.where(is_wanted, tf.size(rows), 0)
         changes = changes_of(of_table, own_rates)[:count]
-        moved.append(operations().tfw2v_add_rows(table=memory, rows=rows[:count], changes=changes))
+        moved.append(kernel().add_rows(table=memory, rows=rows[:count], changes=changes))
     return moved
 
 

@@ -26,6 +26,7 @@ from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.local.calls import ONE_CORE, Calls
 from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.kernel import Kernel, kernel
 from gensim_tfw2v.steps.settings import StepSettings
 
 _DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
@@ -33,13 +34,21 @@ _ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy 
 
 
 class LocalPlacement(Placement):
-    """Trains in this process, with so many calls of the graph side by side."""
+    """Trains in this process, with so many calls of the graph side by side.
+
+    Parameters
+    ----------
+    steps : Kernel, optional
+        What steps are taken with. Default: this process's kernel.
+    """
 
     can_fail = has_failed = False
 
-    def __init__(self, settings: StepSettings, maker: BlockMaker, calls: Calls = ONE_CORE) -> None:
+    def __init__(
+        self, settings: StepSettings, maker: BlockMaker, calls: Calls = ONE_CORE, steps: Kernel | None = None
+    ) -> None:
         self._tf = load_tensorflow()
-        from gensim_tfw2v.steps import arguments, graph, rows, side_by_side
+        from gensim_tfw2v.steps import arguments, graph, side_by_side
 
         # One thread more than calls: while one prepares its block or waits, the others keep every core busy. Not for
         # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
@@ -47,17 +56,20 @@ class LocalPlacement(Placement):
         self.concurrency = calls.at_once + int(calls.all_cores > 1 and has_large_batches)
         self._settings = settings
         self._maker = maker
+        self._kernel = steps or kernel()
         objective = arguments.objective_of(settings)
         self._cores_side_by_side = calls.all_cores
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
         self._train_block = (
-            side_by_side.side_by_side_function(objective) if self._cores else graph.block_function(objective)
+            side_by_side.side_by_side_function(objective, self._kernel)
+            if self._cores
+            else graph.block_function(objective, self._kernel)
         )
         # A spare thread may prepare its block, but more cores than were asked for are not to train.
         self._turns = threading.BoundedSemaphore(calls.at_once) if self._cores else contextlib.nullcontext()
         self._lookups = arguments.lookups_for(settings)
-        self._arguments, self._rows = arguments, rows
+        self._arguments = arguments
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
 
@@ -73,7 +85,7 @@ class LocalPlacement(Placement):
                 zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
                 self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
             for rows, part in _pieces(values):
-                self._rows.write_rows(self._variables[name].handle, rows, part)
+                self._kernel.write_rows(table=self._memory_of(name), rows=rows, values=part)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
@@ -126,7 +138,10 @@ class LocalPlacement(Placement):
 
     def _read(self, table: str, numbers: Int32Array) -> Float32Array:
         with self._tf.device(_DEVICE):
-            return np.asarray(self._rows.read_rows(self._variables[table].handle, numbers).numpy())
+            return np.asarray(self._kernel.read_rows(table=self._memory_of(table), rows=numbers).numpy())
+
+    def _memory_of(self, table: str) -> Any:
+        return self._kernel.memory_of(self._variables[table].handle)
 
     def close(self) -> None:
         self._variables.clear()

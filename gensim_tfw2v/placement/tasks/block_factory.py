@@ -14,11 +14,11 @@ from gensim_tfw2v.cluster.errors import TaskError, brief
 from gensim_tfw2v.cluster.task import text_of
 from gensim_tfw2v.cluster.task_metrics import own_metrics
 from gensim_tfw2v.corpus.shard_file import EncodedCorpusError
-from gensim_tfw2v.operations import operations
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind, read_assignment
 from gensim_tfw2v.placement.tasks.codec import decode
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.steps.kernel import kernel
 
 REGISTER_MODEL = "gensim_tfw2v.register_model"
 UNKNOWN_MODEL = "the model has not been registered"
@@ -43,10 +43,10 @@ class BlockFactory:
     def details(self) -> dict[str, Any]:
         """Return what this task adds to its description, after a test that the operations work here."""
         try:
-            operations()  # not before a coordinator asks: by then this process's server has set up the devices
+            used = kernel()  # not before a coordinator asks: by then this process's server has set up the devices
         except ImportError as error:
             raise TaskError(str(error)) from None
-        return {"blocks": self.blocks, "cores": self._cores}
+        return {"blocks": self.blocks, "cores": self._cores, "step": used.name}
 
     def register_model(self, name: bytes, model: Any) -> np.bool_:
         """Keep a model, for which this task can make blocks from now on."""

@@ -1,0 +1,324 @@
+"""The functions of this package's C sources in NumPy, for machines on which they are not compiled.
+
+Each takes the arrays and numbers that the C function takes, writes the same numbers, and returns the same number: of
+what it has found, or of an error. The same state of random numbers gives the same draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
+from gensim_tfw2v.native.errors import (
+    LARGEST,
+    LONGEST,
+    NO_PATH,
+    NO_WORD,
+    WRONG_LENGTHS,
+    WRONG_SIZES,
+    are_below,
+)
+from gensim_tfw2v.native.numpys_generator import numpys
+from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.native.walks_in_numpy import add_weights, draw_walks, group_edges, turn_edges
+
+_WORD_BYTES = 8
+
+
+def _are_lengths(words: int, lengths: Int32Array) -> bool:
+    return not (lengths < 0).any() and int(lengths.sum(dtype=np.int64)) == words
+
+
+# -- checksums.c -------------------------------------------------------------------------------------------------------
+
+
+def page_checksums(data: UInt8Array, page_bytes: int, checksums: npt.NDArray[np.uint64]) -> int:
+    """Write Fletcher's two sums of each page."""
+    if page_bytes < _WORD_BYTES or page_bytes % _WORD_BYTES:
+        return WRONG_SIZES
+    pages = -(-data.size // page_bytes)
+    if checksums.size != 2 * pages:
+        return WRONG_SIZES
+    whole = np.zeros(pages * page_bytes, np.uint8)
+    whole[: data.size] = data
+    words = whole.view("<u8").reshape(pages, page_bytes // _WORD_BYTES)
+    numbers = np.arange(1, words.shape[1] + 1, dtype=np.uint64)
+    found = checksums.reshape(pages, 2)
+    found[:, 0] = ~words.sum(axis=1, dtype=np.uint64)
+    found[:, 1] = ~(words * numbers).sum(axis=1, dtype=np.uint64)
+    return 0
+
+
+# -- sentences.c -------------------------------------------------------------------------------------------------------
+
+
+def extremes(values: Int32Array, found: Int64Array) -> int:
+    """Write the least and the largest integer, and the sum."""
+    if found.size != 3:
+        return WRONG_SIZES
+    found[:] = (values.min(), values.max(), values.sum(dtype=np.int64)) if values.size else 0
+    return 0
+
+
+def _have_no_room(
+    ids: Int32Array,
+    lengths: Int32Array,
+    kept_ids: Int32Array,
+    kept_lengths: Int32Array,
+    sentences: Int64Array,
+    numbers: Int32Array | None,
+) -> bool:
+    if numbers is not None and numbers.size < lengths.size:
+        return True
+    are_short = ids.size <= LONGEST and lengths.size <= LONGEST
+    return not are_short or kept_ids.size < ids.size or kept_lengths.size < lengths.size or sentences.size != 1
+
+
+def _write_chosen(
+    chosen: BoolArray,
+    ids: Int32Array,
+    lengths: Int32Array,
+    kept_ids: Int32Array,
+    kept_lengths: Int32Array,
+    sentences: Int64Array,
+    numbers: Int32Array | None,
+) -> int:
+    """Write the sentences with the chosen words alone, without sentences that have none; `numbers` says which they are."""
+    words = int(np.count_nonzero(chosen))
+    kept_ids[:words] = ids[chosen]
+    before = np.concatenate([[0], np.cumsum(chosen, dtype=np.int64)])  # chosen words before each word
+    ends = np.cumsum(lengths, dtype=np.int64)
+    of_sentences = before[ends] - before[ends - lengths]
+    if numbers is not None:
+        found = np.flatnonzero(of_sentences)
+        numbers[: found.size] = found
+    of_sentences = of_sentences[of_sentences > 0]
+    kept_lengths[: of_sentences.size] = of_sentences
+    sentences[0] = of_sentences.size
+    return words
+
+
+def subsample(
+    ids: Int32Array,
+    lengths: Int32Array,
+    keep: Float32Array,
+    random: RandomNumbers,
+    kept_ids: Int32Array,
+    kept_lengths: Int32Array,
+    sentences: Int64Array,
+    numbers: Int32Array | None,
+) -> int:
+    """Write the sentences with each word kept at its probability."""
+    if _have_no_room(ids, lengths, kept_ids, kept_lengths, sentences, numbers):
+        return WRONG_SIZES
+    if not _are_lengths(ids.size, lengths):
+        return WRONG_LENGTHS
+    if not are_below(keep.size, ids):
+        return NO_WORD
+    with numpys(random) as generator:
+        chosen = generator.random(ids.size, dtype=np.float32) < keep[ids]
+    return _write_chosen(chosen, ids, lengths, kept_ids, kept_lengths, sentences, numbers)
+
+
+def known_words(
+    ids: Int32Array,
+    lengths: Int32Array,
+    table: Int32Array | None,
+    known_ids: Int32Array,
+    known_lengths: Int32Array,
+    sentences: Int64Array,
+    numbers: Int32Array | None,
+) -> int:
+    """Write the sentences without unknown words, by the ids that the table has for ids."""
+    if _have_no_room(ids, lengths, known_ids, known_lengths, sentences, numbers):
+        return WRONG_SIZES
+    if not _are_lengths(ids.size, lengths):
+        return WRONG_LENGTHS
+    if table is not None and not are_below(table.size, ids):
+        return NO_WORD
+    found = ids if table is None else table[ids]
+    return _write_chosen(found >= 0, found, lengths, known_ids, known_lengths, sentences, numbers)
+
+
+# -- windows.c ---------------------------------------------------------------------------------------------------------
+
+
+def draw_windows(
+    lengths: Int32Array,
+    tokens: int,
+    window: int,
+    shrink: int,
+    random: RandomNumbers,
+    left: Int32Array,
+    right: Int32Array,
+) -> int:
+    """Write the numbers of contexts to the left and right of each token; return the largest."""
+    is_window = bool(shrink) <= window <= LARGEST
+    if not is_window or tokens > LONGEST or left.size < tokens or right.size != left.size:
+        return WRONG_SIZES
+    if not _are_lengths(tokens, lengths):
+        return WRONG_LENGTHS
+    begins = np.cumsum(lengths, dtype=np.int64) - lengths
+    before = np.arange(tokens) - np.repeat(begins, lengths)
+    after = np.repeat(lengths.astype(np.int64), lengths) - before - 1
+    radius: Any = window
+    if shrink:
+        with numpys(random) as generator:
+            radius = generator.integers(1, window + 1, tokens, dtype=np.int32)
+    for side, reach in ((left, before), (right, after)):
+        side[:tokens] = np.minimum(radius, reach)
+        side[tokens:] = 0
+    return int(max(left.max(initial=0), right.max(initial=0)))
+
+
+def count_pairs(left: Int32Array, right: Int32Array, expected: Float32Array | None, pairs: Float64Array) -> int:
+    """Write the number of pairs of each batch."""
+    if not pairs.size or left.size % pairs.size or right.size != left.size:
+        return WRONG_SIZES
+    if expected is None:
+        of_tokens: npt.NDArray[Any] = (left | right) != 0
+    elif are_below(expected.size, left) and are_below(expected.size, right):
+        of_tokens = expected[left] + expected[right]
+    else:
+        return WRONG_SIZES
+    pairs[:] = of_tokens.reshape(pairs.size, -1).sum(axis=1, dtype=np.float64)
+    return 0
+
+
+# -- negatives.c -------------------------------------------------------------------------------------------------------
+
+
+def draw_negatives(cumulative: npt.NDArray[np.uint32], pool: int, random: RandomNumbers, drawn: Int32Array) -> int:
+    """Write drawn words, one from each of as many slices of the distribution as there are draws, in random order."""
+    is_short = cumulative.size <= LONGEST and drawn.size <= LONGEST
+    if not cumulative.size or not drawn.size or not is_short or pool < 1:
+        return WRONG_SIZES
+    draws = min(pool, drawn.size)
+    with numpys(random) as generator:
+        places = (np.arange(draws) + generator.random(draws)) * (float(cumulative[-1]) / draws)
+        words = np.searchsorted(cumulative, places.astype(np.uint32)).astype(np.int32)
+        words = np.minimum(words, np.int32(cumulative.size - 1))
+        generator.shuffle(words)
+        drawn[:] = words if drawn.size == draws else words[generator.integers(0, pool, drawn.size, dtype=np.int32)]
+    return 0
+
+
+# -- runs.c ------------------------------------------------------------------------------------------------------------
+
+
+def pad(values: Int32Array, padded: Int32Array) -> int:
+    """Write values, and zeros after the last one."""
+    if padded.size < values.size:
+        return WRONG_SIZES
+    padded[: values.size] = values
+    padded[values.size :] = 0
+    return 0
+
+
+def widen(
+    values: Int32Array, runs: int, run_tokens: int, window: int, negatives: Int32Array | None, wide: Int32Array
+) -> int:
+    """Write the values of widened runs, each with the run's negatives behind them if there are any."""
+    drawn = 0 if negatives is None else negatives.size
+    is_grid = 1 <= runs <= LONGEST and 1 <= run_tokens <= LONGEST and 0 <= window <= LARGEST
+    if not is_grid or not 1 <= values.size <= LONGEST or drawn % runs or wide.size % runs:
+        return WRONG_SIZES
+    places = run_tokens + 2 * window
+    if wide.size // runs != places + drawn // runs:
+        return WRONG_SIZES
+    of_runs = wide.reshape(runs, -1)
+    line = np.arange(-window, run_tokens + window) + run_tokens * np.arange(runs)[:, None]
+    of_runs[:, :places] = values[np.clip(line, 0, values.size - 1)]
+    if negatives is not None:
+        of_runs[:, places:] = negatives.reshape(runs, -1)
+    return 0
+
+
+# -- huffman_paths.c ---------------------------------------------------------------------------------------------------
+
+
+def number_words(ids: Int32Array, words: int, numbers: Int32Array, distinct: Int32Array) -> int:
+    """Write the distinct ids in ascending order, and the number of each id among them; return how many there are."""
+    has_room = distinct.size >= min(ids.size, words) and numbers.size == ids.size
+    if not 0 <= words <= LARGEST or not has_room:
+        return WRONG_SIZES
+    if not are_below(words, ids):
+        return NO_WORD
+    is_there = np.zeros(words, bool)
+    is_there[ids] = True
+    found = np.flatnonzero(is_there)
+    distinct[: found.size] = found
+    numbers[:] = (np.cumsum(is_there) - 1)[ids]
+    return int(found.size)
+
+
+def _paths(words: Int32Array, tree_offsets: Int32Array) -> tuple[Int64Array, Int64Array]:
+    """Return where the paths of words begin and end in the tree."""
+    offsets = tree_offsets.astype(np.int64)
+    return offsets[words], offsets[words + 1]
+
+
+def path_offsets(words: Int32Array, tree_offsets: Int32Array, tree_steps: int, offsets: Int32Array) -> int:
+    """Write where the paths of words begin and end in a list of all their steps; return the number of steps."""
+    if offsets.size != words.size + 1:
+        return WRONG_SIZES
+    if not are_below(tree_offsets.size - 1, words):
+        return NO_WORD
+    begins, ends = _paths(words, tree_offsets)
+    steps = int((ends - begins).sum())
+    if (begins < 0).any() or (ends < begins).any() or (ends > tree_steps).any() or steps > LONGEST:
+        return NO_PATH
+    offsets[0] = 0
+    offsets[1:] = np.cumsum(ends - begins)
+    return steps
+
+
+def copy_paths(
+    words: Int32Array,
+    tree_offsets: Int32Array,
+    tree_nodes: Int32Array,
+    tree_codes: UInt8Array,
+    nodes: Int32Array,
+    codes: Int32Array,
+) -> int:
+    """Write the steps of the paths of words."""
+    if tree_codes.size != tree_nodes.size or codes.size != nodes.size:
+        return WRONG_SIZES
+    if not are_below(tree_offsets.size - 1, words):
+        return NO_WORD
+    begins, ends = _paths(words, tree_offsets)
+    lengths = ends - begins
+    are_paths = not ((begins < 0).any() or (lengths < 0).any() or (ends > tree_nodes.size).any())
+    if not are_paths or int(lengths.sum()) != nodes.size:
+        return NO_PATH
+    steps = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(nodes.size)
+    nodes[:] = tree_nodes[steps]
+    codes[:] = tree_codes[steps]
+    return 0
+
+
+FUNCTIONS: dict[str, Callable[..., int]] = {
+    function.__name__: function
+    for function in (
+        page_checksums,
+        extremes,
+        known_words,
+        subsample,
+        draw_windows,
+        count_pairs,
+        draw_negatives,
+        pad,
+        widen,
+        number_words,
+        path_offsets,
+        copy_paths,
+        group_edges,
+        turn_edges,
+        add_weights,
+        draw_walks,
+    )
+}

@@ -1,0 +1,128 @@
+"""What a graph reads and changes tables with: a kernel, of which there are two, and which one this process uses.
+
+`compiled` consists of the package's C operations. `plain` consists of TensorFlow's own operations. It is slower, and
+runs wherever TensorFlow does. Both give the same steps, up to rounding.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+logger = logging.getLogger(__name__)
+
+COMPILED, PLAIN = "compiled", "plain"
+
+
+class Kernel(NamedTuple):
+    """Functions that add operations to a graph, or run them at once.
+
+    `docs/how-it-works/pipeline.md` says what each of them does. Their arguments are the inputs and attributes of the C
+    operations (`gensim_tfw2v/operations`).
+    """
+
+    name: str
+    memory_of: Callable[[Any], Any]  # the handle of a table's variable → what the others take as the table
+    copy_of: Callable[[Any], Any]  # rows [n, D], of no variable → a copy of them
+    read_rows: Callable[..., Any]
+    write_rows: Callable[..., Any]
+    add_rows: Callable[..., Any]
+    gather_rows: Callable[..., Any]
+    move_rows: Callable[..., Any]
+    sum_contexts: Callable[..., Any]
+    move_contexts: Callable[..., Any]
+    sum_even_contexts: Callable[..., Any]
+    move_even_contexts: Callable[..., Any]
+    train_skip_gram: Callable[..., Any] | None  # None: products of whole runs, with `gather_rows` and `move_rows`
+    train_cbow: Callable[..., Any]
+    train_huffman_paths: Callable[..., Any]
+
+
+@functools.cache
+def kernel() -> Kernel:
+    """Return the kernel of this process.
+
+    The environment variable ``TFW2V_STEP`` names one. Without it, this is the compiled kernel where its operations can
+    be loaded. The first call may run operations (`gensim_tfw2v.operations.operations`).
+
+    Raises
+    ------
+    ImportError
+        If ``TFW2V_STEP=compiled`` and the operations cannot be loaded.
+    """
+    if chosen_kernel() == PLAIN:
+        return plain_kernel()
+    try:
+        return compiled_kernel()
+    except ImportError as error:
+        if chosen_kernel() == COMPILED:
+            raise
+        _warn(error)
+        return plain_kernel()
+
+
+def chosen_kernel() -> str | None:
+    """Return the name of the kernel that ``TFW2V_STEP`` names, or None if it names none."""
+    name = os.environ.get("TFW2V_STEP") or None
+    if name not in (None, COMPILED, PLAIN):
+        raise ValueError(f"TFW2V_STEP is {name!r}; it must be 'compiled' or 'plain'")
+    return name
+
+
+def load_kernel() -> None:
+    """Prepare this process for graphs of its kernel, without running an operation."""
+    from gensim_tfw2v.operations import load_operations
+
+    if chosen_kernel() == PLAIN:
+        return
+    try:
+        load_operations()
+    except ImportError:
+        if chosen_kernel() == COMPILED:
+            raise
+
+
+@functools.cache
+def compiled_kernel() -> Kernel:
+    """Return the kernel of C operations; raise ImportError where they cannot be loaded."""
+    from gensim_tfw2v.operations import operations
+    from gensim_tfw2v.steps import compiled
+
+    found = operations()
+    names = Kernel._fields[3:]
+    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, *(getattr(found, f"tfw2v_{name}") for name in names))
+
+
+@functools.cache
+def plain_kernel() -> Kernel:
+    """Return the kernel of TensorFlow's own operations."""
+    from gensim_tfw2v.steps.plain import cbow, contexts, huffman_paths, rows
+
+    return Kernel(
+        PLAIN,
+        rows.memory_of,
+        rows.copy_of,
+        rows.read_rows,
+        rows.write_rows,
+        rows.add_rows,
+        rows.gather_rows,
+        rows.move_rows,
+        contexts.sum_contexts,
+        contexts.move_contexts,
+        contexts.sum_even_contexts,
+        contexts.move_even_contexts,
+        None,
+        cbow.train_cbow,
+        huffman_paths.train_huffman_paths,
+    )
+
+
+def _warn(error: ImportError) -> None:
+    logger.warning(
+        "%s. Training uses TensorFlow's own operations instead. They take about three times as long for skip-gram with "
+        "negative sampling, more than ten times as long for CBOW, and longer for hierarchical softmax",
+        error,
+    )

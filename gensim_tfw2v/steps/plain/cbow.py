@@ -1,0 +1,158 @@
+"""CBOW with negative sampling in TensorFlow's own operations, run by run.
+
+The targets of a run move in turn (`in_turn`), and then the run's negatives by one limited step each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.plain.in_turn import Turns, train_in_turn, turns_of
+from gensim_tfw2v.steps.plain.rows import (
+    LONGEST_STEP,
+    StepLimits,
+    add_to,
+    after,
+    count_steps,
+    metrics_of,
+    steps_against,
+    vectors_of,
+    weights_of_tokens,
+    whole_rows,
+)
+
+
+class _Runs(NamedTuple):
+    """The runs of a batch. Each field has one entry a run."""
+
+    turns: Turns  # of the tokens' own words: one row a token
+    negatives: Any  # [R, K]
+    token_weights: Any  # [R, B]
+    weights: Any  # [R, B, K], how often a token is trained with a negative
+    merge: Any  # [R, K, K], adds up what equal negatives have, at the first one
+
+
+class _TrainedRun(NamedTuple):
+    """What training a run has come to."""
+
+    gradients: Any  # [B, D], of the hidden vectors
+    scores: Any  # [B, 1 + K], of targets and negatives
+    lengths: Any  # [2, K], of the negatives' steps as they were wanted and taken; zeros if rows are frozen
+
+
+def train_cbow(
+    table: tf.Tensor,
+    hidden: tf.Tensor,
+    negatives: tf.Tensor,
+    targets: tf.Tensor,
+    left: tf.Tensor,
+    right: tf.Tensor,
+    batch: tf.Tensor,
+    negative: tf.Tensor,
+    mask_hits: bool,
+    measured: tf.Tensor,
+    frozen: bool,
+    token_weights: tf.Tensor,
+    rate: tf.Tensor,
+    max_step: tf.Tensor,
+    factors: tf.Tensor,
+    adagrad: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Train targets and negatives; return the metrics, the gradients of hidden vectors [R, B, D], and the loss."""
+    is_trained = (tf.gather(left, batch) + tf.gather(right, batch)) > 0
+    of_tokens = weights_of_tokens(token_weights, left)
+    may_move = may_move_along(hidden, rate, of_tokens)
+    hidden = tf.where(may_move[..., None], hidden, 0.0)
+    is_usable = tf.logical_and(is_trained, may_move)
+    targets, negatives = tf.gather(targets, batch), tf.gather(negatives, batch)
+    counts = tf.where(is_trained, of_tokens, 0.0)
+    weights = _weights(targets, negatives, counts, negative, mask_hits)
+    is_first = _are_first(negatives)
+    equal = tf.equal(negatives[..., :, None], negatives[..., None, :])
+    merge = tf.cast(tf.logical_and(equal, is_first[..., None]), tf.float32)
+    turns = turns_of(targets[:, None], is_usable[:, None], hidden, maths.scores(hidden, hidden))
+    runs = _Runs(turns, negatives, of_tokens, weights, merge)
+    found = _train_runs(table, runs, StepLimits(rate, max_step, factors), frozen, adagrad)
+    steps = tf.zeros([3])
+    if not frozen:
+        wanted, taken = tf.unstack(tf.reshape(found.lengths, [-1, 2, tf.shape(negatives)[-1]]), axis=1)
+        steps = count_steps(is_first, wanted, taken, max_step)
+    scores = tf.reshape(found.scores, [tf.shape(hidden)[0], tf.shape(hidden)[1], -1])
+    is_refused = tf.logical_and(is_trained, tf.math.is_nan(scores[..., 0]))
+    steps += tf.math.count_nonzero(is_refused, dtype=tf.float32) * tf.constant([0.0, 0.0, 1.0])
+    loss = tf.cond(measured, lambda: _loss(scores, weights, counts), lambda: tf.zeros([]))
+    return metrics_of(steps), tf.reshape(found.gradients, tf.shape(hidden)), loss
+
+
+def _weights(
+    targets: tf.Tensor, negatives: tf.Tensor, counts: tf.Tensor, negative: tf.Tensor, mask_hits: bool
+) -> tf.Tensor:
+    """Return how often each token, which counts so many times, is trained with each negative of its run [R, B, K]."""
+    weights = counts[..., None] * maths.negative_weight(tf.shape(negatives)[-1], negative)
+    weights = tf.broadcast_to(weights, tf.concat([tf.shape(targets), tf.shape(negatives)[-1:]], 0))
+    if mask_hits:
+        weights = tf.where(tf.equal(targets[..., None], negatives[..., None, :]), 0.0, weights)
+    return weights
+
+
+def may_move_along(hidden: tf.Tensor, rate: tf.Tensor, token_weights: tf.Tensor) -> tf.Tensor:
+    """Return whether rows may move along hidden vectors [..., D] at this rate: whether they stay finite."""
+    rate *= tf.maximum(tf.reduce_max(token_weights), 1.0)
+    bound = tf.where(tf.abs(rate) <= LONGEST_STEP, LONGEST_STEP / tf.maximum(tf.abs(rate), 1.0), -1.0)
+    return tf.reduce_all(tf.abs(hidden) <= bound, -1)
+
+
+def _are_first(rows: tf.Tensor) -> tf.Tensor:
+    """Return whether no earlier one of rows [R, N] is the same."""
+    equal = tf.cast(tf.equal(rows[..., :, None], rows[..., None, :]), tf.float32)
+    return tf.reduce_sum(tf.linalg.band_part(equal, -1, 0), -1) == 1
+
+
+def _train_runs(table: tf.Tensor, runs: _Runs, limits: StepLimits, frozen: bool, adagrad: bool) -> _TrainedRun:
+    """Train one run after the other; return the results of all of them, with one entry a run."""
+
+    def train_run(number: tf.Tensor, *arrays: tf.TensorArray) -> tuple[Any, ...]:
+        run = tf.nest.map_structure(lambda of_runs: tf.gather(of_runs, number), runs)
+        found = _train_run(table, run, limits, frozen, adagrad)
+        return number + 1, *(array.write(number, value) for array, value in zip(arrays, found, strict=True))
+
+    count = tf.shape(runs.negatives)[0]
+    arrays = [
+        tf.TensorArray(tf.float32, size=count, infer_shape=False, element_shape=None) for _ in _TrainedRun._fields
+    ]
+    _, *arrays = tf.while_loop(
+        lambda number, *_: number < count, train_run, [tf.constant(0), *arrays], parallel_iterations=1
+    )
+    return _TrainedRun(*(array.stack() for array in arrays))
+
+
+def _train_run(table: tf.Tensor, run: _Runs, limits: StepLimits, frozen: bool, adagrad: bool) -> _TrainedRun:
+    """Train a run's targets, and then its negatives."""
+    hidden = run.turns.hidden
+    targets, gradients, moved = train_in_turn(
+        table, run.turns, lambda scores: -run.token_weights * tf.sigmoid(-scores), limits.rate, frozen, adagrad
+    )
+    rows = whole_rows(table, after(moved, run.negatives))
+    vectors = vectors_of(rows, adagrad)
+    scores = tf.matmul(hidden, vectors, transpose_b=True)
+    score_gradients = run.weights * tf.sigmoid(scores)
+    gradients += tf.matmul(score_gradients, vectors)
+    scores = tf.concat([targets.scores[0, :, None], scores], -1)
+    if frozen:
+        return _TrainedRun(gradients, scores, tf.zeros([0]))
+    sums = tf.matmul(run.merge, tf.matmul(score_gradients, hidden, transpose_a=True))
+    steps = steps_against(run.negatives, sums, limits, rows[:, -1] if adagrad else None)
+    moved = add_to(table, run.negatives, steps.changes)
+    return _TrainedRun(after(moved, gradients), scores, tf.stack([steps.wanted, steps.taken]))
+
+
+def _loss(scores: tf.Tensor, weights: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """Return the loss of the targets that were not refused, which count so many times, and of all negatives."""
+    clamped = tf.clip_by_value(scores, -maths.LARGEST_SCORE, maths.LARGEST_SCORE)
+    is_taken = tf.math.is_finite(scores[..., 0])
+    targets, counts = (tf.where(is_taken, values, 0.0) for values in (clamped[..., 0], counts))
+    of_targets = tf.reduce_sum(counts * tf.nn.softplus(-targets))
+    return of_targets + tf.reduce_sum(weights * tf.nn.softplus(clamped[..., 1:]))

@@ -1,0 +1,181 @@
+"""Rows of a table in TensorFlow's own operations: they are read, written, added to, and moved against gradients.
+
+A table is the handle of its variable. TensorFlow's operations on single rows lock the variable, so threads that train
+the same table lose no step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from gensim_tfw2v.steps.adagrad import rate_factor
+
+LONGEST_STEP = 1e32
+"""As in the C operations: longer steps, and NaN, are refused."""
+
+
+class StepLimits(NamedTuple):
+    """How far rows move."""
+
+    rate: Any
+    max_step: Any
+    factors: Any  # row r's step is scaled by factors[r % size], if there are any
+
+
+class Steps(NamedTuple):
+    """What changes rows, and the lengths of the steps."""
+
+    changes: Any  # [n, D], and one column more with states
+    wanted: Any  # [n], before they were clipped
+    taken: Any  # [n]; NaN, infinite or too long if a step was refused, and the row does not move
+
+
+def memory_of(table: tf.Tensor) -> tf.Tensor:
+    """Return what the other functions take as a table: the handle itself."""
+    return table
+
+
+def copy_of(values: tf.Tensor) -> tf.Tensor:
+    """Return a copy of rows [n, D], of no variable."""
+    return tf.raw_ops.DeepCopy(x=values)
+
+
+def read_rows(table: tf.Tensor, rows: tf.Tensor, T: Any = tf.float32) -> tf.Tensor:
+    """Return rows [n, D]."""
+    return tf.cast(whole_rows(table, rows), T)
+
+
+def write_rows(table: tf.Tensor, rows: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Write rows; the returned number is ready once they are written."""
+    written = tf.raw_ops.ResourceScatterUpdate(resource=table, indices=rows, updates=values)
+    return after(written, tf.cast(tf.size(rows), tf.float32))
+
+
+def add_rows(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
+    """Add to rows; the returned number is ready once this is done."""
+    return after(add_to(table, rows, tf.cast(changes, tf.float32)), tf.cast(tf.size(rows), tf.float32))
+
+
+def gather_rows(
+    table: tf.Tensor, ids: tf.Tensor, batch: tf.Tensor, T: Any = tf.float32, adagrad: bool = False
+) -> tf.Tensor:
+    """Return the vectors of a batch's rows [R, P, D]."""
+    return tf.cast(vectors_of(whole_rows(table, tf.gather(ids, batch)), adagrad), T)
+
+
+def move_rows(
+    table: tf.Tensor,
+    ids: tf.Tensor,
+    batch: tf.Tensor,
+    gradients: tf.Tensor,
+    rate: tf.Tensor,
+    max_step: tf.Tensor,
+    factors: tf.Tensor,
+    adagrad: bool = False,
+) -> tf.Tensor:
+    """Move each row of a batch by one limited step against the sum of its gradients; return touched and clipped."""
+    limits = StepLimits(rate, max_step, factors)
+    return move_places(table, tf.gather(ids, batch), tf.cast(gradients, tf.float32), limits, adagrad)
+
+
+# -- what the other modules build on -----------------------------------------------------------------------------------
+
+
+def whole_rows(table: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """Return rows of a table as they are, with their states."""
+    return tf.raw_ops.ResourceGather(resource=table, indices=rows, dtype=tf.float32)
+
+
+def add_to(table: tf.Tensor, rows: tf.Tensor, changes: tf.Tensor) -> Any:
+    """Add changes to rows of a table; return the operation, or None where TensorFlow has run it at once."""
+    return tf.raw_ops.ResourceScatterAdd(resource=table, indices=rows, updates=changes)
+
+
+def after(operation: Any, value: tf.Tensor) -> tf.Tensor:
+    """Return the value, which is ready once an operation has ended."""
+    with tf.control_dependencies([] if operation is None else [operation]):
+        return tf.identity(value)
+
+
+def weights_of_tokens(token_weights: tf.Tensor, left: tf.Tensor) -> tf.Tensor:
+    """Return the weights [R, B] of a batch's tokens, given all numbers of contexts [S, R, B]: 1 if there are none."""
+    shape, weights = tf.shape(left)[1:], tf.convert_to_tensor(token_weights)
+    return tf.ones(shape) if weights.shape[0] == 0 else tf.reshape(weights, shape)
+
+
+def vectors_of(rows: tf.Tensor, have_state: bool) -> tf.Tensor:
+    """Return the vectors of rows [..., D], which may have a state behind them."""
+    return rows[..., :-1] if have_state else rows
+
+
+def move_places(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
+    """Move each row against the sum of the gradients [..., D] at its places, whose ids are below 0 where none is.
+
+    Return the numbers of touched rows and of clipped steps.
+    """
+    rows, numbers = tf.unique(tf.reshape(ids, [-1]))
+    is_row = rows >= 0
+    numbers = tf.where(tf.gather(is_row, numbers), numbers, -1)  # which the sum leaves out
+    of_places = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
+    sums = tf.math.unsorted_segment_sum(of_places, numbers, tf.size(rows))
+    rows = tf.maximum(rows, 0)
+    states = whole_rows(table, rows)[:, -1] if adagrad else None
+    steps = steps_against(rows, sums, limits, states)
+    counts = count_steps(is_row, steps.wanted, steps.taken, limits.max_step)
+    return after(add_to(table, rows, steps.changes), metrics_of(counts))
+
+
+def steps_against(rows: tf.Tensor, sums: tf.Tensor, limits: StepLimits, states: tf.Tensor | None) -> Steps:
+    """Return one limited step of each row against the sum [n, D] of its gradients.
+
+    Parameters
+    ----------
+    states : tensor or None
+        Adagrad's states [n], if rows have them.
+    """
+    square = tf.reduce_sum(tf.square(sums), -1)
+    length = tf.sqrt(square)
+    rate, grown = rates_of(limits.rate, states, square)
+    wanted = rate * length
+    rate = tf.where(wanted > limits.max_step, limits.max_step / length, rate)
+    if limits.factors.shape[0] != 0:
+        rate *= _factors_of(rows, limits.factors)
+    taken = tf.abs(rate) * length
+    changes = tf.math.multiply_no_nan(sums, tf.where(taken <= LONGEST_STEP, -rate, 0.0)[:, None])
+    if grown is not None:
+        changes = tf.concat([changes, grown[:, None]], -1)
+    return Steps(changes, wanted, taken)
+
+
+def rates_of(rate: tf.Tensor, states: tf.Tensor | None, squares: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor | None]:
+    """Return the rates of steps against gradients with these squared lengths, and by how much states grow.
+
+    With states, a rate is NaN, and its state stays as it is, if the state would not be finite or the learning rate is
+    too large.
+    """
+    if states is None:
+        return rate, None
+    grown = states + squares
+    is_taken = tf.logical_and(grown <= tf.float32.max, tf.abs(rate) <= LONGEST_STEP)
+    rates = tf.where(is_taken, rate * rate_factor(grown), float("nan"))
+    return rates, tf.where(is_taken, squares, 0.0)
+
+
+def _factors_of(rows: tf.Tensor, factors: tf.Tensor) -> tf.Tensor:
+    """Return what multiplies the steps of rows: 1 if there are no factors."""
+    some = tf.maximum(tf.size(factors), 1)
+    return tf.gather(tf.concat([factors, [1.0]], 0)[:some], rows % some)
+
+
+def count_steps(is_row: tf.Tensor, wanted: tf.Tensor, taken: tf.Tensor, max_step: tf.Tensor) -> tf.Tensor:
+    """Return how many rows have taken a step, how many steps were clipped, and how many refused [3]."""
+    refused = tf.logical_not(taken <= LONGEST_STEP)  # it may be NaN
+    flags = tf.reshape(tf.stack([is_row, wanted > max_step, refused]), [3, -1])
+    return tf.math.count_nonzero(flags, axis=-1, dtype=tf.float32)
+
+
+def metrics_of(counts: tf.Tensor) -> tf.Tensor:
+    """Return the numbers of touched and clipped rows [2], or NaN for both if a step was refused."""
+    return tf.where(counts[2] > 0, float("nan"), counts[:2])
