@@ -67,17 +67,21 @@ def main(argv: list[str] | None = None) -> int:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        corpus, renamed = _renamed(arguments, folder)
-        for mode in arguments.modes:
-            jobs = jobs_of(arguments, mode, corpus, folder)
-            if all(is_done(job) for _, job in in_turns(jobs, arguments.repeats)):
-                continue
+        jobs_by_mode = {mode: jobs_of(arguments, mode, folder) for mode in arguments.modes}
+        left = [
+            jobs
+            for jobs in jobs_by_mode.values()
+            if not all(is_done(job) for _, job in in_turns(jobs, arguments.repeats))
+        ]
+        renamed = _renamed(arguments, folder) if left else []
+        for jobs in left:
             references = _references(jobs, arguments, folder)
 
             def keep(record: dict[str, Any], references: dict[str, Any] = references) -> None:
                 record["setting"] = _setting_of(record["system"], record["optimizer"])
+                vectors_file = record.pop("vectors_file")
                 if "error" not in record:
-                    record |= _measured(record.pop("vectors_file"), renamed, references, arguments.anchors)
+                    record |= _measured(vectors_file, renamed, references, arguments.anchors)
                 runs.append(record)
                 save()
 
@@ -86,8 +90,9 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if any("error" in run for run in runs) else 0
 
 
-def jobs_of(arguments: argparse.Namespace, mode: str, corpus: Path, folder: Path) -> list[Job]:
+def jobs_of(arguments: argparse.Namespace, mode: str, folder: Path) -> list[Job]:
     """Return the jobs of one round: each number of epochs with each system, and ours with each optimizer."""
+    corpus = _corpus_in(folder, arguments)
     return [
         job_from(
             arguments,
@@ -115,19 +120,24 @@ def tables_of(runs: Sequence[dict[str, Any]]) -> dict[str, list[list[str]]]:
     return {heading: table for heading, table in tables.items() if len(table) > 1}
 
 
-def _renamed(arguments: argparse.Namespace, folder: Path) -> tuple[Path, list[Renamed]]:
-    """Return the corpus to train, and its words with two names."""
+def _corpus_in(folder: Path, arguments: argparse.Namespace) -> Path:
+    """Return the corpus that is trained."""
     corpus = Path(arguments.corpus)
+    return folder / corpus.name if arguments.words else corpus
+
+
+def _renamed(arguments: argparse.Namespace, folder: Path) -> list[Renamed]:
+    """Write the corpus that is trained, and return its words with two names."""
     if not arguments.words:
-        return corpus, []
-    renamed_corpus = folder / corpus.name
+        return []
+    corpus, renamed_corpus = Path(arguments.corpus), _corpus_in(folder, arguments)
     counts, anchors = arguments.counts, arguments.anchors
     try:
         renamed = rename_words(corpus, renamed_corpus, arguments.words, arguments.seed, counts, anchors)
     except ValueError as error:
         raise SystemExit(f"rare_words: error: {error}") from None
     say(f"{len(renamed)} words have two names")
-    return renamed_corpus, renamed
+    return renamed
 
 
 def _setting_of(system: str, optimizer: str | None) -> str:
