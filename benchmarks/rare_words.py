@@ -1,4 +1,4 @@
-"""Measures how well systems place rare words: `python benchmarks/rare_words.py --help`."""
+"""Measures scores and rare words after several numbers of epochs: `python benchmarks/rare_words.py --help`."""
 
 from __future__ import annotations
 
@@ -7,85 +7,167 @@ import dataclasses
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from measuring.jobs import MODES, Job, add_corpus_argument, add_training_arguments, job_from, number_from, usable_cores
-from measuring.rare_words import ANCHORS, BURST, SPREAD, Renamed, agreement_by_band, reciprocal_ranks, rename_words
-from measuring.runner import run, run_all
+from measuring.jobs import (
+    MODES,
+    OPTIMIZERS,
+    Job,
+    add_corpus_argument,
+    add_training_arguments,
+    job_from,
+    number_from,
+    usable_cores,
+)
+from measuring.rare_words import (
+    ANCHORS,
+    BURST,
+    COUNTS,
+    SPREAD,
+    Renamed,
+    agreement_by_band,
+    reciprocal_ranks,
+    rename_words,
+)
+from measuring.runner import in_turns, run, run_all
 from measuring.systems import SYSTEMS
-from report.reports import add_output_arguments, row_table, say, show_score, start_report
+from report.reports import add_output_arguments, earlier_runs, row_table, say, show_score, start_report
 from report.stopping import status_of
 from report.summaries import mean_and_sd, rows_by
 
 REFERENCES = ("gensim", "tfw2v")
 _REFERENCE_SEED = 1_000_000  # no run has it: models with equal seeds begin with equal vectors, and agree by these
-_LABELS = ("mode", "system")
+_LABELS = ("mode", "epochs", "setting")
+_OF_RUN = ("mode", "epochs", "system", "optimizer", "seed")  # what tells two runs of one report apart
+_SETTINGS = ("words", "counts", "anchors", "references", "workers", "input", "window", "negative", "min_count",
+             "sample", "alpha", "schedule", "vector_size", "seed")  # fmt: skip
 _NOTES = (
-    f"Ranks: before training, 6, 20 or 80 occurrences of a word get another name. {SPREAD} ones are drawn from all of "
-    f"its occurrences, {BURST} ones follow each other. The number is 100 times the mean of 1 / rank of the word among "
-    "the neighbours of its other name.",
-    f"Agreement, by occurrences: the correlation, times 100, between a word's cosines to the {ANCHORS} most frequent "
-    "words and its cosines to them in a reference model, which was trained on the same corpus with another seed; the "
-    "mean over the words of a band.",
+    f"Ranks: before training, some occurrences of a word get another name, as many as the column says. {SPREAD} ones "
+    f"are drawn from all of its occurrences, {BURST} ones follow each other. The number is 100 times the mean of "
+    "1 / rank of the word among the neighbours of its other name; the last column is the mean of the columns.",
+    "Agreement, by occurrences: the correlation, times 100, between a word's cosines to the most frequent words, the "
+    "anchors, and its cosines to them in a reference model, which was trained on the same corpus with another seed and "
+    "the most epochs; the mean over the words of a band.",
+    "Speeds say something only if nothing else ran on the machine.",
 )
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
-    names = ("modes", "repeats", "epochs", "workers", "input", "window", "negative", "min_count", "sample", "alpha",
-             "words", "vector_size")  # fmt: skip
-    report = start_report("Rare words", arguments, names, _NOTES)
-    runs: list[dict[str, Any]] = []
+    report = start_report("Quality of vectors, and of rare words", arguments, _SETTINGS, _NOTES)
+    runs = [run for run in earlier_runs(report, "rare_words") if "error" not in run]
 
     def save() -> str:
-        tables = {"Speed and scores": row_table(rows_by(_LABELS, runs, ("mode",), {"system": "gensim"}), _LABELS)}
-        tables |= {"Ranks": _table(runs, "ranks")}
-        tables |= {f"Agreement with {name}": _table(runs, f"agreement_{name}") for name in REFERENCES}
-        return report.save({heading: table for heading, table in tables.items() if len(table) > 1}, {"runs": runs})
+        return report.save(tables_of(runs), {"runs": runs})
+
+    def is_done(job: Job) -> bool:
+        return any(all(run[name] == getattr(job, name) for name in _OF_RUN) for run in runs)
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        corpus = folder / Path(arguments.corpus).name
-        try:
-            renamed = rename_words(Path(arguments.corpus), corpus, arguments.words, arguments.seed)
-        except ValueError as error:
-            raise SystemExit(f"rare_words: error: {error}") from None
-        say(f"{len(renamed)} words have two names")
-        for mode in arguments.modes:
-            jobs = [
-                job_from(arguments, corpus=str(corpus), mode=mode, system=system, vectors_file=str(folder / "vectors"))
-                for system in arguments.systems
-            ]
-            references = _references(jobs[0], folder)
+        jobs_by_mode = {mode: jobs_of(arguments, mode, folder) for mode in arguments.modes}
+        left = [
+            jobs
+            for jobs in jobs_by_mode.values()
+            if not all(is_done(job) for _, job in in_turns(jobs, arguments.repeats))
+        ]
+        renamed = _renamed(arguments, folder) if left else []
+        for jobs in left:
+            references = _references(jobs, arguments, folder)
 
             def keep(record: dict[str, Any], references: dict[str, Any] = references) -> None:
+                record["setting"] = _setting_of(record["system"], record["optimizer"])
+                vectors_file = record.pop("vectors_file")
                 if "error" not in record:
-                    record |= _measured(record.pop("vectors_file"), renamed, references)
+                    record |= _measured(vectors_file, renamed, references, arguments.anchors)
                 runs.append(record)
                 save()
 
-            run_all(jobs, arguments.repeats, keep, say)
+            run_all(jobs, arguments.repeats, keep, say, is_done)
     print(save())
     return 1 if any("error" in run for run in runs) else 0
 
 
-def _references(job: Job, folder: Path) -> dict[str, Any]:
-    """Return the vectors of each reference system, trained as the job says but with a seed that no run has."""
+def jobs_of(arguments: argparse.Namespace, mode: str, folder: Path) -> list[Job]:
+    """Return the jobs of one round: each number of epochs with each system, and ours with each optimizer."""
+    corpus = _corpus_in(folder, arguments)
+    return [
+        job_from(
+            arguments,
+            corpus=str(corpus),
+            mode=mode,
+            epochs=epochs,
+            system=system,
+            optimizer=optimizer,
+            vectors_file=str(folder / "vectors"),
+        )
+        for epochs in arguments.epochs
+        for system in arguments.systems
+        for optimizer in (arguments.optimizers if system.startswith("tfw2v") else [None])
+    ]
+
+
+def tables_of(runs: Sequence[dict[str, Any]]) -> dict[str, list[list[str]]]:
+    """Return the tables by their headings, without those that have no rows."""
+    order = {mode: number for number, mode in enumerate(MODES)}
+    good = sorted((run for run in runs if "error" not in run), key=lambda run: (order[run["mode"]], run["epochs"]))
+    rows = rows_by(_LABELS, good, ("mode", "epochs"), {"setting": "gensim"})
+    tables = {"Speed and scores": row_table(rows, _LABELS), "Ranks": _table(good, "ranks")}
+    tables |= {f"Agreement with {name}": _table(good, f"agreement_{name}") for name in REFERENCES}
+    tables["Failed runs"] = [["error"], *([run["error"].replace("\n", " / ")] for run in runs if "error" in run)]
+    return {heading: table for heading, table in tables.items() if len(table) > 1}
+
+
+def _corpus_in(folder: Path, arguments: argparse.Namespace) -> Path:
+    """Return the corpus that is trained."""
+    corpus = Path(arguments.corpus)
+    return folder / corpus.name if arguments.words else corpus
+
+
+def _renamed(arguments: argparse.Namespace, folder: Path) -> list[Renamed]:
+    """Write the corpus that is trained, and return its words with two names."""
+    if not arguments.words:
+        return []
+    corpus, renamed_corpus = Path(arguments.corpus), _corpus_in(folder, arguments)
+    counts, anchors = arguments.counts, arguments.anchors
+    try:
+        renamed = rename_words(corpus, renamed_corpus, arguments.words, arguments.seed, counts, anchors)
+    except ValueError as error:
+        raise SystemExit(f"rare_words: error: {error}") from None
+    say(f"{len(renamed)} words have two names")
+    return renamed
+
+
+def _setting_of(system: str, optimizer: str | None) -> str:
+    return system if optimizer is None else f"{system} {optimizer}"
+
+
+def _references(jobs: Sequence[Job], arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Return the vectors of each reference system, trained as the jobs say but with a seed that no run has."""
     references = {}
-    for system in REFERENCES:
-        say(f"reference: {system} {job.mode}")
+    for system in arguments.references:
+        say(f"reference: {system} {jobs[0].mode}")
         path = folder / "reference"
-        run(dataclasses.replace(job, system=system, seed=_REFERENCE_SEED, scores=False, vectors_file=str(path)))
+        job = dataclasses.replace(jobs[0], system=system, optimizer=None, epochs=max(arguments.epochs))
+        run(dataclasses.replace(job, seed=_REFERENCE_SEED, scores=False, vectors_file=str(path)))
         references[system] = _loaded(path)
     return references
 
 
-def _measured(path: str, renamed: Sequence[Renamed], references: dict[str, Any]) -> dict[str, dict[str, float]]:
+def _measured(
+    path: str, renamed: Sequence[Renamed], references: dict[str, Any], anchors: int
+) -> dict[str, dict[str, float]]:
     """Return what is measured of the vectors in that file."""
     vectors = _loaded(Path(path))
-    agreements = {f"agreement_{name}": agreement_by_band(vectors, reference) for name, reference in references.items()}
-    return {"ranks": reciprocal_ranks(vectors, renamed), **agreements}
+    measured = {
+        f"agreement_{name}": agreement_by_band(vectors, reference, anchors) for name, reference in references.items()
+    }
+    if renamed:
+        ranks = reciprocal_ranks(vectors, renamed)
+        measured["ranks"] = ranks | {"mean": fmean(ranks.values())}
+    return measured
 
 
 def _loaded(path: Path) -> Any:
@@ -95,34 +177,44 @@ def _loaded(path: Path) -> Any:
 
 
 def _table(runs: Sequence[dict[str, Any]], measure: str) -> list[list[str]]:
-    """Return the table of one measure: a row for each mode and system, with means and standard deviations."""
-    values_of: dict[tuple[str, ...], list[dict[str, float]]] = {}
+    """Return the table of one measure: a row for each mode and setting, with means and standard deviations."""
+    values_of: dict[tuple[Any, ...], list[dict[str, float]]] = {}
     for record in runs:
         if measure in record:
             values_of.setdefault(tuple(record[name] for name in _LABELS), []).append(record[measure])
     columns = list(dict.fromkeys(column for own in values_of.values() for values in own for column in values))
     table = [[*_LABELS, *columns]]
     for label, own in values_of.items():
-        table.append([*label, *(show_score(mean_and_sd(values[column] for values in own)) for column in columns)])
+        table.append(
+            [*map(str, label), *(show_score(mean_and_sd(values[column] for values in own)) for column in columns)]
+        )
     return table
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="Rename some occurrences of words, train, and see whether vectors place the rare new name where "
-        "the word is."
+        description="Train with several numbers of epochs and optimizers beside gensim, score the vectors, and see "
+        "whether they place the rare new name of some renamed occurrences where the word is. Run it again, with more "
+        "modes, epochs, optimizers or repeats if you like: runs that the results have are left out."
     )
-    add = parser.add_argument
+    add, count = parser.add_argument, number_from(1)
     add_corpus_argument(parser)
     add_output_arguments(parser, "rare_words")
     add("--modes", nargs="+", choices=list(MODES), default=["sg-neg", "cbow-neg"], help="default: sg-neg cbow-neg")
     add("--systems", nargs="+", choices=list(SYSTEMS), default=["gensim", "tfw2v"], help="default: gensim tfw2v")
-    add("--repeats", type=number_from(1), default=3, metavar="N", help="seeds of each system and mode (default 3)")
-    add("--words", type=number_from(6), default=3000, metavar="N", help="words that get a second name (default 3000)")
+    add("--optimizers", nargs="+", choices=OPTIMIZERS, default=[None], help="of ours (default: the package's own)")
+    add("--repeats", type=count, default=3, metavar="N", help="seeds of each system and mode (default 3)")
+    add("--words", type=number_from(0), default=3000, metavar="N", help="words that get a second name (default 3000)")
+    add("--counts", nargs="+", type=count, default=list(COUNTS), metavar="N", help="occurrences that get the second "
+        f"name (default {' '.join(map(str, COUNTS))}); a word needs four times the largest number")  # fmt: skip
+    add("--anchors", type=count, default=ANCHORS, metavar="N", help=f"most frequent words (default {ANCHORS}): their "
+        "cosines say where a word is, and they get no second name")  # fmt: skip
+    add("--references", nargs="*", choices=REFERENCES, default=list(REFERENCES), help="systems whose vectors say where "
+        "words belong (default: both)")  # fmt: skip
     add("--vector-size", type=int, default=100, metavar="N", help="default: 100")
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
     add("--seed", type=int, default=1, metavar="N", help="of the names, and of the first run (default 1)")
-    add_training_arguments(parser)
+    add_training_arguments(parser, nargs="+", default=[Job("", "").epochs])
     return parser
 
 

@@ -138,15 +138,15 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     add("--alpha", type=float, default=default.alpha, metavar="X", help="starting learning rate (default 0.025)")
 
 
-def add_training_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the settings that all runs of a comparison have in common."""
+def add_training_arguments(parser: argparse.ArgumentParser, **several_epochs: Any) -> None:
+    """Add the settings of a run; `several_epochs` has argparse's settings for more than one number of epochs."""
     add = parser.add_argument
     add(
         "--epochs",
         type=number_from(1),
-        default=Job("", "").epochs,
         metavar="N",
         help="passes over the corpus (default 5)",
+        **({"default": Job("", "").epochs} | several_epochs),
     )
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")

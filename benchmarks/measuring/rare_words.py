@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 SPREAD, BURST = "spread", "burst"
-COUNTS = (6, 20, 80)  # occurrences that get another name
+COUNTS = (6, 20, 80)  # occurrences that get another name, unless the caller says otherwise
 _LEAST_SHARE_LEFT = 0.75  # of a word's occurrences keep its name, so that its own vector stays what it would be
 _ENDING = "~renamed"  # of the other name
-ANCHORS = 1000  # words whose cosines to a word say where it is: the most frequent ones
+ANCHORS = 1000  # words whose cosines to a word say where it is: so many of the most frequent ones
 BANDS = ((5, 10), (10, 30), (30, 100), (100, 300), (300, 1000))  # occurrences, the second number left out
 _WORDS_IN_A_BAND = 500
 _WORDS_AT_ONCE = 256  # whose cosines to the whole vocabulary are in memory
@@ -34,24 +34,31 @@ class Renamed:
         return self.word + _ENDING
 
 
-def rename_words(corpus: Path, renamed_corpus: Path, words: int, seed: int) -> list[Renamed]:
+def rename_words(
+    corpus: Path,
+    renamed_corpus: Path,
+    words: int,
+    seed: int,
+    counts: Sequence[int] = COUNTS,
+    anchors: int = ANCHORS,
+) -> list[Renamed]:
     """Write the corpus with new names of some occurrences of at most `words` words, and return these words.
 
     They are the most frequent ones of those that are rare enough not to be among the anchors. Each has one of the
     counts and kinds, in turn.
     """
-    counts = Counter(word for line in _lines_of(corpus) for word in line)
-    least = max(COUNTS) / (1 - _LEAST_SHARE_LEFT)
-    candidates = [word for word, count in counts.most_common()[ANCHORS:] if count >= least][:words]
+    occurrences = Counter(word for line in _lines_of(corpus) for word in line)
+    least = max(counts) / (1 - _LEAST_SHARE_LEFT)
+    candidates = [word for word, count in occurrences.most_common()[anchors:] if count >= least][:words]
     if not candidates:
         raise ValueError(
-            f"{corpus.name} has no word with {least:.0f} occurrences beside its {ANCHORS} most frequent words"
+            f"{corpus.name} has no word with {least:.0f} occurrences beside its {anchors} most frequent words"
         )
     rng = np.random.default_rng(seed)
     rng.shuffle(candidates)
-    kinds = [(count, kind) for count in COUNTS for kind in (SPREAD, BURST)]
+    kinds = [(count, kind) for count in counts for kind in (SPREAD, BURST)]
     renamed = [Renamed(word, *kinds[number % len(kinds)]) for number, word in enumerate(candidates)]
-    taken = {one.word: _occurrences(one, counts[one.word], rng) for one in renamed}
+    taken = {one.word: _occurrences(one, occurrences[one.word], rng) for one in renamed}
     _write_renamed(corpus, renamed_corpus, taken)
     return renamed
 
@@ -86,7 +93,7 @@ def reciprocal_ranks(vectors: Any, renamed: Sequence[Renamed]) -> dict[str, floa
     """Return the mean reciprocal rank in percent of true words among the neighbours of renamed ones, by kind."""
     unit = vectors.get_normed_vectors()
     by_kind: dict[str, list[np.ndarray]] = {}
-    for count in COUNTS:
+    for count in sorted({one.count for one in renamed}):
         for kind in (SPREAD, BURST):
             for some in _in_parts([one for one in renamed if (one.count, one.kind) == (count, kind)]):
                 names = [vectors.key_to_index[one.name] for one in some]
@@ -104,7 +111,7 @@ def _in_parts(renamed: Sequence[Renamed]) -> Iterator[Sequence[Renamed]]:
         yield renamed[first : first + _WORDS_AT_ONCE]
 
 
-def agreement_by_band(vectors: Any, reference: Any) -> dict[str, float]:
+def agreement_by_band(vectors: Any, reference: Any, most_anchors: int = ANCHORS) -> dict[str, float]:
     """Return how far words are where a reference has them, in percent, by bands of frequency.
 
     It is the mean over a band's words of the correlation between their cosines to the anchors in both models, which
@@ -112,7 +119,7 @@ def agreement_by_band(vectors: Any, reference: Any) -> dict[str, float]:
     """
     by_band = {}
     counts = np.array([reference.get_vecattr(word, "count") for word in reference.index_to_key])
-    anchors = reference.index_to_key[:ANCHORS]
+    anchors = reference.index_to_key[:most_anchors]
     for low, high in BANDS:
         places = np.flatnonzero((counts >= low) & (counts < high) & (np.arange(len(counts)) >= len(anchors)))
         if not len(places):

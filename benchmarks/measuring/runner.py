@@ -56,13 +56,18 @@ def run(job: Job) -> dict[str, Any]:
 
 
 def run_all(
-    jobs: Sequence[Job], repeats: int, keep: Callable[[dict[str, Any]], None], say: Callable[[str], None]
+    jobs: Sequence[Job],
+    repeats: int,
+    keep: Callable[[dict[str, Any]], None],
+    say: Callable[[str], None],
+    is_done: Callable[[Job], bool] = lambda job: False,
 ) -> None:
     """Run every job `repeats` times in turns, and call `keep` with the record of each run when it ends.
 
-    The record of a failed run has the reason as its "error", and the other runs continue.
+    The record of a failed run has the reason as its "error", and the other runs continue. Runs that are done already
+    are left out.
     """
-    turns = list(in_turns(jobs, repeats))
+    turns = [(turn, job) for turn, job in in_turns(jobs, repeats) if not is_done(job)]
     for number, (turn, job) in enumerate(turns, start=1):
         tuning = "".join(f" {name}={value}" for name, value in job.own_arguments().items())
         system = job.system if job.revision == HERE else f"{job.system} {job.revision}"

@@ -87,7 +87,7 @@ def _write_chosen(
     sentences: Int64Array,
     numbers: Int32Array | None,
 ) -> int:
-    """Write the sentences with the chosen words alone, without sentences that have none; `numbers` says which they are."""
+    """Write the sentences with the chosen words alone, without those that have none, and their numbers."""
     words = int(np.count_nonzero(chosen))
     kept_ids[:words] = ids[chosen]
     before = np.concatenate([[0], np.cumsum(chosen, dtype=np.int64)])  # chosen words before each word

@@ -323,8 +323,8 @@ def test_functions_in_numpy_write_and_draw_what_those_in_c_do(name: str) -> None
             result = call(name, *arguments)
         arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
         if name in ("known_words", "subsample"):  # there is room for more words than are written
-            *given, ids, lengths, sentences = arrays
-            arrays = [*given, ids[:result], lengths[: sentences[0]], sentences]
+            *given, ids, lengths, sentences, numbers = arrays
+            arrays = [*given, ids[:result], lengths[: sentences[0]], sentences, numbers[: sentences[0]]]
         drawn = [bytes(argument) for argument in arguments if isinstance(argument, RandomNumbers)]
         found.append((result, [array.tolist() for array in arrays], drawn))
     assert found[0] == found[1]
