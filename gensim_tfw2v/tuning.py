@@ -59,6 +59,9 @@ LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
+# A quarter of the tokens with a quarter of the negatives: steps are as long, with a quarter of the arithmetic. Running
+# sums make short runs cheap.
+SMALL_FLAT_CBOW_RUN = (8, 2)
 # Without negatives, a run shares only contexts.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 

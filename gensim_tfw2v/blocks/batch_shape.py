@@ -25,6 +25,7 @@ def choose_batch_shape(
     tiled: bool = False,
     cores: int = 1,
     flat: bool = False,
+    in_running_sums: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -49,15 +50,20 @@ def choose_batch_shape(
         Cores that train batches on the same tables side by side.
     flat : bool
         Whether the vocabulary is flat, as `is_flat` says.
+    in_running_sums : bool
+        Whether running sums add the contexts of a flat vocabulary. The sums continue from run to run, so that short runs
+        cost no more.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
-    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles)
+    has_short_runs = in_running_sums and small_vocabulary and not tree
+    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles, has_short_runs)
     if run_tokens is None:
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
-        run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
+        least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
+        run_tokens = least_tokens if negative else tree_run_tokens
     if batch_tokens is None:
         limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree, flat)
         if skip_gram and not tree:
@@ -73,8 +79,12 @@ def choose_batch_shape(
     return BatchShape(batch_tokens, run_tokens, shared_negatives)
 
 
-def _usual_run(skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool) -> tuple[int, float]:
+def _usual_run(
+    skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool, has_short_runs: bool
+) -> tuple[int, float]:
     """Return the tokens of a run, and its negatives for each of them."""
+    if has_short_runs:
+        return tuning.SMALL_FLAT_CBOW_RUN
     if small_vocabulary:
         return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else tuning.SMALL_CBOW_RUN
     if not skip_gram:

@@ -52,7 +52,7 @@ def choices_for(
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
     in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    shape = _batch_shape(model, kept, choice.cores, flat)
+    shape = _batch_shape(model, kept, choice.cores, flat, in_running_sums)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -133,7 +133,7 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
     )
 
 
-def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool) -> BatchShape:
+def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in_running_sums: bool) -> BatchShape:
     return choose_batch_shape(
         kept,
         model.vector_size,
@@ -148,6 +148,7 @@ def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool) ->
         tiled=multiplies_tiles(),
         cores=cores,
         flat=flat,
+        in_running_sums=in_running_sums,
     )
 
 

@@ -215,6 +215,19 @@ def test_a_flat_vocabulary_has_larger_batches_of_the_same_runs(skip_gram: bool) 
     assert shape(10**6, True) == shape(10**6, False)
 
 
+def test_running_sums_have_shorter_runs_of_a_small_flat_vocabulary_with_as_many_negatives_a_token() -> None:
+    def shape(in_running_sums: bool, words: int = 4_000, tree: bool = False) -> BatchShape:
+        counts = visits(words)
+        return choose_batch_shape(counts, 128, 10, 5, False, tree, flat=True, in_running_sums=in_running_sums)
+
+    usual, short = shape(False), shape(True)
+    assert short.run_tokens < usual.run_tokens
+    assert short.shared_negatives / short.run_tokens == usual.shared_negatives / usual.run_tokens
+    assert short.batch_tokens == usual.batch_tokens
+    assert shape(True, tree=True) == shape(False, tree=True)
+    assert shape(True, 20_000) == shape(False, 20_000)
+
+
 def test_a_flat_vocabulary_has_smaller_batches_the_more_its_frequencies_differ() -> None:
     degrees = np.append(np.full(4_000, 100.0), np.full(40, 5_000.0))
     uneven, even = (
