@@ -106,7 +106,9 @@ def test_nodes_move_in_turn(every_context: bool, adagrad: bool, frozen: bool) ->
 
 
 @EVERY_OR_OWN
-@pytest.mark.parametrize("change", [{"max_score": 0.4}, {"measured": False}, {"rate": 1.0}, {"scale": 1e4}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"max_score": 0.4}, {"measured": False}, {"rate": 1.0}, {"scale": 1e4, "rate": 0.0}], ids=str
+)
 def test_nodes_far_from_zero_stay_and_large_scores_are_finite(every_context: bool, change: dict[str, float]) -> None:
     check_huffman_paths(paths_of_tree(every_context, **change))
 
