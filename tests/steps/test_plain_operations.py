@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +17,16 @@ from support.operation_even_contexts import (
     contexts_of_continued_runs,
     some_even_contexts,
 )
-from support.operation_huffman import check_huffman_paths, huffman_paths
-from support.operation_inputs import NO_FACTORS, normal
+from support.operation_huffman import HuffmanPaths, check_huffman_paths, huffman_paths
+from support.operation_inputs import NO_FACTORS, ROWS, normal
 from support.operation_rows import (
     check_added_rows,
     check_gathered_rows,
     check_moved_rows,
     check_read_and_written_rows,
 )
+
+from gensim_tfw2v.blocks.huffman import build_huffman_tree
 
 SIZE = 17
 FACTORS = pytest.mark.parametrize("factors", [NO_FACTORS, np.array([1.0, 0.0, 0.5], np.float32)], ids=["none", "three"])
@@ -36,6 +39,13 @@ IN_PLAIN = [name for name in OPERATIONS if name != "train skip-gram"]  # which a
 def _plain() -> Iterator[None]:
     with plain_operations():
         yield
+
+
+def paths_of_tree(every_context: bool, **own: Any) -> HuffmanPaths:
+    """Return words with the paths of a tree whose nodes are the rows."""
+    tree = build_huffman_tree(np.arange(ROWS + 1, 0, -1), np.arange(ROWS + 1))
+    nodes, codes, offsets = (np.asarray(part).astype(np.int32) for part in (tree.nodes, tree.codes, tree.offsets))
+    return huffman_paths(SIZE, every_context, **own)._replace(nodes=nodes, codes=codes, offsets=offsets)
 
 
 def test_rows_are_read_written_and_added_to() -> None:
@@ -92,19 +102,21 @@ def test_cbow_is_not_measured_unless_it_is_wanted() -> None:
 @EVERY_OR_OWN
 @pytest.mark.parametrize("frozen", [False, True], ids=["trained", "frozen"])
 def test_nodes_move_in_turn(every_context: bool, adagrad: bool, frozen: bool) -> None:
-    check_huffman_paths(huffman_paths(SIZE, every_context, adagrad=adagrad, frozen=frozen))
+    check_huffman_paths(paths_of_tree(every_context, adagrad=adagrad, frozen=frozen))
 
 
 @EVERY_OR_OWN
-@pytest.mark.parametrize("change", [{"max_score": 0.4}, {"measured": False}, {"rate": 1.0}, {"scale": 1e4}], ids=str)
+@pytest.mark.parametrize(
+    "change", [{"max_score": 0.4}, {"measured": False}, {"rate": 1.0}, {"scale": 1e4, "rate": 0.0}], ids=str
+)
 def test_nodes_far_from_zero_stay_and_large_scores_are_finite(every_context: bool, change: dict[str, float]) -> None:
-    check_huffman_paths(huffman_paths(SIZE, every_context, **change))
+    check_huffman_paths(paths_of_tree(every_context, **change))
 
 
 @pytest.mark.parametrize(("window", "runs", "tokens"), [(1, 1, 1), (12, 2, 1), (20, 1, 50)])
 def test_a_word_may_be_predicted_by_any_number_of_tokens(window: int, runs: int, tokens: int) -> None:
     for every_context in (True, False):
-        check_huffman_paths(huffman_paths(7, every_context, window, runs, tokens))
+        check_huffman_paths(paths_of_tree(every_context, window=window, runs=runs, tokens=tokens))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 3e38, 1e30])
