@@ -51,7 +51,7 @@ def choose_batch_shape(
     flat : bool
         Whether the vocabulary is flat, as `is_flat` says.
     in_running_sums : bool
-        Whether running sums add the contexts of a flat vocabulary. The sums continue from run to run, so that short runs
+        Whether running sums add the contexts of a flat vocabulary. The sums continue from run to run, so short runs
         cost no more.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.

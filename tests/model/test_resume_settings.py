@@ -145,7 +145,7 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
     interrupt(model)
     changes: dict[str, Any] = {
         **{"workers": 2, "progress": False, "cache_memory": 1000, "cache_disk": 2**20, "cache_dir": str(tmp_path)},
-        **{"checkpoint_every": 5, "keep_checkpoints": 1, "cluster": None},
+        **{"checkpoint_every": 5, "keep_checkpoints": 1, "cluster": None, "column": None, "weights": None},
         **{"cluster_timeout": 7.0, "cluster_overlap": True, "cluster_dtype": "float32", "allow_network": True},
         **{
             "backup_workers": 0,

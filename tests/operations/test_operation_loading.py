@@ -129,7 +129,7 @@ def test_a_task_that_cannot_move_rows_says_so_to_the_coordinator(monkeypatch: py
     def refuse() -> None:
         raise ImportError("TensorFlow 3 gives operations a copy of a variable")
 
-    monkeypatch.setattr(block_factory, "operations", refuse)
+    monkeypatch.setattr(block_factory, "kernel", refuse)
     monkeypatch.setattr(connection, "device", lambda job, task: "/CPU:0")
     register_functions()
     found = connection.Connection(0, {"ps": ["a:1"], "worker": ["b:2"]}, None)

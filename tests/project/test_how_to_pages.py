@@ -61,6 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     articles = Path(datapath("lee_background.cor")).read_text(encoding="utf8").splitlines()[:ARTICLES]
     for name in ("corpus.txt", "sessions.txt", "walks.txt"):
         Path(name).write_text("\n".join(articles) + "\n", encoding="utf8")
+    Path("weights.txt").write_text("0.5\n" * ARTICLES)
     if find_spec("pyarrow") is not None:
         write_table(articles)
     return tmp_path
