@@ -120,7 +120,7 @@ def plain_kernel() -> Kernel:
 
 def _warn(error: ImportError) -> None:
     logger.warning(
-        "%s. Training uses TensorFlow's own operations instead. They take three to four times as long for skip-gram with "
+        "%s. Training uses TensorFlow's own operations instead. They take about four times as long for skip-gram with "
         "negative sampling, ten times as long for CBOW, and longer for hierarchical softmax",
         error,
     )

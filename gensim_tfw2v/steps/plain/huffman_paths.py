@@ -135,7 +135,8 @@ def _losses(wrong: tf.Tensor) -> tf.Tensor:
 def _train_own_words(run: _Predictions, tree: _Tree, measures: bool) -> tuple[tf.Tensor, tf.Tensor]:
     """Train a run's tokens with their own words; return the gradients [B, D] of hidden vectors, and the loss.
 
-    A node must have one depth, as in a tree: paths are compared depth by depth. A loss of NaN says that steps were refused.
+    A node must have one depth, as in a tree: paths are compared depth by depth. A loss of NaN says that steps were
+    refused.
     """
     places = run.begins + tf.range(tf.reduce_max(run.ends - run.begins))[:, None]  # [L, B], in all steps
     counts = tf.logical_and(places < run.ends, run.counts)
