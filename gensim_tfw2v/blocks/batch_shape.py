@@ -72,7 +72,7 @@ def choose_batch_shape(
         batch_tokens = max(least, _power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
-        targets = run_tokens + (2 * window if skip_gram else 0)
+        targets = 0 if has_short_runs else run_tokens + (2 * window if skip_gram else 0)  # beside them, in registers
         wanted = run_tokens * usual_negatives * max(1.0, negative / tuning.USUAL_NEGATIVE)
         # Subtracting half a register rounds this to the nearest number of registers.
         shared_negatives = _fill_registers(targets + max(wanted - tuning.REGISTER_NUMBERS / 2, 1)) - targets

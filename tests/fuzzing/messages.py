@@ -38,8 +38,7 @@ from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import RowSharing
 
 _MODEL = WorkerModel(
-    replace(SETTINGS, hierarchical_softmax=True),
-    replace(SETTINGS, weighted=True),
+    replace(SETTINGS, hierarchical_softmax=True, weighted=True),
     replace(maker_from(0), tree=HuffmanTree.of(model_of(list(range(WORDS, 0, -1))).wv)),
     WORDS,
     WORDS - 1,

@@ -98,7 +98,7 @@ def test_progress_of_all_words_is_logged_once_an_epoch(design: DesignPromises) -
         assert line.startswith(f"EPOCH {epoch}: training on {WORDS} raw words")
 
 
-@every_design()
+@every_design("callbacks")
 def test_callbacks_see_a_current_model(design: DesignPromises) -> None:
     found = watched(design.name)
     seen = found.callbacks.vectors
