@@ -363,6 +363,8 @@ def assert_moves_rows_as_plain_loops_do(
     tolerance = TOLERANCES[compute_dtype]
     if adagrad and compute_dtype == "bfloat16":  # its first steps are 20 times as long, and clipped only at the bound
         tolerance *= 3
+    if weighted and compute_dtype == "bfloat16":  # gradients are rounded before the weights multiply them
+        tolerance *= 2.5
     assume(expected.closest_call > 10 * tolerance)
     np.testing.assert_allclose(trained.inputs, expected.inputs, atol=tolerance)
     if negative:
