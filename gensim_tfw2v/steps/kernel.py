@@ -122,7 +122,7 @@ def plain_kernel() -> Kernel:
 
 def _warn(error: ImportError) -> None:
     logger.warning(
-        "%s. Training uses TensorFlow's own operations instead. They take about four times as long for skip-gram with "
-        "negative sampling, ten times as long for CBOW, and longer for hierarchical softmax",
+        "%s. Training uses TensorFlow's own operations instead. They take about three times as long for skip-gram with "
+        "negative sampling, and more than ten times as long for other models",
         error,
     )
