@@ -112,6 +112,7 @@ def test_servers_that_keep_the_vectors_have_no_room_for_states() -> None:
         TFWord2Vec(optimizer="adagrad", vectors_on_servers=True, cluster=place)
 
 
+@pytest.mark.slow
 def test_one_worker_and_one_server_give_the_vectors_of_local_training() -> None:
     local, remote = (trained(sg=1, epochs=2, cluster=cluster) for cluster in (None, shared_cluster(1, 1)))
     for name, values in learnt_arrays(local).items():

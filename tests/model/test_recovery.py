@@ -181,6 +181,7 @@ def test_vectors_of_a_resumed_model_stay_on_the_servers_when_another_one_is_trai
         trained_model.free_server_vectors()
 
 
+@pytest.mark.slow
 def test_tables_that_could_not_be_filled_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise StopError

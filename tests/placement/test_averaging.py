@@ -94,6 +94,7 @@ def tables_of_workers(placement: AveragingPlacement) -> list[dict[str, np.ndarra
     return found
 
 
+@pytest.mark.slow
 def test_all_workers_have_the_same_tables_after_a_round_and_the_current_ones_are_the_base(
     placement: AveragingPlacement,
 ) -> None:

@@ -27,13 +27,11 @@ from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.training.display import TrainingLog
 
-USUAL = {("skipgram-negative", True)}
 SIDE_BY_SIDE = [
     pytest.param(
         mode_name,
         overlap,
         id=f"{mode_name}-{'overlapping' if overlap else 'in-turn'}",
-        marks=[] if (mode_name, overlap) in USUAL else pytest.mark.slow,
     )
     for mode_name in PURE_MODES
     for overlap in (False, True)
@@ -70,6 +68,7 @@ def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
     assert choose_placement(shared_cluster(), CorpusSize(10**6, 1), InFlightLimits(), options).block_words == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode_name", "overlap"), SIDE_BY_SIDE)
 def test_two_workers_side_by_side_learn_what_belongs_together(mode_name: str, overlap: bool) -> None:
     # Overlapping has four blocks in flight: of the 14 of an epoch, not of the 4 that are enough for two.

@@ -282,6 +282,7 @@ def test_two_workers_learn_and_callbacks_see_each_epochs_vectors() -> None:
     assert not leases_on(shared_cluster())
 
 
+@pytest.mark.slow
 def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(tmp_path: Path) -> None:
     text = tmp_path / "corpus.txt"
     text.write_text("".join(" ".join(sentence) + "\n" for sentence in SENTENCES))

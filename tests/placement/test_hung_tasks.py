@@ -261,6 +261,7 @@ def test_nothing_waits_without_an_end_for_a_task_that_stops_while(
     wait_until(lambda: trains_on(0, model, corpus))
 
 
+@pytest.mark.slow
 def test_words_on_a_server_that_hangs_are_an_error_that_names_it(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -332,6 +332,7 @@ def test_a_model_learns_in_this_process(sg: int) -> None:
     assert all(np.diff(report["losses"]) < 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sg", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_cluster_takes_the_steps_of_one_process(sg: int) -> None:
     model = TFWord2Vec(SENTENCES, **SMALL | LBFGS, sg=sg, cluster=shared_cluster())

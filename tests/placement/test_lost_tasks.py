@@ -156,6 +156,7 @@ def _trains_on_worker(model: Any, corpus: Any, worker: int) -> bool:
     return bool(model.training_report["tasks"][f"worker {worker}"]["blocks"])
 
 
+@pytest.mark.slow
 def test_a_lost_worker_costs_no_words_and_a_lost_server_costs_the_vectors(
     mortal_cluster: LocalCluster, tmp_path: Path
 ) -> None:

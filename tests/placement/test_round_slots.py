@@ -105,6 +105,7 @@ def test_a_round_adds_the_changes_of_its_parts_in_their_order(
     assert len(expected) == 2
 
 
+@pytest.mark.slow
 def test_rounds_on_servers_give_the_bits_of_rounds_in_one_process(cluster: LocalCluster, all_at_once: None) -> None:
     with (
         contextlib.closing(placement_of(cluster)) as on_servers,

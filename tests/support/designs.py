@@ -108,7 +108,7 @@ _TABLE = (
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness",)),
         takes=frozenset(("cluster_overlap", "vectors_on_servers")),
-        slow=frozenset(("killed_server", "waits_for_servers")),
+        slow=frozenset(("killed_server", "waits_for_servers", "freezes")),
     ),
     DesignPromises(
         "synchronous",
@@ -128,7 +128,7 @@ _TABLE = (
         reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness", "rounds")),
         takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
-        slow=_LENGTHY | {"killed_worker", "waits_for_servers", "resumes_in_training_equally"},
+        slow=_LENGTHY | {"killed_worker", "waits_for_servers", "ctrl_c", "resumes_in_training_equally"},
     ),
     DesignPromises(
         "averaging",
@@ -147,7 +147,7 @@ _TABLE = (
         reports_tasks=_WORKERS,
         report_keys=frozenset(("rounds",)),
         takes=frozenset(("round_words",)),
-        slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally"},
+        slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally", "threads_and_descriptors"},
     ),
     DesignPromises(
         "columns",

@@ -303,6 +303,7 @@ def run_with_file_limit(folder: Path, size: int) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system does not limit the size of files")
 def test_a_disk_that_is_full_fails_before_training(tmp_path: Path) -> None:
     done = run_with_file_limit(tmp_path, 100)

@@ -68,7 +68,7 @@ def test_workers_that_meet_say_which_word_moved_most(distribution: str) -> None:
     assert_finite(model)
 
 
-@pytest.mark.parametrize("place", ["local", "cluster"])
+@pytest.mark.parametrize("place", ["local", pytest.param("cluster", marks=pytest.mark.slow)])
 def test_a_model_that_diverged_keeps_what_earlier_epochs_have_learnt(place: str) -> None:
     """The rate jumps in the third epoch, where every step is then refused."""
     mode = {"sg": 1, "hs": 0, "negative": 5}

@@ -198,6 +198,7 @@ def test_a_program_that_set_tensorflows_threads_keeps_them() -> None:
     assert result.stdout == "2\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replaced", "progress"),
     [
