@@ -18,7 +18,7 @@ from support.operation_even_contexts import (
     some_even_contexts,
 )
 from support.operation_huffman import HuffmanPaths, check_huffman_paths, huffman_paths
-from support.operation_inputs import NO_FACTORS, ROWS, normal
+from support.operation_inputs import NO_FACTORS, ROWS, normal, some_token_weights
 from support.operation_rows import (
     check_added_rows,
     check_gathered_rows,
@@ -117,6 +117,15 @@ def test_nodes_far_from_zero_stay_and_large_scores_are_finite(every_context: boo
 def test_a_word_may_be_predicted_by_any_number_of_tokens(window: int, runs: int, tokens: int) -> None:
     for every_context in (True, False):
         check_huffman_paths(paths_of_tree(every_context, window=window, runs=runs, tokens=tokens))
+
+
+@ADAGRAD
+@pytest.mark.parametrize("frozen", [False, True], ids=["trained", "frozen"])
+def test_tokens_count_as_many_times_as_their_weights_say(adagrad: bool, frozen: bool) -> None:
+    own = {"adagrad": adagrad, "frozen": frozen, "token_weights": some_token_weights(3, 6)}
+    check_cbow(cbow(SIZE, **own))
+    for every_context in (True, False):
+        check_huffman_paths(paths_of_tree(every_context, **own))
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 3e38, 1e30])
