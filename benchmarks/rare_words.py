@@ -46,9 +46,9 @@ _NOTES = (
     f"Ranks: before training, some occurrences of a word get another name, as many as the column says. {SPREAD} ones "
     f"are drawn from all of its occurrences, {BURST} ones follow each other. The number is 100 times the mean of "
     "1 / rank of the word among the neighbours of its other name; the last column is the mean of the columns.",
-    "Agreement, by occurrences: the correlation, times 100, between a word's cosines to the most frequent words, the "
-    "anchors, and its cosines to them in a reference model, which was trained on the same corpus with another seed and "
-    "the most epochs; the mean over the words of a band.",
+    "Agreement, by occurrences: cosines of a word to the most frequent words, the anchors, and the same cosines in a "
+    "reference model. The reference was trained on the same corpus with another seed and the most epochs. The number "
+    "is 100 times their correlation, as the mean over the words of a band.",
     "Speeds say something only if nothing else ran on the machine.",
 )
 
