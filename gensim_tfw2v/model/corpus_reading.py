@@ -7,6 +7,7 @@ import os
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -108,12 +109,9 @@ class CorpusReader:
     def count_file(self, path: str, options: ReadingOptions) -> RawVocabulary:
         """Return the vocabulary of a file of text or a table, read by several processes at once."""
         logger.info("collecting all words and their counts")
-        report = ScanBar() if options.draws_bar else ScanLog()
-        try:
+        with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
             counted = _importing_tensorflow(report)
             scan = scan_file(path, options.readers, options.budget, counted, column=options.column)
-        finally:
-            report.close()
         self._scan = scan
         return _collected(scan)
 
@@ -128,11 +126,8 @@ class CorpusReader:
             shown = _shown_and_warned(sentences, options.draws_bar)
             scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
         else:
-            report = ScanBar() if options.draws_bar else ScanLog()
-            try:
+            with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
                 scan = scan_parts(sentences, parts, budget, report)
-            finally:
-                report.close()
         self._sentence_scan = scan
         return _collected(scan)
 

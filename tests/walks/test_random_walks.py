@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -99,11 +100,18 @@ def test_all_passes_and_any_number_of_threads_yield_the_same_walks(
     assert list(RandomWalks(PAIRS, walk_length=9, seed=2, **settings)) != first
 
 
+def threads_that_draw() -> list[str]:
+    """Return the names of the threads that draw walks."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("random-walks")]
+
+
 def test_a_pass_that_is_not_finished_ends_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_walks, "_NODES_AT_ONCE", 10)
     walks = iter(RandomWalks(PAIRS, walks_per_node=1000, walk_length=9, workers=2))
     assert len(next(walks)) == 9
+    assert threads_that_draw()
     walks.close()  # type: ignore[attr-defined]
+    assert threads_that_draw() == []
 
 
 @pytest.mark.parametrize("pairs", [PAIRS, [(f"n{first}", f"n{second}") for first, second in PAIRS]])
