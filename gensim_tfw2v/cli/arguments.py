@@ -91,7 +91,6 @@ def add_column(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--column",
         metavar="NAME",
-        default=None,
         help="column of a .parquet, .arrow or .feather CORPUS that has the sentences (default: the only suitable one)",
     )
 

@@ -26,11 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", metavar="N", type=whole_number(0), default=1, help="seed of random numbers (default: %(default)s)"
     )
     parser.add_argument(
-        "--workers",
-        metavar="N",
-        type=whole_number(1),
-        default=None,
-        help="cores to use; the walks are the same with any number (default: all)",
+        "--workers", metavar="N", type=whole_number(1), help="cores to use, with the same walks (default: all)"
     )
     parser.add_argument("--force", action="store_true", help="overwrite an existing FILE (default: refuse)")
     parser.add_argument("--quiet", action="store_true", help="print no summary (default: no)")
@@ -52,14 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _write(walks: Any, path: Path) -> int:
     """Write walks to a file, and return how many nodes these have."""
-    names, written = walks.nodes, 0
+    written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for drawn in walks.drawn():
-            words = [names[node] for node in drawn.ids.tolist()]
-            begin, lines = 0, []
-            for length in drawn.lengths.tolist():
-                lines.append(" ".join(words[begin : begin + length]))
-                begin += length
-            file.write("\n".join(lines) + "\n")
-            written += begin
+            file.writelines(f"{' '.join(walk)}\n" for walk in drawn.as_lists(walks.nodes))
+            written += drawn.ids.size
     return written

@@ -37,6 +37,11 @@ class Pieces:
     weights: Float32Array | None = None
     """Of the pieces; None: each has the weight 1."""
 
+    @classmethod
+    def whole(cls, sentences: Sentences) -> Pieces:
+        """Return sentences as pieces, each of which begins one."""
+        return cls(sentences.ids, sentences.lengths, np.ones_like(sentences.lengths), sentences.weights)
+
     def sentences(self) -> Sentences:
         """Return the pieces as sentences."""
         return Sentences(self.ids, self.lengths, self.weights)

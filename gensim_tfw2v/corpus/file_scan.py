@@ -97,14 +97,22 @@ def scan_file(
     """
     path = os.path.abspath(path)
     state = _file_state(path)
+    vocabulary, store = counted_and_kept(file_parts(path, workers, part_bytes, column), budget, progress)
+    words, counts = vocabulary.words_and_counts()
+    return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store, column)
+
+
+def counted_and_kept(
+    parts: NumberedParts, budget: CacheBudget, progress: ScanProgress | None
+) -> tuple[RawVocabulary, EncodedStore]:
+    """Return the vocabulary of parts, and their sentences as its word numbers, within a budget."""
     vocabulary, store = RawVocabulary(), EncodedStore(budget)
     try:
-        count_parts(file_parts(path, workers, part_bytes, column), vocabulary, store.append, progress)
+        count_parts(parts, vocabulary, store.append, progress)
     except BaseException:
         store.close()
         raise
-    words, counts = vocabulary.words_and_counts()
-    return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store, column)
+    return vocabulary, store
 
 
 def count_parts(

@@ -21,7 +21,7 @@ class SentenceParts(ABC):
         """Yield all sentences from the first one on, as parts of a text whose every line is a sentence."""
 
     def numbered_parts(self) -> Generator[tuple[int, Part], None, None]:
-        """Yield the parts with the number of their reader, as there are several of a file."""
+        """Yield each part with 0, the number of its only reader."""
         for part in self.parts():
             yield 0, part
 
@@ -36,8 +36,4 @@ class SentenceParts(ABC):
             return found
 
         for sentences in sentences_of_parts(self.numbered_parts(), number):
-            of_part = [words[number] for number in sentences.ids.tolist()]
-            begin = 0
-            for length in sentences.lengths.tolist():
-                yield of_part[begin : begin + length]
-                begin += length
+            yield from sentences.as_lists(words)

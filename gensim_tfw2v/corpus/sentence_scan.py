@@ -10,7 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_parts
+from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, counted_and_kept
 from gensim_tfw2v.corpus.number_sentences import NumberTable
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
@@ -80,12 +80,7 @@ def scan_sentences(
 
 def scan_parts(sentences: object, shown: SentenceParts, budget: CacheBudget, progress: ScanProgress) -> SentenceScan:
     """Return what `scan_sentences` does, of sentences that come in parts."""
-    vocabulary, store = RawVocabulary(), EncodedStore(budget)
-    try:
-        count_parts(shown.numbered_parts(), vocabulary, store.append, progress)
-    except BaseException:
-        store.close()
-        raise
+    vocabulary, store = counted_and_kept(shown.numbered_parts(), budget, progress)
     words, counts = vocabulary.words_and_counts()
     return SentenceScan(sentences, words, counts, vocabulary.total_words, vocabulary.sentence_count, store)
 

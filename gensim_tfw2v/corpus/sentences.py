@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,14 @@ class Sentences:
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
         return self.ids.nbytes + self.lengths.nbytes + (0 if self.weights is None else self.weights.nbytes)
+
+    def as_lists(self, words: Sequence[Any]) -> Iterator[list[Any]]:
+        """Yield each sentence as a list of its words, which `words` has by their ids."""
+        found = [words[word] for word in self.ids.tolist()]
+        begin = 0
+        for length in self.lengths.tolist():
+            yield found[begin : begin + length]
+            begin += length
 
     def chosen_by(self, function: str, *arguments: Any) -> Sentences:
         """Return the sentences with only the words that a C function keeps, without sentences that have none."""

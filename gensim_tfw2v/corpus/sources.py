@@ -234,7 +234,7 @@ class IterableSource(_TextSource):
         assert scan is not None
         ids = self._ids_of_words(scan.words)
         for sentences in scan.encoded:
-            yield Pieces(ids[sentences.ids], sentences.lengths, np.ones_like(sentences.lengths))
+            yield Pieces.whole(Sentences(ids[sentences.ids], sentences.lengths))
 
     def _read(self) -> Generator[Pieces, None, None]:
         abandoned = self._abandoned
@@ -292,7 +292,7 @@ class PartsSource(IterableSource):
             for sentences in found:
                 if abandoned.is_set():
                     raise _AbandonedError
-                yield Pieces(sentences.ids, sentences.lengths, np.ones_like(sentences.lengths))
+                yield Pieces.whole(sentences)
 
 
 class FileSource(_TextSource):
@@ -346,7 +346,7 @@ class FileSource(_TextSource):
         with closing(self._scanned() if self._is_encoded() else self._read()) as found:
             for sentences in found:
                 # gensim counts each piece of an overlong line as a sentence.
-                yield Pieces(sentences.ids, sentences.lengths, np.ones_like(sentences.lengths))
+                yield Pieces.whole(sentences)
 
     def _scanned(self) -> Generator[Sentences, None, None]:
         assert self._scan is not None

@@ -30,6 +30,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     own = {name: arguments[name] for name in ("validation", "early_stopping")}
     check_validation({**arguments, **plain_arguments(own)}, trains_later)
     check_design(arguments, has_cluster=trains_later or cluster is not None)
-    check_reproducible(arguments, Place.CLUSTER if cluster is not None else None if trains_later else Place.HERE)
+    without_cluster = None if trains_later else Place.HERE
+    check_reproducible(arguments, without_cluster if cluster is None else Place.CLUSTER)
     if cluster is not None:
         check_cluster(cluster, arguments["allow_network"])

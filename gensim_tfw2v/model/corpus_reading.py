@@ -7,6 +7,7 @@ import os
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -108,12 +109,9 @@ class CorpusReader:
     def count_file(self, path: str, options: ReadingOptions) -> RawVocabulary:
         """Return the vocabulary of a file of text or a table, read by several processes at once."""
         logger.info("collecting all words and their counts")
-        report = ScanBar() if options.draws_bar else ScanLog()
-        try:
+        with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
             counted = _importing_tensorflow(report)
             scan = scan_file(path, options.readers, options.budget, counted, column=options.column)
-        finally:
-            report.close()
         self._scan = scan
         return _collected(scan)
 
@@ -128,11 +126,8 @@ class CorpusReader:
             shown = _shown_and_warned(sentences, options.draws_bar)
             scan = scan_sentences(sentences, shown, budget, SentenceScanLog(progress_per))
         else:
-            report = ScanBar() if options.draws_bar else ScanLog()
-            try:
+            with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
                 scan = scan_parts(sentences, parts, budget, report)
-            finally:
-                report.close()
         self._sentence_scan = scan
         return _collected(scan)
 
@@ -283,22 +278,26 @@ def sentences_in(path: str, column: str | None) -> Iterable[list[Any]]:
 
 
 def check_holds_words(path: str, column: str | None = None) -> None:
-    """Raise RuntimeError if a file is empty or blank, which leaves the vocabulary empty."""
+    """Raise RuntimeError if a file has no words, which leaves the vocabulary empty."""
+    if (found := _found_without_words(path, column)) is not None:
+        raise RuntimeError(
+            f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
+            "training the model"
+        )
+
+
+def _found_without_words(path: str, column: str | None) -> str | None:
+    """Return what an error says about a file that has no words; None if it has some."""
+    if is_table(path):
+        return None if any(TableSentences(path, column)) else "holds no words"
     with open(path, "rb") as file:
-        if is_table(path):
-            if any(True for _ in TableSentences(path, column)):
-                return
-        elif any(block.decode("utf-8-sig", "ignore").split() for block in iter(partial(file.read, _BLOCK_BYTES), b"")):
-            return
-        found = "holds no words" if is_table(path) else "holds only white space" if file.tell() else "is empty"
-    raise RuntimeError(
-        f"corpus_file {path!r} {found}; name a file with words, because you must first build vocabulary before "
-        "training the model"
-    )
+        if any(block.decode("utf-8-sig", "ignore").split() for block in iter(partial(file.read, _BLOCK_BYTES), b"")):
+            return None
+        return "holds only white space" if file.tell() else "is empty"
 
 
 def iterable_that_gensim_takes(sentences: Any) -> Any:
-    """Return sentences, or in place of a column, which need not be an iterable, one that gensim's check accepts."""
+    """Return what gensim's check of corpora is to see: no sentences for a column, which need not be an iterable."""
     return () if is_column(sentences) else sentences
 
 

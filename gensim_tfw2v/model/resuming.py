@@ -39,7 +39,7 @@ def where_to_begin(
     total_examples: int | None,
     total_words: int | None,
     freeze: str | None,
-    has_weights: bool = False,
+    has_weights: bool,
 ) -> Iterator[Beginning]:
     """Yield where a training begins, and where it writes checkpoints.
 
@@ -67,23 +67,24 @@ def where_to_begin(
             logger.info("checkpoint_dir %s has no checkpoint yet: training starts from the beginning", folder.path)
             yield Beginning(folder)
         else:
-            _check_weights(has_weights, newest)
-            state = _restored(model, newest, total_examples, total_words, freeze)
+            state = state_in(newest)
+            _check_weights(has_weights, state, newest)
+            _restore(model, newest, state, total_examples, total_words, freeze)
             yield Beginning(folder, with_noted_epochs(state, folder), newest)
 
 
-def _restored(
+def _restore(
     model: Word2Vec,
     checkpoint: Checkpoint,
+    state: TrainingState,
     total_examples: int | None,
     total_words: int | None,
     freeze: str | None,
-) -> TrainingState:
-    """Return the state of a training, with its tables and rates in the model.
+) -> None:
+    """Bring the tables and rates of a training into the model.
 
     Raise ValueError that names what differs if the model is not the one that was trained.
     """
-    state = state_in(checkpoint)
     check_same(model, checkpoint)
     choices, before, totals = state.choices, checkpoint.content["model"], _totals_in(state)
     differing: list[tuple[str, Any, Any]] = [
@@ -109,12 +110,11 @@ def _restored(
     for name in ("alpha", "min_alpha", "train_count"):
         setattr(model, name, before[name])
     logger.info("training resumes from %s, after %i words", checkpoint.path, state.raw_words())
-    return state
 
 
-def _check_weights(are_given: bool, checkpoint: Checkpoint) -> None:
+def _check_weights(are_given: bool, state: TrainingState, checkpoint: Checkpoint) -> None:
     """Raise ValueError if a training began with weights of sentences and resumes without them, or the reverse."""
-    began_with = state_in(checkpoint).choices.settings.weighted
+    began_with = state.choices.settings.weighted
     if are_given != began_with:
         raise ValueError(
             f"weights are {'given' if are_given else 'None'}, and the training in {checkpoint.path} began "

@@ -16,6 +16,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import address_of
 from gensim_tfw2v.native import in_numpy
+from gensim_tfw2v.native.array_checks import NO_MEMORY, NO_PATH, NO_WORD, WRONG_LENGTHS, WRONG_SIZES
 from gensim_tfw2v.native.random_numbers import RandomNumbers
 from gensim_tfw2v.runtime.compiled import HOW_TO_COMPILE, library_in
 
@@ -43,13 +44,13 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "add_weights": (_INT64, _FLOAT32, _FLOAT64),
     "draw_walks": (_INT64, _INT32, _FLOAT64, _FLOAT64, _INT32, int, RandomNumbers, _INT32, _INT32),
 }
-# By the number that a function returns (`arrays.h`).
+# By the number that a function returns.
 _ERRORS: dict[int, tuple[type[Exception], str]] = {
-    -1: (MemoryError, "no memory for the words of a block"),
-    -2: (ValueError, "the sizes of arrays do not fit each other"),
-    -3: (ValueError, "the sentences do not end where their words do"),
-    -4: (IndexError, "there are ids of no word"),
-    -5: (IndexError, "there are Huffman paths outside of the tree"),
+    NO_MEMORY: (MemoryError, "no memory for the words of a block"),
+    WRONG_SIZES: (ValueError, "the sizes of arrays do not fit each other"),
+    WRONG_LENGTHS: (ValueError, "the sentences do not end where their words do"),
+    NO_WORD: (IndexError, "there are ids of no word"),
+    NO_PATH: (IndexError, "there are Huffman paths outside of the tree"),
 }
 
 
@@ -58,9 +59,6 @@ def call(name: str, *arguments: Any) -> int:
 
     Python's lock is free meanwhile. Raise an error if the function refuses the arguments.
     """
-    for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True):
-        if isinstance(kind, np.dtype) and argument is not None and argument.dtype != kind:
-            raise TypeError(f"{name} takes an array of {kind} instead of {argument.dtype}")
     library = _library_if_compiled()
     found = _call_numpy(name, arguments) if library is None else _call_library(library, name, arguments)
     if found < 0:
@@ -71,8 +69,14 @@ def call(name: str, *arguments: Any) -> int:
 
 def _call_numpy(name: str, arguments: Sequence[Any]) -> int:
     """Return what a function in NumPy returns for these arguments; arrays are flat there, as in C."""
-    flat = (argument.reshape(-1) if isinstance(argument, np.ndarray) else argument for argument in arguments)
-    return in_numpy.FUNCTIONS[name](*flat)
+    given: list[Any] = []
+    for argument, kind in zip(arguments, _ARGUMENTS[name], strict=True):
+        if isinstance(kind, np.dtype) and argument is not None:
+            if argument.dtype != kind:
+                raise _wrong_type(name, argument, kind)
+            argument = argument.reshape(-1)
+        given.append(argument)
+    return in_numpy.FUNCTIONS[name](*given)
 
 
 def _call_library(library: Mapping[str, Any], name: str, arguments: Sequence[Any]) -> int:
@@ -86,12 +90,18 @@ def _call_library(library: Mapping[str, Any], name: str, arguments: Sequence[Any
         elif argument is None:
             given += (None, 0)
         else:
+            if argument.dtype != kind:
+                raise _wrong_type(name, argument, kind)
             if not (argument.flags.c_contiguous and argument.flags.aligned):
                 argument = argument.copy()
                 copies.append(argument)  # which live until the function returns
             given += (address_of(argument), argument.size)
     found: int = library[name](*given)
     return found
+
+
+def _wrong_type(name: str, argument: Any, kind: Any) -> TypeError:
+    return TypeError(f"{name} takes an array of {kind} instead of {argument.dtype}")
 
 
 @functools.cache

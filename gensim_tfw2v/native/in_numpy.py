@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Array, Int64Array, UInt8Array
-from gensim_tfw2v.native.errors import (
+from gensim_tfw2v.native.array_checks import (
     LARGEST,
     LONGEST,
     NO_PATH,
@@ -21,16 +21,12 @@ from gensim_tfw2v.native.errors import (
     WRONG_LENGTHS,
     WRONG_SIZES,
     are_below,
+    are_lengths,
 )
-from gensim_tfw2v.native.numpys_generator import numpys
-from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.native.random_numbers import RandomNumbers, numpys_generator
 from gensim_tfw2v.native.walks_in_numpy import add_weights, draw_walks, group_edges, turn_edges
 
 _WORD_BYTES = 8
-
-
-def _are_lengths(words: int, lengths: Int32Array) -> bool:
-    return not (lengths < 0).any() and int(lengths.sum(dtype=np.int64)) == words
 
 
 # -- checksums.c -------------------------------------------------------------------------------------------------------
@@ -64,18 +60,25 @@ def extremes(values: Int32Array, found: Int64Array) -> int:
     return 0
 
 
-def _have_no_room(
+def _refusal(
     ids: Int32Array,
     lengths: Int32Array,
+    words: int | None,
     kept_ids: Int32Array,
     kept_lengths: Int32Array,
     sentences: Int64Array,
     numbers: Int32Array | None,
-) -> bool:
-    if numbers is not None and numbers.size < lengths.size:
-        return True
+) -> int:
+    """Return the number of an error if sentences have no room, or ids that are not below `words`; otherwise 0."""
     are_short = ids.size <= LONGEST and lengths.size <= LONGEST
-    return not are_short or kept_ids.size < ids.size or kept_lengths.size < lengths.size or sentences.size != 1
+    have_room = kept_ids.size >= ids.size and kept_lengths.size >= lengths.size and sentences.size == 1
+    if not are_short or not have_room or (numbers is not None and numbers.size < lengths.size):
+        return WRONG_SIZES
+    if not are_lengths(ids.size, lengths):
+        return WRONG_LENGTHS
+    if words is not None and not are_below(words, ids):
+        return NO_WORD
+    return 0
 
 
 def _write_chosen(
@@ -113,15 +116,12 @@ def subsample(
     numbers: Int32Array | None,
 ) -> int:
     """Write the sentences with each word kept at its probability."""
-    if _have_no_room(ids, lengths, kept_ids, kept_lengths, sentences, numbers):
-        return WRONG_SIZES
-    if not _are_lengths(ids.size, lengths):
-        return WRONG_LENGTHS
-    if not are_below(keep.size, ids):
-        return NO_WORD
-    with numpys(random) as generator:
+    kept = kept_ids, kept_lengths, sentences, numbers
+    if refusal := _refusal(ids, lengths, keep.size, *kept):
+        return refusal
+    with numpys_generator(random) as generator:
         chosen = generator.random(ids.size, dtype=np.float32) < keep[ids]
-    return _write_chosen(chosen, ids, lengths, kept_ids, kept_lengths, sentences, numbers)
+    return _write_chosen(chosen, ids, lengths, *kept)
 
 
 def known_words(
@@ -134,14 +134,11 @@ def known_words(
     numbers: Int32Array | None,
 ) -> int:
     """Write the sentences without unknown words, by the ids that the table has for ids."""
-    if _have_no_room(ids, lengths, known_ids, known_lengths, sentences, numbers):
-        return WRONG_SIZES
-    if not _are_lengths(ids.size, lengths):
-        return WRONG_LENGTHS
-    if table is not None and not are_below(table.size, ids):
-        return NO_WORD
+    kept = known_ids, known_lengths, sentences, numbers
+    if refusal := _refusal(ids, lengths, None if table is None else table.size, *kept):
+        return refusal
     found = ids if table is None else table[ids]
-    return _write_chosen(found >= 0, found, lengths, known_ids, known_lengths, sentences, numbers)
+    return _write_chosen(found >= 0, found, lengths, *kept)
 
 
 # -- windows.c ---------------------------------------------------------------------------------------------------------
@@ -160,14 +157,14 @@ def draw_windows(
     is_window = bool(shrink) <= window <= LARGEST
     if not is_window or tokens > LONGEST or left.size < tokens or right.size != left.size:
         return WRONG_SIZES
-    if not _are_lengths(tokens, lengths):
+    if not are_lengths(tokens, lengths):
         return WRONG_LENGTHS
     begins = np.cumsum(lengths, dtype=np.int64) - lengths
     before = np.arange(tokens) - np.repeat(begins, lengths)
     after = np.repeat(lengths.astype(np.int64), lengths) - before - 1
     radius: Any = window
     if shrink:
-        with numpys(random) as generator:
+        with numpys_generator(random) as generator:
             radius = generator.integers(1, window + 1, tokens, dtype=np.int32)
     for side, reach in ((left, before), (right, after)):
         side[:tokens] = np.minimum(radius, reach)
@@ -198,7 +195,7 @@ def draw_negatives(cumulative: npt.NDArray[np.uint32], pool: int, random: Random
     if not cumulative.size or not drawn.size or not is_short or pool < 1:
         return WRONG_SIZES
     draws = min(pool, drawn.size)
-    with numpys(random) as generator:
+    with numpys_generator(random) as generator:
         places = (np.arange(draws) + generator.random(draws)) * (float(cumulative[-1]) / draws)
         words = np.searchsorted(cumulative, places.astype(np.uint32)).astype(np.int32)
         words = np.minimum(words, np.int32(cumulative.size - 1))

@@ -5,23 +5,23 @@ They take, write and return what `in_numpy` says. Neighbours are checked before 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, Int64Array
-from gensim_tfw2v.native.errors import LONGEST, NO_WORD, WRONG_SIZES, are_below
-from gensim_tfw2v.native.numpys_generator import numpys
-from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.native.array_checks import LARGEST, LONGEST, NO_WORD, WRONG_SIZES, are_below
+from gensim_tfw2v.native.random_numbers import RandomNumbers, numpys_generator
 
-_MOST_NODES, _MOST_NEIGHBOURS = (1 << 31) - 1, (1 << 32) - 1
+_MOST_NEIGHBOURS = (1 << 32) - 1
 _MOST_DRAWS = 64  # as in walks.c
 
 
 def _are_starts(neighbours: int, starts: Int64Array) -> bool:
     """Return whether these are the places where the neighbours of nodes begin, and where the last ones end."""
-    if not 1 <= starts.size <= _MOST_NODES + 1 or starts[0] != 0 or starts[-1] != neighbours:
+    if not 1 <= starts.size <= LARGEST + 1 or starts[0] != 0 or starts[-1] != neighbours:
         return False
     return not (np.diff(starts) < 0).any()
 
@@ -54,18 +54,19 @@ def group_edges(
 ) -> int:
     """Write the first nodes of edges by their second node, and with `both_ways` those of turned edges as well."""
     nodes = starts.size - 1
-    if not 0 <= nodes <= _MOST_NODES or first.size != second.size:
+    if not 0 <= nodes <= LARGEST or first.size != second.size:
         return WRONG_SIZES
     if weights.size not in (0, first.size) or grouped_weights.size != (grouped.size if weights.size else 0):
         return WRONG_SIZES
     if not are_below(nodes, first) or not are_below(nodes, second):
         return NO_WORD
-    counts = np.stack([np.ones(first.size, bool), (first != second) & bool(both_ways)], axis=1).ravel()
-    turned = [np.stack(ends, axis=1).ravel()[counts] for ends in ((first, second), (second, first))]
-    if turned[0].size != grouped.size:
+    # Each edge is followed by itself turned round, if that counts.
+    is_counted = np.stack([np.ones(first.size, bool), (first != second) & bool(both_ways)], axis=1).ravel()
+    begins, ends = (np.stack(sides, axis=1).ravel()[is_counted] for sides in ((first, second), (second, first)))
+    if begins.size != grouped.size:
         return WRONG_SIZES
-    of_edges = np.repeat(weights, 2)[counts] if weights.size else weights
-    _write_grouped(turned[0], turned[1], of_edges, starts, grouped, grouped_weights)
+    of_edges = np.repeat(weights, 2)[is_counted] if weights.size else weights
+    _write_grouped(begins, ends, of_edges, starts, grouped, grouped_weights)
     return 0
 
 
@@ -122,7 +123,7 @@ class _Graph(NamedTuple):
         if not self.ends:
             return self.neighbours[begin + int(self.generator.integers(0, end - begin, dtype=np.int32))]
         value = self.generator.random() * self.ends[end - 1]
-        return self.neighbours[next((place for place in range(begin, end) if self.ends[place] > value), end - 1)]
+        return self.neighbours[min(bisect_right(self.ends, value, begin, end), end - 1)]
 
 
 class _Bias(NamedTuple):
@@ -150,16 +151,14 @@ class _Bias(NamedTuple):
         return self._draw_exactly(graph, before, node)
 
     def _draw_exactly(self, graph: _Graph, before: int, node: int) -> int:
-        places = range(graph.starts[node], graph.starts[node + 1])
-        sums, earlier, total = [], 0.0, 0.0
-        for place in places:
-            weight = graph.ends[place] - earlier if graph.ends else 1.0
-            earlier = graph.ends[place] if graph.ends else 0.0
-            total += weight * self.of(graph, before, graph.neighbours[place])
-            sums.append(total)
-        value = graph.generator.random() * total
-        found = next((place for place, part in zip(places, sums, strict=True) if part > value), places[-1])
-        return graph.neighbours[found]
+        """Return the next node, drawn by the weights of all neighbours."""
+        neighbours = graph.neighbours[graph.starts[node] : graph.starts[node + 1]]
+        ends = graph.ends[graph.starts[node] : graph.starts[node + 1]] or range(1, len(neighbours) + 1)
+        weights = (end - before_it for end, before_it in zip(ends, [0, *ends], strict=False))
+        biased = (weight * self.of(graph, before, place) for weight, place in zip(weights, neighbours, strict=True))
+        sums = list(accumulate(biased))
+        found = bisect_right(sums, graph.generator.random() * sums[-1])
+        return neighbours[min(found, len(neighbours) - 1)]
 
 
 def draw_walks(
@@ -175,7 +174,7 @@ def draw_walks(
 ) -> int:
     """Write a walk of up to `length` nodes from each of `begins`, and their lengths; return the number of nodes."""
     last = starts.size - 1
-    if not 0 <= last <= _MOST_NODES or neighbours.size > _MOST_NEIGHBOURS or ends.size not in (0, neighbours.size):
+    if not 0 <= last <= LARGEST or neighbours.size > _MOST_NEIGHBOURS or ends.size not in (0, neighbours.size):
         return WRONG_SIZES
     if not 1 <= length <= LONGEST or begins.size > LONGEST or nodes.size // length < begins.size:
         return WRONG_SIZES
@@ -186,7 +185,7 @@ def draw_walks(
     if not _are_starts(neighbours.size, starts):
         return WRONG_SIZES
     written = 0
-    with numpys(random) as generator:
+    with numpys_generator(random) as generator:
         graph = _Graph(starts.tolist(), neighbours.tolist(), ends.tolist(), generator)
         weights = _Bias(*bias.tolist()) if bias.size else None
         for walk, begin in enumerate(begins.tolist()):

@@ -84,10 +84,8 @@ def read_edges(path: str | os.PathLike[str], workers: int = 1) -> Edges:
         ids = ids[np.repeat(is_edge, lengths)]
     columns = _columns(os.fspath(path), lengths, is_edge)
     first, second = ids[0::columns], ids[1::columns]
-    is_node = np.zeros(len(words), bool)
-    is_node[first] = is_node[second] = True
-    numbers = np.cumsum(is_node, dtype=np.int32) - np.int32(1)
-    nodes = [words[node] for node in np.flatnonzero(is_node).tolist()]
+    distinct, numbers = _places(len(words), first, second)
+    nodes = [words[node] for node in distinct]
     weights = _NO_WEIGHTS if columns == 2 else _weights_of(os.fspath(path), words, ids[2::columns])
     return Edges(nodes, numbers[first], numbers[second], weights)
 
@@ -143,12 +141,18 @@ def _pairs(edges: Iterable[Any]) -> npt.NDArray[Any]:
 def _numbered(nodes: npt.NDArray[Any]) -> tuple[list[Any], Int32Array]:
     """Return distinct nodes, in rising order, and the number of each node among them."""
     if nodes.dtype.kind in "iu" and nodes.min() >= 0 and nodes.max() <= 4 * nodes.size:  # a table is small
-        is_node = np.zeros(int(nodes.max()) + 1, bool)
-        is_node[nodes] = True
-        numbers = np.cumsum(is_node, dtype=np.int32) - np.int32(1)
-        return np.flatnonzero(is_node).tolist(), numbers[nodes]
+        found, table = _places(int(nodes.max()) + 1, nodes)
+        return found, table[nodes]
     distinct, places = np.unique(nodes, return_inverse=True)
     return distinct.tolist(), places.astype(np.int32).ravel()
+
+
+def _places(end: int, *numbers: npt.NDArray[Any]) -> tuple[list[int], Int32Array]:
+    """Return the distinct ones of some numbers below `end`, in rising order, and the place of each by its value."""
+    is_there = np.zeros(end, bool)
+    for some in numbers:
+        is_there[some] = True
+    return np.flatnonzero(is_there).tolist(), np.cumsum(is_there, dtype=np.int32) - np.int32(1)
 
 
 def _checked_weights(weights: Any, edges: int) -> Float32Array:

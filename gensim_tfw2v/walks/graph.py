@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float64Array, Int32Array, Int64Array
+from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, Int64Array
 from gensim_tfw2v.native.functions import call
 from gensim_tfw2v.walks.edges import Edges
 
@@ -36,7 +36,7 @@ class Graph:
         places = len(edges.first) if directed else 2 * len(edges.first) - loops
         weighted = places if edges.weights.size else 0
 
-        def room() -> tuple[Int64Array, Int32Array, Float64Array]:
+        def room() -> tuple[Int64Array, Int32Array, Float32Array]:
             return np.empty(len(edges.nodes) + 1, np.int64), np.empty(places, np.int32), np.empty(weighted, np.float32)
 
         grouped, turned = room(), room()

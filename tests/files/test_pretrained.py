@@ -74,9 +74,19 @@ def test_numbers_become_text_and_files_are_json(tmp_path: Path) -> None:
     assert module["type"].endswith(".StaticEmbedding")
 
 
-@pytest.mark.parametrize("words", [["New York"], [""], ["[UNK]"], [7, "7"]])
-def test_words_that_no_text_could_have_are_refused_and_nothing_is_left(words: list[Any], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"word|number"):
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["New York"], "'New York' has white space"),
+        ([""], "'' has white space, or is empty"),
+        (["[UNK]"], r"'\[UNK\]' stands for unknown words"),
+        ([7, "7"], "a number both as an int and as a text"),
+    ],
+)
+def test_words_that_no_text_could_have_are_refused_and_nothing_is_left(
+    words: list[Any], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=reason):
         export_pretrained(vectors_of(words, MATRIX[: len(words)]), tmp_path / "words")
     assert list(tmp_path.iterdir()) == []
 

@@ -128,10 +128,9 @@ CHECKS = [
 ]
 
 
-@pytest.mark.parametrize("check", CHECKS)
+# A version of scikit-learn has most of them.
+@pytest.mark.parametrize("check", [check for check in CHECKS if hasattr(estimator_checks, check)])
 def test_the_checks_of_scikit_learn_that_apply_pass(check: str) -> None:
-    if not hasattr(estimator_checks, check):
-        pytest.skip("this version of scikit-learn has no such check")
     getattr(estimator_checks, check)("Word2VecVectorizer", Word2VecVectorizer(**SMALL))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from gensim.models import Word2Vec
 from support.contract import assert_equal_models
+from support.native_functions import WAYS, functions_run
 from support.plain_walks import WeightedEdges, least_p_value, plain_graph
 
 from gensim_tfw2v import RandomWalks, TFWord2Vec
@@ -20,6 +22,8 @@ PAIRS = [(1, 2), (2, 3), (3, 1), (3, 4), (4, 5), (5, 6), (6, 3), (6, 6), (2, 5)]
 WEIGHTS = [1.0, 2.0, 0.5, 1.0, 4.0, 1.0, 3.0, 1.5, 1.0]
 EQUAL: WeightedEdges = [(first, second, 1.0) for first, second in PAIRS]
 WEIGHTED: WeightedEdges = [(first, second, weight) for (first, second), weight in zip(PAIRS, WEIGHTS, strict=True)]
+# A walk from a leaf to the middle is refused nearly every leaf if p and q are large: few are neighbours of each other.
+STAR: WeightedEdges = [(0, leaf, leaf) for leaf in range(1, 6)] + [(1, 2, 1.0)]
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "workers": 1, "seed": 1, "epochs": 2}
 
 
@@ -37,13 +41,24 @@ def test_steps_have_the_chances_of_node2vec(edges: WeightedEdges, p: float, q: f
     assert least > 0.001 / tests
 
 
-def test_steps_that_are_nearly_always_refused_have_the_right_chances_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    star: WeightedEdges = [(0, leaf, leaf) for leaf in range(1, 6)] + [(1, 2, 1.0)]
-    p, q = 1e7, 1e6  # a walk from a leaf to the middle is refused every leaf that is not its neighbour
-    walks = walks_on(star, p=p, q=q, walks_per_node=3000, walk_length=3)
-    least, tests = least_p_value(walks, plain_graph(star, False), p, q)
+def test_steps_that_are_nearly_always_refused_have_the_right_chances_too() -> None:
+    p, q = 1e7, 1e6
+    walks = walks_on(STAR, p=p, q=q, walks_per_node=3000, walk_length=3)
+    least, tests = least_p_value(walks, plain_graph(STAR, False), p, q)
     assert tests >= 3
     assert least > 0.001 / tests
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("edges", [EQUAL, WEIGHTED, STAR], ids=["equal", "weighted", "star"])
+@pytest.mark.parametrize(("p", "q"), [(1, 1), (0.25, 4), (1e7, 1e6)])
+def test_walks_drawn_in_numpy_are_those_drawn_in_c(edges: WeightedEdges, p: float, q: float, directed: bool) -> None:
+    drawn = []
+    for way in WAYS:
+        with functions_run(way):
+            drawn.append(list(walks_on(edges, p=p, q=q, directed=directed, walks_per_node=20, walk_length=30)))
+    assert drawn[0] == drawn[1]
+    assert len({tuple(walk) for walk in drawn[0]}) >= 10
 
 
 def test_other_chances_are_told_apart() -> None:
@@ -85,11 +100,18 @@ def test_all_passes_and_any_number_of_threads_yield_the_same_walks(
     assert list(RandomWalks(PAIRS, walk_length=9, seed=2, **settings)) != first
 
 
+def threads_that_draw() -> list[str]:
+    """Return the names of the threads that draw walks."""
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("random-walks")]
+
+
 def test_a_pass_that_is_not_finished_ends_its_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_walks, "_NODES_AT_ONCE", 10)
     walks = iter(RandomWalks(PAIRS, walks_per_node=1000, walk_length=9, workers=2))
     assert len(next(walks)) == 9
+    assert threads_that_draw()
     walks.close()  # type: ignore[attr-defined]
+    assert threads_that_draw() == []
 
 
 @pytest.mark.parametrize("pairs", [PAIRS, [(f"n{first}", f"n{second}") for first, second in PAIRS]])
