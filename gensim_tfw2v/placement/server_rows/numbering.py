@@ -41,7 +41,7 @@ class NeededRows:
 
     ids: Sequence[Int32Array]  # none if it does not use the table
     table_rows: int
-    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not; none of a frozen table or one not used
+    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not; none if no row moves
 
     @functools.cached_property
     def distinct(self) -> Int32Array:
