@@ -29,6 +29,7 @@ from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.arguments import objective_of
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.rows import private_copy, read_rows, write_rows
 from gensim_tfw2v.steps.settings import StepSettings
@@ -81,7 +82,7 @@ class StalePlacement(Placement):
         self._maker = maker
         self._ramp_up = ramp_up
         self._sharing = sharing
-        self._train_block = block_function(objective_of(settings))
+        self._train_block = block_function(objective_of(settings), kernel())
         self._model: Any = None
         self._tables: dict[int, Any] = {}
         self._in_flight: deque[InFlight] = deque()

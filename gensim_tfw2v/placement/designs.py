@@ -267,11 +267,6 @@ def check_reproducible(arguments: Mapping[str, Any], place: Place | None) -> Non
             f"reproducible=True does not go with backup_workers={late}: rounds would leave behind whichever workers "
             "are slow; leave one of them out"
         )
-    if arguments["hs"] and place is Place.CLUSTER:
-        raise ValueError(
-            f"reproducible=True cannot hold with hs={arguments['hs']!r} on a cluster: sums of nodes are rounded in "
-            "another order there; use negative sampling, or leave reproducible or cluster out"
-        )
     name, places = arguments["distribution"], list(Place) if place is None else [place]
     if DESIGNS[name].reproducible not in places:
         found = "" if place is None else f" {place.value}"

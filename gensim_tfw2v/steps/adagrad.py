@@ -19,10 +19,10 @@ def rate_factor(states: tf.Tensor) -> tf.Tensor:
 
 
 def vectors_of(rows: tf.Tensor, have_state: bool) -> tf.Tensor:
-    """Return the vectors [K, D] of rows, which may have a state behind them."""
-    return rows[:, :-1] if have_state else rows
+    """Return the vectors [..., D] of rows, which may have a state behind them."""
+    return rows[..., :-1] if have_state else rows
 
 
 def states_of(rows: tf.Tensor) -> tf.Tensor:
-    """Return the states [K] of rows that have them."""
-    return rows[:, -1]
+    """Return the states [...] of rows that have them."""
+    return rows[..., -1]

@@ -129,7 +129,8 @@ def strengths_by_row(
         # Every place of the widened runs counts the same, as with the other rows.
         passes = np.repeat(_divided_equally(tree.words, pairs, len(lengths)), lengths)
         nodes = np.bincount(tree.nodes, passes, minlength=rows).astype(np.float32)
-        of_pair += tuning.TREE_INPUT_SLOPE * float(nodes.sum()) / max(pairs, 1.0)
+        # Summed along the paths: the order of rows depends on the number of servers, and rounding on that order.
+        of_pair += tuning.TREE_INPUT_SLOPE * float(passes.sum()) / max(pairs, 1.0)
         nodes *= of_nodes
     return _divided_equally(block.input_ids, pairs * _contexts(block, settings) * of_pair, rows), outputs, nodes
 

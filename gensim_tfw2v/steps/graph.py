@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.kernel import Kernel, kernel
+from gensim_tfw2v.steps.kernel import Kernel
 from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
 
 
@@ -49,25 +49,19 @@ class _BatchIndex:
 
 
 @functools.cache
-def block_function(objective: Objective, steps: Kernel | None = None) -> tf.types.experimental.ConcreteFunction:
+def block_function(objective: Objective, kernel: Kernel) -> tf.types.experimental.ConcreteFunction:
     """Return the graph function (tables, block, rates, lookups, span), all tensors → metrics of each batch.
 
     The span [2] says which batches of the block are trained: from the first to before the second.
-
-    Parameters
-    ----------
-    steps : Kernel, optional
-        What the graph takes its steps with. Default: this process's kernel.
     """
-    used = steps or kernel()
 
     def train_block(
         tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor
     ) -> BatchMetrics:
         first, end = tf.unstack(span, num=2)
         batches = end - first
-        memory = Tables(*map(used.memory_of, tables))
-        of_block = _BlockGraph(objective, used, memory, block, rates, lookups)
+        memory = Tables(*map(kernel.memory_of, tables))
+        of_block = _BlockGraph(objective, kernel, memory, block, rates, lookups)
         window_rows = _window_rows(block, span)
 
         def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:

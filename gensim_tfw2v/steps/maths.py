@@ -26,6 +26,8 @@ import tensorflow as tf
 MAX_NODE_SCORE = 6.0
 # Farther from 0, scores count as this in a loss, as in the C operations: float32 has no exponential of more than 88.
 LARGEST_SCORE = 80.0
+# As in the C operations: longer steps, and NaN, are refused.
+LONGEST_STEP = 1e32
 
 
 def scores(rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:

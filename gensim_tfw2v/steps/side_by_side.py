@@ -42,9 +42,9 @@ def side_by_side(train_block: Any) -> TrainSideBySide:
 
 
 @functools.cache
-def side_by_side_function(objective: Objective, steps: Kernel | None = None) -> tf.types.experimental.ConcreteFunction:
+def side_by_side_function(objective: Objective, kernel: Kernel) -> tf.types.experimental.ConcreteFunction:
     """Return the graph function of `side_by_side` for this process; its arguments are flat."""
-    return _graph_of(block_function(objective, steps))
+    return _graph_of(block_function(objective, kernel))
 
 
 def _graph_of(train_block: Any) -> tf.types.experimental.ConcreteFunction:

@@ -21,6 +21,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, objective_of, rates
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import Tables
 
@@ -56,7 +57,7 @@ def trained(settings: StepSettings, *blocks: PreparedBlock) -> tuple[list[Any], 
         others = tf.nest.map_structure(tf.convert_to_tensor, (*of_block, lookups_for(settings)))
         span = tf.constant([0, len(prepared.block.pairs)])
         handles = Tables(*(table.handle for table in tables))
-        losses += block_function(objective_of(settings))(handles, *others, span).losses.numpy().tolist()
+        losses += block_function(objective_of(settings), kernel())(handles, *others, span).losses.numpy().tolist()
     return [table.numpy() for table in tables], losses
 
 

@@ -139,11 +139,11 @@ def test_the_command_line_has_it_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sg", [0, 1])
-def test_workers_and_servers_of_a_cluster_give_the_bits_of_one_process(sg: int) -> None:
-    expected = trained(sg=sg)
+@pytest.mark.parametrize("mode", MODES)
+def test_workers_and_servers_of_a_cluster_give_the_bits_of_one_process(mode: dict[str, int]) -> None:
+    expected = trained(**mode)
     for workers in (1, 2):  # which on a cluster says whether blocks are trained one after the other
-        assert_equal_models(trained(sg=sg, **ON_CLUSTER, workers=workers, cluster=shared_cluster()), expected)
+        assert_equal_models(trained(**mode, **ON_CLUSTER, workers=workers, cluster=shared_cluster()), expected)
 
 
 @pytest.mark.slow
@@ -160,7 +160,6 @@ def test_any_number_of_workers_of_a_cluster_gives_the_bits_of_one_process(server
         ({"distribution": "averaging"}, "distribution='averaging' on a cluster.*'synchronous' on a cluster"),
         ({**ON_CLUSTER, "backup_workers": 1}, "backup_workers=1"),
         ({**ON_CLUSTER, "seed": None}, "seed is None"),
-        ({**ON_CLUSTER, "hs": 1, "negative": 0}, "hs=1 on a cluster"),
     ],
 )
 def test_what_cannot_be_reproducible_on_a_cluster_is_refused(settings: dict[str, Any], message: str) -> None:

@@ -14,7 +14,8 @@ from support.example_trees import MIXED, gensim_path, model_of
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.blocks.huffman import HuffmanTree
+from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.server_rows.staging import stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
@@ -307,6 +308,22 @@ def test_of_hot_rows_those_with_most_pairs_come_first(monkeypatch: pytest.Monkey
     for strengths in np.split(rows.strengths, [rows.counts[0]]):
         assert len(strengths) > 2
         assert strengths[:2].min() >= strengths[2:].max()
+
+
+@pytest.mark.parametrize("skip_gram", [True, False])
+def test_the_number_of_servers_changes_no_bit_of_the_strengths(skip_gram: bool) -> None:
+    tree = build_huffman_tree(np.arange(1, WORDS + 1), np.arange(WORDS))
+    shape = BatchShape(15, 3, 1)  # sizes that are no power of two, so that sums are rounded
+    maker = BlockMaker(skip_gram, 2, Windows.DRAWN, shape, None, None, tree)
+    settings = replace(SETTINGS, skip_gram=skip_gram, run_tokens=3, negative=0, hierarchical_softmax=True)
+    model = WorkerModel(settings, maker, WORDS, WORDS - 1, np.ones(1, np.float32))
+    for seed in range(10):  # some sums are the same in another order
+        ids = np.random.default_rng(seed).integers(0, WORDS, 60).astype(np.int32)
+        task = replace(work_on(0, rate=RATE), content=Sentences(ids, np.full(6, 10, np.int32)))
+        one, *others = (stage(model, Assignment(0, shards, 16, NOT_SHARED, task), np.zeros(0)) for shards in (1, 2, 3))
+        assert one.extra.hot.counts[2] > 30  # nodes
+        for other in others:
+            np.testing.assert_array_equal(other.extra.hot.strengths, one.extra.hot.strengths)
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])

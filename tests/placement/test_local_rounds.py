@@ -16,6 +16,8 @@ from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.synchronous.local_rounds import LocalRounds
+from gensim_tfw2v.placement.synchronous.part_graphs import part_function
+from gensim_tfw2v.steps.graph import block_function
 
 PARTS = 4
 MakeRounds = Callable[..., LocalRounds]
@@ -53,6 +55,13 @@ def test_the_number_of_threads_changes_no_bit(rounds: MakeRounds, all_at_once: N
     assert np.abs(expected.inputs - random_tables().inputs).max() > 0.05
     for threads in (2, 3, 8):
         assert_equal_tables(train(rounds(threads)), expected)
+
+
+def test_parts_take_the_steps_of_one_process_without_another_trace_of_them(rounds: MakeRounds) -> None:
+    for cached in (block_function, part_function):
+        cached.cache_clear()
+    train(rounds(), chunks=1)
+    assert block_function.cache_info().misses == 1
 
 
 def test_a_round_of_one_part_trains_as_one_thread_does(rounds: MakeRounds) -> None:

@@ -18,6 +18,7 @@ from gensim_tfw2v.placement.tasks.block import zeros_for
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, objective_of, rates
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.side_by_side import side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Tables
@@ -139,7 +140,7 @@ def trained(settings: StepSettings, cores: int | None) -> tuple[Rows, BatchMetri
         tf.convert_to_tensor,
         (block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32), 0), lookups_for(settings)),
     )
-    train = block_function(objective_of(settings))
+    train = block_function(objective_of(settings), kernel())
     if cores is None:
         metrics = train(tables, *others, tf.constant([0, batches]))
     else:

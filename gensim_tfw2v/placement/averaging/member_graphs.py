@@ -38,6 +38,7 @@ from gensim_tfw2v.steps.concurrent_updates import (
     scaled_moves,
 )
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.rows import add_to_rows, read_rows, write_rows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 from gensim_tfw2v.steps.signature import Tables
@@ -63,7 +64,7 @@ def worker_graphs(shape: RoundShape) -> WorkerGraphs:
     """Return the functions that run on one worker."""
     with sending_graphs():
         # A trace of its own: tasks of a new connection do not have the functions of an older one.
-        train_block = side_by_side(block_function.__wrapped__(shape.objective))
+        train_block = side_by_side(block_function.__wrapped__(shape.objective, kernel()))
         handles = handle_specs(shape)
         return WorkerGraphs(
             register_model=register_model_graph(),

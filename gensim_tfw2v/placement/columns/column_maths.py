@@ -19,9 +19,6 @@ from gensim_tfw2v.placement.columns.column_blocks import ColumnBlock, ServerBatc
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.kernel import kernel
 
-_LONGEST_STEP = 1e32  # as in gensim_tfw2v/operations: longer steps, and NaN, are refused
-
-
 # -- what a server computes with its columns ---------------------------------------------------------------------------
 
 
@@ -165,7 +162,7 @@ def steps_of(block: ColumnBlock, batch: tf.Tensor, squares: tf.Tensor) -> Steps:
     input_factors = tf.gather(locks, input_rows % tf.size(locks))
     factors = tf.concat([input_factors, tf.ones([tf.size(squares) - tf.size(input_factors)])], 0)
     rates = tf.where(is_long, longest / lengths, rate) * factors
-    is_taken = tf.abs(rates) * lengths <= _LONGEST_STEP  # False if it is NaN
+    is_taken = tf.abs(rates) * lengths <= maths.LONGEST_STEP  # False if it is NaN
     touched = tf.where(tf.reduce_all(is_taken), tf.cast(tf.size(squares), tf.float32), float("nan"))
     clipped = tf.math.count_nonzero(is_long, dtype=tf.float32)
     return Steps(tf.where(is_taken, rates, 0.0), touched, clipped + 0.0 * touched)

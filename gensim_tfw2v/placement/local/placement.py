@@ -105,24 +105,26 @@ class LocalPlacement(Placement):
 
     def train_prepared(self, prepared: PreparedBlock) -> BatchMetrics:
         """Train a block's batches and return their metrics."""
+        metrics = self._call(
+            self._train_block,
+            self._arguments.block_tensors(prepared.block),
+            self._arguments.rates(
+                self._settings, prepared, self._lock_factors, self._settings.hot_nodes, self._cores_side_by_side
+            ),
+            self._lookups,
+            np.array([0, len(prepared.measured)], np.int32),
+            *self._cores,
+        )
+        return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
+
+    def _call(self, graph: Any, *arguments: Any) -> Any:
+        """Return what a graph returns for the handles of all tables and these arguments."""
         inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in TABLES)
         with self._tf.device(_DEVICE):
-            arguments = self._arguments.as_tensors(
-                (
-                    *handles,
-                    self._arguments.block_tensors(prepared.block),
-                    self._arguments.rates(
-                        self._settings, prepared, self._lock_factors, self._settings.hot_nodes, self._cores_side_by_side
-                    ),
-                    self._lookups,
-                    np.array([0, len(prepared.measured)], np.int32),
-                    *self._cores,
-                )
-            )
+            tensors = self._arguments.as_tensors((*handles, *arguments))
             with self._turns:
-                metrics = call_with_tensors(self._train_block, arguments)
-        return BatchMetrics(*(np.asarray(metric.numpy()) for metric in metrics))
+                return call_with_tensors(graph, tensors)
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in tables.present().items():

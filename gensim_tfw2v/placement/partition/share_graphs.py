@@ -14,6 +14,7 @@ from gensim_tfw2v.placement.partition.share_block import SHARE_BLOCK, ShareWords
 from gensim_tfw2v.placement.tasks.graph_parts import BYTES, NAME, concrete, register_model_graph
 from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.rows import write_rows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
@@ -31,7 +32,7 @@ def share_graphs(objective: Objective, connection: int) -> OwnTablesGraphs:
         Its number: tasks of a new connection do not have the functions of an older one.
     """
     with sending_graphs():
-        train_block = side_by_side(block_function.__wrapped__(objective))
+        train_block = side_by_side(block_function.__wrapped__(objective, kernel()))
         return OwnTablesGraphs(
             register_model=register_model_graph(),
             train=concrete(lambda *arguments: _train(train_block, *arguments), SIGNATURE[0], _HANDLE, NAME, BYTES),

@@ -33,6 +33,7 @@ from gensim_tfw2v.placement.tasks.block_kind import make_block
 from gensim_tfw2v.placement.tasks.block_report import StageSeconds
 from gensim_tfw2v.placement.tasks.graph_parts import HANDLE, NAME, REQUEST, concrete, report_of
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 
 
@@ -55,7 +56,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
 
 def _traced(shape: GraphShape) -> WorkerGraphs:
     # A trace of its own: tasks of a new connection do not have the functions of an older one.
-    train_block = side_by_side(block_function.__wrapped__(shape.objective))
+    train_block = side_by_side(block_function.__wrapped__(shape.objective, kernel()))
 
     def stage(handles: Handles, request: Request) -> Staged:
         return _stage(shape, handles, request)

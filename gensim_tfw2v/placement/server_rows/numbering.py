@@ -41,20 +41,14 @@ class NeededRows:
 
     ids: Sequence[Int32Array]  # none if it does not use the table
     table_rows: int
-    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not; none of a frozen table
-
-    def is_used(self) -> bool:
-        """Return whether the block uses the table."""
-        return bool(self.ids)
+    shared: Int32Array  # ids of shared rows, which it needs whether it trains them or not; none if no row moves
 
     @functools.cached_property
     def distinct(self) -> Int32Array:
         """The distinct ids in ascending order."""
         is_needed = np.zeros(self.table_rows if self.ids else 0, bool)
-        for ids in self.ids:
+        for ids in (*self.ids, self.shared):
             is_needed[ids] = True
-        if self.ids:
-            is_needed[self.shared] = True
         return np.flatnonzero(is_needed).astype(np.int32)
 
     def by_shard(self, shards: int) -> list[Int32Array]:
@@ -65,8 +59,7 @@ class NeededRows:
 
     def shared_places(self) -> Int32Array:
         """Return the places of shared rows among the distinct ids."""
-        shared = self.shared if self.is_used() else self.shared[:0]
-        return np.searchsorted(self.distinct, shared).astype(np.int32)
+        return np.searchsorted(self.distinct, self.shared).astype(np.int32)
 
 
 def needed_rows(model: WorkerModel, block: Block, sharing: RowSharing) -> list[NeededRows]:

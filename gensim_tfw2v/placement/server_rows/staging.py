@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v.arrays import Float64Array, Int32Array
+from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
 from gensim_tfw2v.placement.server_rows.hot_nodes import SWAPS, hot_nodes_last
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
     BlockRows,
-    NeededRows,
     needed_rows,
     no_rows,
     numbered,
@@ -57,6 +55,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
     in_shards, rows = numbered(tables, assignment.shards)
     count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
     places, swaps, hot_nodes = hot_nodes_last(in_shards, tables[-1].distinct, count, most_hot_nodes(assignment))
+    shared = [place[table.shared] for place, table in zip(in_shards, tables, strict=True)]
     own = renumbered(block, *places)
     extra = StagedRows(
         needed=rows,
@@ -68,19 +67,11 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
             assignment.concurrent_blocks,
             [table.shared_places() for table in tables],
         ),
-        shared_order=np.argsort(np.concatenate(_shared(in_shards, tables))).astype(np.int32),
+        shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),
         swaps=swaps,
     )
     scales = rates_on(model, prepared, places[0], count, hot_nodes, assignment.cores)
     return worker_block(model.settings, own, BlockBasics.of(own, scales, assignment, metrics), extra)
-
-
-def _shared(places: Sequence[Int32Array], tables: Sequence[NeededRows]) -> list[Int32Array]:
-    """Return the places of each table's shared rows in the worker's matrix; a frozen table has none."""
-    return [
-        place[table.shared] if table.is_used() else np.zeros(0, np.int32)
-        for place, table in zip(places, tables, strict=True)
-    ]
 
 
 STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), SWAPS)

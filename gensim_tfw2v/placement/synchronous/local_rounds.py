@@ -19,17 +19,14 @@ from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED, BatchMetrics, ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
-from gensim_tfw2v.placement.contract import TABLES, ModelTables
+from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.calls import Calls
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.state import PlacementState
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED
 from gensim_tfw2v.steps.settings import StepSettings
-
-_DEVICE = "/CPU:0"  # which has the tables
 
 
 @dataclass(frozen=True)
@@ -89,10 +86,7 @@ class LocalRounds(LocalPlacement):
         made = time.perf_counter()
         if not block.basics.tokens:
             return _Part(NOTHING_TRAINED, None)
-        with self._tf.device(_DEVICE):
-            arguments = self._arguments.as_tensors((self._handles(), block))
-            found = call_with_tensors(self._graphs.part_function(self._objective), arguments)
-        *metrics, most_moved, changes = found
+        *metrics, most_moved, changes = self._call(self._graphs.part_function(self._objective), block)
         word, distance = most_moved.numpy().tolist()
         trained = TrainedChunk(
             tokens=int(block.basics.tokens),
@@ -109,14 +103,7 @@ class LocalRounds(LocalPlacement):
         """Add the parts' changes to the tables, in the parts' order."""
         if not changes:
             return
-        with self._tf.device(_DEVICE):
-            arguments = self._arguments.as_tensors((self._handles(), tuple(changes)))
-            call_with_tensors(self._graphs.sum_function(self._objective, len(changes)), arguments).numpy()
-
-    def _handles(self) -> list[Any]:
-        """Return the handles of all tables; where there is none, that of the inputs, which the graphs do not use."""
-        inputs = self._variables["inputs"]
-        return [self._variables.get(name, inputs).handle for name in TABLES]
+        self._call(self._graphs.sum_function(self._objective, len(changes)), changes).numpy()
 
     def state(self) -> dict[str, Any]:
         return PlacementState(blocks=self._ramp_up.done).to_json()

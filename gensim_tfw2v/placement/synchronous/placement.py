@@ -46,7 +46,7 @@ class RoundPlacement(ServerPlacement):
     parts : int
         Parts of a round after the ramp-up. The first rounds of a training have fewer.
     backup_workers : int
-        Parts that may be late at a time, fewer than `workers`.
+        Parts that may be late at a time, fewer than `parts`.
     total_rounds : float
         Approximate number of rounds of the whole training; 0 if not known.
     row_type : str

@@ -23,6 +23,7 @@ from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.placement.tasks.own_training import OwnTablesGraphs, report_when_done, timed_block, train_batches
 from gensim_tfw2v.steps.arguments import rates
 from gensim_tfw2v.steps.graph import block_function
+from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.side_by_side import side_by_side
 from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Tables
 
@@ -52,7 +53,7 @@ def plain_graphs(objective: Objective, connection: int) -> OwnTablesGraphs:
         Its number: tasks of a new connection do not have the functions of an older one.
     """
     with sending_graphs():
-        train_block = side_by_side(block_function.__wrapped__(objective))
+        train_block = side_by_side(block_function.__wrapped__(objective, kernel()))
 
         def train(tables: Tables, name: tf.Tensor, assignment: tf.Tensor) -> tf.Tensor:
             timed = timed_block(PLAIN_BLOCK, name, assignment)

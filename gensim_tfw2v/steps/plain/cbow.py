@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
+from gensim_tfw2v.steps.adagrad import states_of, vectors_of
 from gensim_tfw2v.steps.plain.in_turn import Turns, train_in_turn, turns_of
 from gensim_tfw2v.steps.plain.rows import (
-    LONGEST_STEP,
     StepLimits,
     add_to,
     after,
     count_steps,
+    may_move_along,
     metrics_of,
     steps_against,
-    vectors_of,
     weights_of_tokens,
     whole_rows,
 )
@@ -98,13 +98,6 @@ def _weights(
     return weights
 
 
-def may_move_along(hidden: tf.Tensor, rate: tf.Tensor, token_weights: tf.Tensor) -> tf.Tensor:
-    """Return whether rows may move along hidden vectors [..., D] at this rate: whether they stay finite."""
-    rate *= tf.maximum(tf.reduce_max(token_weights), 1.0)
-    bound = tf.where(tf.abs(rate) <= LONGEST_STEP, LONGEST_STEP / tf.maximum(tf.abs(rate), 1.0), -1.0)
-    return tf.reduce_all(tf.abs(hidden) <= bound, -1)
-
-
 def _are_first(rows: tf.Tensor) -> tf.Tensor:
     """Return whether no earlier one of rows [R, N] is the same."""
     equal = tf.cast(tf.equal(rows[..., :, None], rows[..., None, :]), tf.float32)
@@ -144,7 +137,7 @@ def _train_run(table: tf.Tensor, run: _Runs, limits: StepLimits, frozen: bool, a
     if frozen:
         return _TrainedRun(gradients, scores, tf.zeros([0]))
     sums = tf.matmul(run.merge, tf.matmul(score_gradients, hidden, transpose_a=True))
-    steps = steps_against(run.negatives, sums, limits, rows[:, -1] if adagrad else None)
+    steps = steps_against(run.negatives, sums, limits, states_of(rows) if adagrad else None)
     moved = add_to(table, run.negatives, steps.changes)
     return _TrainedRun(after(moved, gradients), scores, tf.stack([steps.wanted, steps.taken]))
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.plain.cbow import may_move_along
+from gensim_tfw2v.steps.adagrad import states_of, vectors_of
 from gensim_tfw2v.steps.plain.in_turn import train_in_turn, turns_of
-from gensim_tfw2v.steps.plain.rows import add_to, after, rates_of, vectors_of, weights_of_tokens, whole_rows
+from gensim_tfw2v.steps.plain.rows import add_to, after, may_move_along, rates_of, weights_of_tokens, whole_rows
 
 _MOST_TOGETHER = 16  # as in huffman_paths.c: tokens that predict a word with the same version of its rows
 
@@ -212,7 +212,7 @@ def _train_path(
     sums = tf.matmul(score_gradients, run.hidden, transpose_a=True)  # [L, D]
     if not tree.adagrad:
         return after(add_to(tree.table, nodes, -tree.rate * sums), gradients), loss
-    rates, grown = rates_of(tree.rate, rows[:, -1], tf.reduce_sum(tf.square(sums), -1))
+    rates, grown = rates_of(tree.rate, states_of(rows), tf.reduce_sum(tf.square(sums), -1))
     assert grown is not None
     is_taken = tf.logical_not(tf.math.is_nan(rates))
     changes = tf.math.multiply_no_nan(sums, tf.where(is_taken, -rates, 0.0)[:, None])

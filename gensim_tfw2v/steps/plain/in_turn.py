@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.steps.plain.rows import add_to, rates_of, vectors_of, whole_rows
+from gensim_tfw2v.steps.adagrad import states_of, vectors_of
+from gensim_tfw2v.steps.plain.rows import add_to, rates_of, whole_rows
 
 _SAME = 1e-6  # steps that differ by less, relative to the longest one, are equal
 
@@ -71,7 +72,7 @@ def train_in_turn(
     rows = whole_rows(table, turns.rows)
     vectors = vectors_of(rows, adagrad)
     products = tf.reduce_sum(vectors * turns.hidden, -1)
-    states = rows[..., -1] if adagrad else None
+    states = states_of(rows) if adagrad else None
     squares = tf.reduce_sum(tf.square(turns.hidden), -1)
 
     def taken(scores: tf.Tensor, states: tf.Tensor | None) -> Taken:

@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from gensim_tfw2v.steps.adagrad import rate_factor
-
-LONGEST_STEP = 1e32
-"""As in the C operations: longer steps, and NaN, are refused."""
+from gensim_tfw2v.steps.adagrad import rate_factor, states_of, vectors_of
+from gensim_tfw2v.steps.maths import LONGEST_STEP
 
 
 class StepLimits(NamedTuple):
@@ -105,9 +103,11 @@ def weights_of_tokens(token_weights: tf.Tensor, left: tf.Tensor) -> tf.Tensor:
     return tf.ones(shape) if weights.shape[0] == 0 else tf.reshape(weights, shape)
 
 
-def vectors_of(rows: tf.Tensor, have_state: bool) -> tf.Tensor:
-    """Return the vectors of rows [..., D], which may have a state behind them."""
-    return rows[..., :-1] if have_state else rows
+def may_move_along(hidden: tf.Tensor, rate: tf.Tensor, token_weights: tf.Tensor) -> tf.Tensor:
+    """Return whether rows may move along hidden vectors [..., D] at this rate: whether they stay finite."""
+    rate *= tf.maximum(tf.reduce_max(token_weights), 1.0)
+    bound = tf.where(tf.abs(rate) <= LONGEST_STEP, LONGEST_STEP / tf.maximum(tf.abs(rate), 1.0), -1.0)
+    return tf.reduce_all(tf.abs(hidden) <= bound, -1)
 
 
 def move_places(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: StepLimits, adagrad: bool) -> tf.Tensor:
@@ -121,7 +121,7 @@ def move_places(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: 
     of_places = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
     sums = tf.math.unsorted_segment_sum(of_places, numbers, tf.size(rows))
     rows = tf.maximum(rows, 0)
-    states = whole_rows(table, rows)[:, -1] if adagrad else None
+    states = states_of(whole_rows(table, rows)) if adagrad else None
     steps = steps_against(rows, sums, limits, states)
     counts = count_steps(is_row, steps.wanted, steps.taken, limits.max_step)
     return after(add_to(table, rows, steps.changes), metrics_of(counts))
