@@ -136,6 +136,7 @@ def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> Non
             f"negative={model.negative} window={model.window} shrink_windows={model.shrink_windows}"
         ),
     )
+    model.weights = None  # they hold for one training
     model.compute_loss = compute_loss
     model.running_training_loss = 0.0
     model.epoch_losses = []

@@ -12,12 +12,11 @@ from gensim_tfw2v.corpus.shards import is_encoded
 
 
 def weights_in_training(model: Word2Vec, given: Any, total_examples: int | None) -> Float32Array | None:
-    """Return the weights that `train()` was given, or else those of the model, which then has none for other trainings.
+    """Return the weights that `train()` was given, or else those of the model.
 
     Raise ValueError if there are more or fewer than there are sentences, as far as their number is known.
     """
-    of_model, model.weights = model.weights, None
-    weights = sentence_weights(of_model if given is None else given)
+    weights = sentence_weights(model.weights if given is None else given)
     if weights is not None and total_examples is not None and len(weights) != total_examples:
         raise wrong_number_of_weights(len(weights), f"the corpus has {total_examples} sentences (total_examples)")
     return weights

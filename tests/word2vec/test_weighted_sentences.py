@@ -159,3 +159,12 @@ def test_a_corpus_of_another_length_than_its_weights_leaves_the_model_usable() -
             model.train(SENTENCES, weights=weights, total_words=model.corpus_total_words, epochs=1)
     model.train(SENTENCES, weights=SOME, total_examples=150, epochs=1)
     assert np.isfinite(model.wv.vectors).all()
+
+
+def test_a_training_that_is_refused_leaves_the_models_weights_to_the_next_one() -> None:
+    model = untrained("skipgram-negative")
+    model.weights = SOME
+    with pytest.raises(ValueError, match="epochs"):
+        model.train(SENTENCES, total_examples=150)
+    model.train(SENTENCES, total_examples=150, epochs=3)
+    assert_equal_models(model, trained("skipgram-negative", SOME, epochs=3))
