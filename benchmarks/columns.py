@@ -15,7 +15,7 @@ from machines.networks import Network, NetworkError
 from machines.processes import COORDINATOR, NodeError
 from measuring.corpora import cut_corpus, write_zipf_corpus
 from measuring.jobs import DTYPES, Job, add_corpus_argument, add_model_arguments, job_from, number_from
-from report.reports import Report, add_output_arguments, earlier_runs, say, start_report
+from report.reports import Report, add_output_arguments, earlier_runs, failure_tables, say, start_report
 from report.stopping import status_of
 
 DESIGNS = ("columns", "downpour")
@@ -104,9 +104,8 @@ class ByteTable:
     def save(self) -> str:
         """Write JSON and Markdown, and return the Markdown."""
         good = [run for run in self.runs if "error" not in run]
-        failed = [[run["corpus"], run["design"], run["error"]] for run in self.runs if "error" in run]
         tables = {"Results": table_of(good)} if good else {}
-        tables |= {"Failed runs": [["corpus", "design", "error"], *failed]} if failed else {}
+        tables |= failure_tables(self.runs, ("corpus", "design"))
         return self.report.save(tables, {"runs": self.runs})
 
 

@@ -21,7 +21,7 @@ from measuring.jobs import (
 from measuring.runner import run_all
 from measuring.systems import SYSTEMS, InProcess
 from report import pictures
-from report.reports import add_output_arguments, row_table, say, start_report
+from report.reports import add_output_arguments, failure_tables, row_table, say, start_report
 from report.stopping import status_of
 from report.summaries import Row, rows_by
 
@@ -107,12 +107,7 @@ class Comparison:
         """Write JSON and Markdown, and return the Markdown."""
         rows = self.rows()
         tables = {"Results": row_table(rows, _LABELS)} if rows else {}
-        failed = [run for run in self.runs + self.curves if "error" in run]
-        if failed:
-            tables["Failed runs"] = [
-                ["mode", "vector size", "system", "error"],
-                *([run["mode"], str(run["vector_size"]), run["system"], _one_line(run["error"])] for run in failed),
-            ]
+        tables |= failure_tables(self.runs + self.curves, ("mode", "vector_size", "system"))
         data = {"rows": [asdict(row) for row in rows], "runs": self.runs, "curves": self.curves}
         return self.report.save(tables, data)
 
@@ -134,10 +129,6 @@ class Comparison:
 
 def _cells(arguments: argparse.Namespace) -> list[tuple[str, int]]:
     return list(itertools.product(arguments.modes, arguments.vector_size))
-
-
-def _one_line(text: str) -> str:
-    return " / ".join(text.splitlines()).replace("|", "\\|")
 
 
 def _parser() -> argparse.ArgumentParser:

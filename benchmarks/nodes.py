@@ -23,7 +23,7 @@ from measuring.jobs import (
 )
 from report import pictures
 from report.node_table import cost_table, main_table, rows_of
-from report.reports import add_output_arguments, say, start_report
+from report.reports import add_output_arguments, failure_tables, say, start_report
 from report.stopping import status_of
 
 _SETTINGS = ("mode", "vector_size", "epochs", "words", *MACHINE_SETTINGS, "batch_words", "compute_dtype",
@@ -86,8 +86,7 @@ class NodeTable:
         """Write JSON and Markdown, and return the Markdown."""
         rows = rows_of(self.runs)
         tables = {"Results": main_table(rows), "What it takes": cost_table(rows, self._cpu)} if rows else {}
-        failed = [[str(run["workers"]), " / ".join(run["error"].splitlines())] for run in self.runs if "error" in run]
-        tables |= {"Failed runs": [["workers", "error"], *failed]} if failed else {}
+        tables |= failure_tables(self.runs, ("workers",))
         return self.report.save(tables, {"rows": [asdict(row) for row in rows], "runs": self.runs})
 
     def draw(self) -> None:

@@ -32,7 +32,7 @@ from measuring.rare_words import (
 )
 from measuring.runner import in_turns, run, run_all
 from measuring.systems import SYSTEMS
-from report.reports import add_output_arguments, earlier_runs, row_table, say, show_score, start_report
+from report.reports import add_output_arguments, earlier_runs, failure_tables, row_table, say, show_score, start_report
 from report.stopping import status_of
 from report.summaries import mean_and_sd, rows_by
 
@@ -116,8 +116,7 @@ def tables_of(runs: Sequence[dict[str, Any]]) -> dict[str, list[list[str]]]:
     rows = rows_by(_LABELS, good, ("mode", "epochs"), {"setting": "gensim"})
     tables = {"Speed and scores": row_table(rows, _LABELS), "Ranks": _table(good, "ranks")}
     tables |= {f"Agreement with {name}": _table(good, f"agreement_{name}") for name in REFERENCES}
-    tables["Failed runs"] = [["error"], *([run["error"].replace("\n", " / ")] for run in runs if "error" in run)]
-    return {heading: table for heading, table in tables.items() if len(table) > 1}
+    return {heading: table for heading, table in tables.items() if len(table) > 1} | failure_tables(runs)
 
 
 def _corpus_in(folder: Path, arguments: argparse.Namespace) -> Path:

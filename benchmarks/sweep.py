@@ -22,7 +22,7 @@ from measuring.jobs import (
     usable_cores,
 )
 from measuring.runner import run_all
-from report.reports import add_output_arguments, row_table, say, start_report
+from report.reports import add_output_arguments, failure_tables, row_table, say, start_report
 from report.stopping import status_of
 from report.summaries import rows_by
 
@@ -44,9 +44,8 @@ def main(argv: list[str] | None = None) -> int:
 
     def save() -> str:
         rows = rows_by(_LABELS, runs, (), first)
-        failed = [[run["error"].replace("\n", " / ")] for run in runs if "error" in run]
         tables = {"Results": row_table(rows, _LABELS)} if rows else {}
-        tables |= {"Failed runs": [["error"], *failed]} if failed else {}
+        tables |= failure_tables(runs)
         return report.save(tables, {"rows": [asdict(row) for row in rows], "runs": runs})
 
     def keep(record: dict[str, Any]) -> None:

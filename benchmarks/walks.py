@@ -15,7 +15,7 @@ from measuring.checkout import HERE
 from measuring.graphs import WALK_LENGTH, make_graph, random_walks, write_graph, write_walks
 from measuring.jobs import INPUTS, MODES, Job, add_revision_argument, job_from, number_from, usable_cores
 from measuring.runner import run_all
-from report.reports import add_output_arguments, say, show_score, show_spread, start_report
+from report.reports import add_output_arguments, failure_tables, say, show_score, show_spread, start_report
 from report.stopping import status_of
 from report.summaries import mean_and_sd, paired_ratio, spread
 
@@ -55,10 +55,9 @@ def main(argv: list[str] | None = None) -> int:
     runs: list[dict[str, Any]] = []
 
     def save() -> str:
-        failed = [[run["error"].replace("\n", " / ")] for run in runs if "error" in run]
         good = [run for run in runs if "error" not in run]
         tables = {"Results": table_of(good)} if good else {}
-        tables |= {"Failed runs": [["error"], *failed]} if failed else {}
+        tables |= failure_tables(runs)
         return report.save(tables, {"runs": runs})
 
     def keep(record: dict[str, Any]) -> None:

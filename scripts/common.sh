@@ -119,25 +119,20 @@ has_stunnel() { command -v stunnel4 >/dev/null || command -v stunnel >/dev/null;
 
 can_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
-# Makes sure that there is a browser for the tests of TensorBoard's pages; without a browser they are skipped.
-ensure_browser() {
-    has_browser && return
-    if can_install; then
-        apt-get update -qq >/dev/null 2>&1 || true
-        DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends \
-            chromium chromium-driver >/dev/null 2>&1 || true
-    fi
-    if ! has_browser; then
-        say "no chromium and chromedriver: the tests that look at TensorBoard will be skipped" \
-            "(on Debian: apt-get install chromium chromium-driver)"
-    fi
-}
+# Makes sure that there is a browser for the tests of TensorBoard's pages.
+ensure_browser() { ensure has_browser "the tests that look at TensorBoard" chromium chromium-driver; }
 
-# Makes sure that there is stunnel for the tests of cluster/tunnel.sh; without it they are skipped.
-ensure_stunnel() {
-    if ! has_stunnel && can_install; then
+# Makes sure that there is stunnel for the tests of cluster/tunnel.sh.
+ensure_stunnel() { ensure has_stunnel "the tests of cluster/tunnel.sh" stunnel4; }
+
+# Installs packages where the system has none of their programs; where it cannot, says which tests are skipped.
+ensure() {
+    local is_there=$1 tests=$2
+    shift 2
+    if ! "$is_there" && can_install; then
+        say "installs $* with apt-get for $tests; --no-browser leaves that out"
         apt-get update -qq >/dev/null 2>&1 || true
-        DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends stunnel4 >/dev/null 2>&1 || true
+        DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends "$@" >/dev/null 2>&1 || true
     fi
-    has_stunnel || say "no stunnel: the tests of cluster/tunnel.sh will be skipped (on Debian: apt-get install stunnel4)"
+    "$is_there" || say "$tests will be skipped (on Debian, what they need: apt-get install $*)"
 }

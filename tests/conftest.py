@@ -25,6 +25,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # left with a long file at the end.
 LONG_FILES = [
     "test_gensim_suite_on_cluster.py",
+    "test_without_libraries.py",
     "test_step.py",
     "test_benchmarks.py",
     "test_gensim_suite.py",
@@ -65,6 +66,9 @@ LONG_FILES = [
     "test_file_scan.py",
     "test_observe.py",
     "test_observe_cluster.py",
+    "test_reproducible.py",
+    "test_interruption.py",
+    "test_cli_train.py",
     "test_tensorflow_runtime.py",
     "test_divergence.py",
     "test_operation_loading.py",

@@ -92,10 +92,8 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
-_OWN_NAMES = (
-    *(*TUNING, "cluster_dtype", "compute_dtype", "schedule", "optimizer", "reproducible", "distribution"),
-    "round_words",
-)
+_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule", "optimizer", "reproducible", "distribution",
+              "round_words")  # fmt: skip
 
 
 @dataclass

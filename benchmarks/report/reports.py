@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,16 @@ def row_table(rows: Sequence[Row], labels: Sequence[str]) -> list[list[str]]:
     table = [heading, *(_row_cells(row, labels, score_names) for row in rows)]
     empty = {column for column in range(len(heading)) if all(row[column] == MISSING for row in table[1:])}
     return [[cell for column, cell in enumerate(row) if column not in empty] for row in table]
+
+
+def failure_tables(runs: Iterable[Mapping[str, Any]], names: Sequence[str] = ()) -> dict[str, list[list[str]]]:
+    """Return the table of failed runs by its heading, with columns of these names; nothing if none failed."""
+    failed = [[*(str(run[name]) for name in names), _one_line(run["error"])] for run in runs if "error" in run]
+    return {"Failed runs": [[*(name.replace("_", " ") for name in names), "error"], *failed]} if failed else {}
+
+
+def _one_line(text: str) -> str:
+    return " / ".join(text.splitlines()).replace("|", "\\|")
 
 
 def _row_cells(row: Row, labels: Sequence[str], score_names: Sequence[str]) -> list[str]:

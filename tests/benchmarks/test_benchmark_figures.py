@@ -17,7 +17,7 @@ from measuring.block_times import BlockTimes, timed_blocks
 from measuring.checkout import find_in_package
 from measuring.jobs import DTYPES, OPTIMIZERS, SCHEDULES, Job
 from report import machine, summaries
-from report.reports import markdown_table
+from report.reports import failure_tables, markdown_table
 
 from gensim_tfw2v.blocks.chunk_task import NOTHING_TRAINED
 from gensim_tfw2v.model import own_arguments
@@ -114,6 +114,13 @@ def test_one_run_that_is_not_finite_makes_its_row_not_finite() -> None:
 def test_failed_runs_count_in_no_row() -> None:
     runs = [run_record("gensim", 0, 1.0), {"system": "gensim", "round": 1, "error": "no memory"}]
     assert [row.runs for row in summaries.rows_by(("system",), runs, (), {"system": "gensim"})] == [1]
+
+
+def test_failed_runs_have_a_table_of_their_own() -> None:
+    failed = {"vector_size": 100, "error": "no\nmemory | disk"}
+    expected = {"Failed runs": [["vector size", "error"], ["100", "no / memory \\| disk"]]}
+    assert failure_tables([run_record("gensim", 0, 1.0), failed], ["vector_size"]) == expected
+    assert failure_tables([run_record("gensim", 0, 1.0)]) == {}
 
 
 def test_the_first_graph_is_what_the_first_block_took_more_than_the_others() -> None:

@@ -15,13 +15,11 @@ from support.contract import assert_equal_models, assert_finite
 from support.design_promises import DesignPromises
 from support.design_trainings import (
     Disturbed,
-    StopError,
     ctrl_c_interrupts,
     ends_within,
     place_of,
     press_ctrl_c,
     sentence_at,
-    stop,
     tables_freed,
     train,
     trained,
@@ -30,6 +28,7 @@ from support.design_trainings import (
 )
 from support.designs import designs_on_a_cluster, every_design
 from support.placements import leases_on
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec
 
@@ -49,9 +48,7 @@ def test_tables_are_where_the_table_says_and_are_freed_at_the_end(design: Design
     assert found == set(design.has_tables_on)
 
 
-def assert_ended_by(
-    design: DesignPromises, disturb: Callable[[TFWord2Vec], None], error: type[BaseException]
-) -> None:
+def assert_ended_by(design: DesignPromises, disturb: Callable[[TFWord2Vec], None], error: type[BaseException]) -> None:
     """Check that an error ends a training in its second epoch, what is left of it, and that the next one works."""
     model = untrained(design)
     before = model.wv.vectors.copy()

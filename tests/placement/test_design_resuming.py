@@ -12,19 +12,18 @@ from support.design_promises import DesignPromises
 from support.design_trainings import (
     WORDS,
     Disturbed,
-    StopError,
     ends_within,
     most_equal_workers,
     place_of,
     resumed,
     sentence_at,
-    stop,
     tables_freed,
     train,
     undisturbed,
     untrained,
 )
 from support.designs import designs_that, designs_that_do_not
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec
 

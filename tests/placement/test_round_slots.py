@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from support.contract import SMALL, two_topics
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
-from support.placements import leases_on, shared_cluster
+from support.placements import leases_on
 
-from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics, ChunkTask
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -30,10 +31,11 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport
 WORKERS = 3
 
 
-@pytest.fixture
-def cluster() -> LocalCluster:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
     """Return a cluster of two servers and three workers."""
-    return shared_cluster(ps=2, workers=WORKERS)
+    with local_cluster(ps=2, workers=WORKERS) as started:
+        yield started
 
 
 def placement_of(

@@ -16,18 +16,17 @@ from support.design_promises import DesignPromises
 from support.design_trainings import (
     WORDS,
     Disturbed,
-    StopError,
     in_one_process,
     place_of,
     resumed,
     sentence_at,
-    stop,
     train,
     trained,
     untrained,
 )
 from support.designs import REGISTRY
 from support.placements import shared_cluster
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, local_cluster, register_task_functions
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics

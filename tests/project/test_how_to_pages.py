@@ -27,9 +27,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = {page.name: page for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
 EXPECTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 # Pages whose Python starts clusters, or trains for long: it runs in a process of its own.
-LONG_PAGES = [
-    *("choose-a-distribution.md", "deploy.md", "machines.md", "other-libraries.md", "tensorboard.md", "tune.md"),
-]
+LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "other-libraries.md", "tensorboard.md",
+              "tune.md"]  # fmt: skip
 SHORT_PAGES = sorted(PAGES.keys() - LONG_PAGES - {"encrypt.md"})
 # Commands of other programs, and scripts that need other machines.
 OTHERS = {"lscpu", "pip", "scp", "sha256sum", "unshare", "cluster/ssh.sh", "cluster/tunnel.sh"}

@@ -42,7 +42,7 @@ class DesignPromises:
 
     All designs read back what was loaded, call callbacks once an epoch with a current model, raise the corpus's own
     errors, and free tables, threads and descriptors at the end. With `workers=1` they train with one core of a worker.
-    The fields say how they differ.
+    The fields say how they differ. An entry makes the promises that it does not name, except those about killed tasks.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ class DesignPromises:
     name: str
     arguments: Mapping[str, Any]
     is_local: bool
-    equal_runs: Promise
-    equal_runs_of_several: Promise
-    like_one_process: Promise
-    resumes_equally: Promise
-    resumes_in_training_equally: Promise
+    equal_runs: Promise = True
+    equal_runs_of_several: Promise = True
+    like_one_process: Promise = True
+    resumes_equally: Promise = True
+    resumes_in_training_equally: Promise = True
     moves_in_every_epoch: Promise = True
     freezes: Promise = True
     weighs: Promise = True

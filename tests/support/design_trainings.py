@@ -117,15 +117,6 @@ class Disturbed:
             yield sentence
 
 
-class StopError(Exception):
-    """What stops a training within an epoch."""
-
-
-def stop() -> None:
-    """Stop a training."""
-    raise StopError("the corpus ends here")
-
-
 def sentence_at(epochs: float) -> int:
     """Return the number of the sentence at which so many epochs, or parts of one, have been read."""
     return round(epochs * len(SENTENCES))

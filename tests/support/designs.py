@@ -27,6 +27,7 @@ _IN_FLIGHT = No("several chunks are in flight when tables are read, so their row
 _LOSSES = frozenset(("killed_worker", "killed_server", "waits_for_servers"))
 # What the tests of training in one process and with "downpour" show first, each of them some seconds.
 _LENGTHY = frozenset(("callbacks", "corpus_error", "freed_tables", "freezes", "resumes_equally", "weighs"))
+_TOO_LONG = No("a step that is too long is not taken")
 _MERGED = No("merging rotates all vectors")
 _ONE_DIRECTION = No("a step is along one direction of all vectors")
 _FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
@@ -48,124 +49,96 @@ def _solo_registered() -> Iterator[None]:
         remove()
 
 
+# What the designs of a place have in common: in this process, with tables on servers, and with tables on workers.
+_HERE = DesignPromises("", {}, is_local=True, like_one_process=_ONE_PROCESS)
+_ON_SERVERS = DesignPromises(
+    "",
+    {},
+    is_local=False,
+    killed_worker=Outcome.CONTINUES,
+    killed_server=Outcome.RECOVERS,
+    equal_after_killed_worker=True,
+    equal_after_killed_server=True,
+    has_tables_on=("ps",),
+    reports_tasks=_SERVERS_AND_WORKERS,
+    report_keys=frozenset(("staleness",)),
+)
+_ON_WORKERS = replace(
+    _ON_SERVERS,
+    killed_server=Outcome.CONTINUES,
+    has_tables_on=("worker",),
+    reports_tasks=_WORKERS,
+    report_keys=frozenset(),
+)
 _TABLE = (
-    DesignPromises(
-        "downpour-here",
-        {"distribution": "downpour", "batch_words": 1500},
-        is_local=True,
-        equal_runs=True,
+    replace(
+        _HERE,
+        name="downpour-here",
+        arguments={"distribution": "downpour", "batch_words": 1500},
         equal_runs_of_several=_THREADS,
-        like_one_process=_ONE_PROCESS,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
         takes=frozenset(("cluster_overlap", "vectors_on_servers")),
     ),
-    DesignPromises(
-        "partition-here",
-        {"distribution": "partition", "batch_words": 500, "submodels": 2},
-        is_local=True,
-        equal_runs=True,
+    replace(
+        _HERE,
+        name="partition-here",
+        arguments={"distribution": "partition", "batch_words": 500, "submodels": 2},
         equal_runs_of_several=_THREADS,
-        like_one_process=_ONE_PROCESS,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
         report_keys=frozenset(("submodels",)),
         freezes=_MERGED,
         takes=frozenset(("submodels", "sampling", "sampling_rate", "merge")),
         refuses=(_FROZEN,),
     ),
-    DesignPromises(
-        "lbfgs-here",
-        {"distribution": "lbfgs", "batch_words": 3000, "epochs": 8, "lbfgs_history": 2},
-        is_local=True,
-        equal_runs=True,
-        equal_runs_of_several=True,
-        like_one_process=_ONE_PROCESS,
+    replace(
+        _HERE,
+        name="lbfgs-here",
+        arguments={"distribution": "lbfgs", "batch_words": 3000, "epochs": 8, "lbfgs_history": 2},
         resumes_equally=_HISTORY,
         resumes_in_training_equally=_HISTORY,
-        moves_in_every_epoch=No("a step that is too long is not taken"),
+        moves_in_every_epoch=_TOO_LONG,
         report_keys=frozenset(("raw_words", "lbfgs", "tasks")),
         freezes=_ONE_DIRECTION,
         weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
         refuses=(_FROZEN,),
     ),
-    DesignPromises(
-        "downpour",
-        {"distribution": "downpour", "batch_words": 1500},
-        is_local=False,
-        equal_runs=True,
+    replace(
+        _ON_SERVERS,
+        name="downpour",
+        arguments={"distribution": "downpour", "batch_words": 1500},
         equal_runs_of_several=_BLOCKS,
-        like_one_process=True,
         tolerance=1e-5,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
-        killed_worker=Outcome.CONTINUES,
-        killed_server=Outcome.RECOVERS,
         equal_after_killed_worker=_BLOCKS,
         equal_after_killed_server=_BLOCKS,
-        has_tables_on=("ps",),
-        reports_tasks=_SERVERS_AND_WORKERS,
-        report_keys=frozenset(("staleness",)),
         takes=frozenset(("cluster_overlap", "vectors_on_servers")),
         slow=frozenset(("killed_server", "waits_for_servers", "freezes")),
     ),
-    DesignPromises(
-        "synchronous",
-        {"distribution": "synchronous", "batch_words": 1500},
-        is_local=False,
-        equal_runs=True,
-        equal_runs_of_several=True,
-        like_one_process=True,
+    replace(
+        _ON_SERVERS,
+        name="synchronous",
+        arguments={"distribution": "synchronous", "batch_words": 1500},
         tolerance=1e-5,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
-        killed_worker=Outcome.CONTINUES,
-        killed_server=Outcome.RECOVERS,
-        equal_after_killed_worker=True,
-        equal_after_killed_server=True,
-        has_tables_on=("ps",),
-        reports_tasks=_SERVERS_AND_WORKERS,
         report_keys=frozenset(("staleness", "rounds")),
         takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
         slow=_LENGTHY | {"killed_worker", "waits_for_servers", "ctrl_c", "resumes_in_training_equally"},
     ),
-    DesignPromises(
-        "averaging",
-        {"distribution": "averaging", "round_words": 2000},
-        is_local=False,
-        equal_runs=True,
-        equal_runs_of_several=True,
+    replace(
+        _ON_WORKERS,
+        name="averaging",
+        arguments={"distribution": "averaging", "round_words": 2000},
         like_one_process=No("two workers average what each of them finds alone"),
-        resumes_equally=True,
-        resumes_in_training_equally=True,
-        killed_worker=Outcome.CONTINUES,
-        killed_server=Outcome.CONTINUES,
         equal_after_killed_worker=No("the average is one of fewer workers"),
-        equal_after_killed_server=True,
-        has_tables_on=("worker",),
-        reports_tasks=_WORKERS,
         report_keys=frozenset(("rounds",)),
         takes=frozenset(("round_words",)),
         slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally", "threads_and_descriptors"},
     ),
-    DesignPromises(
-        "columns",
-        {"distribution": "columns", "batch_words": 2000, "batch_tokens": 1024},
-        is_local=False,
-        equal_runs=True,
+    replace(
+        _ON_SERVERS,
+        name="columns",
+        arguments={"distribution": "columns", "batch_words": 2000, "batch_tokens": 1024},
         equal_runs_of_several=_BLOCKS,
-        like_one_process=True,
         tolerance=1e-4,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
-        killed_worker=Outcome.CONTINUES,
-        killed_server=Outcome.RECOVERS,
         equal_after_killed_worker=_BLOCKS,
         equal_after_killed_server=_BLOCKS,
-        has_tables_on=("ps",),
-        reports_tasks=_SERVERS_AND_WORKERS,
-        report_keys=frozenset(("staleness",)),
         weighs=_UNWEIGHTED,
         refuses=(
             ({"sg": 0}, "skip-gram alone"),
@@ -176,21 +149,13 @@ _TABLE = (
         ),
         slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally", "threads_and_descriptors"},
     ),
-    DesignPromises(
-        "partition",
-        {"distribution": "partition", "batch_words": 500, "submodels": 2},
-        is_local=False,
-        equal_runs=True,
-        equal_runs_of_several=True,
-        like_one_process=True,
-        resumes_equally=True,
+    replace(
+        _ON_WORKERS,
+        name="partition",
+        arguments={"distribution": "partition", "batch_words": 500, "submodels": 2},
         resumes_in_training_equally=_IN_FLIGHT,
         killed_worker=Outcome.LOSES_A_SUBMODEL,
-        killed_server=Outcome.CONTINUES,
         equal_after_killed_worker=No("a sub-model is lost"),
-        equal_after_killed_server=True,
-        has_tables_on=("worker",),
-        reports_tasks=_WORKERS,
         report_keys=frozenset(("submodels",)),
         freezes=_MERGED,
         takes=frozenset(("submodels", "sampling", "sampling_rate", "merge")),
@@ -201,22 +166,15 @@ _TABLE = (
         ),
         slow=_LOSSES | {"equal_runs_of_several", "resumes_equally", "weighs"},
     ),
-    DesignPromises(
-        "lbfgs",
-        {"distribution": "lbfgs", "batch_words": 3000, "epochs": 8, "lbfgs_history": 2},
-        is_local=False,
-        equal_runs=True,
-        equal_runs_of_several=True,
-        like_one_process=True,
+    replace(
+        _ON_SERVERS,
+        name="lbfgs",
+        arguments={"distribution": "lbfgs", "batch_words": 3000, "epochs": 8, "lbfgs_history": 2},
         tolerance=1e-3,
         resumes_equally=_HISTORY,
         resumes_in_training_equally=_HISTORY,
-        moves_in_every_epoch=No("a step that is too long is not taken"),
-        killed_worker=Outcome.CONTINUES,
-        killed_server=Outcome.RECOVERS,
-        equal_after_killed_worker=True,
+        moves_in_every_epoch=_TOO_LONG,
         equal_after_killed_server=_HISTORY,
-        has_tables_on=("ps",),
         reports_tasks=(*_SERVERS_AND_WORKERS, "coordinator"),
         report_keys=frozenset(("staleness", "lbfgs")),
         freezes=_ONE_DIRECTION,
@@ -232,55 +190,11 @@ _TABLE = (
         slow=_LOSSES | _LENGTHY | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
     ),
 )
-_REPRODUCIBLE = (
-    DesignPromises(
-        "downpour-reproducible-here",
-        {"distribution": "downpour", "batch_words": 100, "reproducible": True},
-        is_local=True,
-        equal_runs=True,
-        equal_runs_of_several=True,
-        like_one_process=_ONE_PROCESS,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
-        takes=frozenset(("cluster_overlap", "vectors_on_servers")),
-        all_slow=True,
-    ),
-    DesignPromises(
-        "synchronous-reproducible",
-        {"distribution": "synchronous", "batch_words": 100, "reproducible": True},
-        is_local=False,
-        equal_runs=True,
-        equal_runs_of_several=True,
-        like_one_process=True,
-        resumes_equally=True,
-        resumes_in_training_equally=True,
-        killed_worker=Outcome.CONTINUES,
-        killed_server=Outcome.RECOVERS,
-        equal_after_killed_worker=True,
-        equal_after_killed_server=True,
-        has_tables_on=("ps",),
-        reports_tasks=_SERVERS_AND_WORKERS,
-        report_keys=frozenset(("staleness", "rounds")),
-        takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
-        all_slow=True,
-    ),
-)
-_SOLO = DesignPromises(
-    "solo",
-    {"distribution": "solo", "batch_words": 1500},
-    is_local=False,
-    equal_runs=True,
-    equal_runs_of_several=True,
-    like_one_process=True,
-    resumes_equally=True,
-    resumes_in_training_equally=True,
+_SOLO = replace(
+    _ON_WORKERS,
+    name="solo",
+    arguments={"distribution": "solo", "batch_words": 1500},
     killed_worker=Outcome.RECOVERS,
-    killed_server=Outcome.CONTINUES,
-    equal_after_killed_worker=True,
-    equal_after_killed_server=True,
-    has_tables_on=("worker",),
-    reports_tasks=_WORKERS,
-    report_keys=frozenset(),
     registered=_solo_registered,
     slow=_LOSSES | {"freezes", "weighs"},
 )
@@ -313,12 +227,30 @@ def _with_adagrad(entry: DesignPromises) -> DesignPromises:
     )
 
 
+def _reproducible(name: str, entry: DesignPromises) -> DesignPromises:
+    """Return the entry, of that name, of a design that gives the same bits with any number of workers."""
+    return replace(
+        entry,
+        name=name,
+        arguments={"distribution": entry.distribution, "batch_words": 100, "reproducible": True},
+        equal_runs_of_several=True,
+        tolerance=0.0,
+        slow=frozenset(),
+        all_slow=True,
+    )
+
+
 def _with_states_lost(promise: Promise, outcome: Outcome | None) -> Promise:
     return promise and _STATES if outcome is Outcome.RECOVERS else promise
 
 
 _TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]
 _ADAGRAD = [_with_adagrad(entry) for entry in (*_TABLE, _SOLO) if entry.distribution not in ("columns", "lbfgs")]
+_BY_NAME = {entry.name: entry for entry in _TABLE}
+_REPRODUCIBLE = [
+    _reproducible("downpour-reproducible-here", _BY_NAME["downpour-here"]),
+    _reproducible("synchronous-reproducible", _BY_NAME["synchronous"]),
+]
 REGISTRY: dict[str, DesignPromises] = {
     entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD, *_REPRODUCIBLE)
 }

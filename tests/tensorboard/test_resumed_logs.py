@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.event_files import events_of, progress_with_tasks, values_of, writer_for
 from support.resumed_training import EPOCHS, SENTENCES, Interrupted, train, untrained
+from support.stopping import StopError, stop
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import metadata
 
@@ -19,15 +20,6 @@ from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.tensorboard.run_files import RunFiles
 from gensim_tfw2v.training.checkpointing import Checkpointer
 from gensim_tfw2v.training.state import state_in
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-def stop() -> None:
-    """End a training."""
-    raise StopError
 
 
 def steps_of(folder: Path) -> dict[str, list[tuple[int, float]]]:

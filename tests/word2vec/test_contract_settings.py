@@ -57,12 +57,11 @@ def test_fixed_windows_make_more_pairs_than_shrunk_ones(word2vec_class: type[Any
     assert 1.3 < fixed / shrunk < 1.6
 
 
-def test_more_negatives_make_more_work(word2vec_class: type[Any], pure_mode: dict[str, int]) -> None:
+@pytest.mark.parametrize("sg", [0, 1])
+def test_more_negatives_make_more_work(word2vec_class: type[Any], sg: int) -> None:
     """Every pair costs about log 2 for the true word and for each negative while nothing is learnt."""
-    if not pure_mode["negative"]:
-        pytest.skip("hierarchical softmax has no negatives")
-    few = loss_of_first_steps(word2vec_class, **pure_mode | {"negative": 5})
-    many = loss_of_first_steps(word2vec_class, **pure_mode | {"negative": 20})
+    few = loss_of_first_steps(word2vec_class, sg=sg, negative=5)
+    many = loss_of_first_steps(word2vec_class, sg=sg, negative=20)
     assert many / few == pytest.approx(21 / 6, rel=0.1)
 
 

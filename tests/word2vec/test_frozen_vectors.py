@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gensim.models import Word2Vec
 from support.contract import MODES, SENTENCES, SMALL, assert_equal_models, assert_finite, learnt_arrays
+from support.stopping import StopError, StopInSecondPass
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.steps.settings import FREEZABLE
@@ -17,23 +18,6 @@ from gensim_tfw2v.steps.settings import FREEZABLE
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)
 EITHER = pytest.mark.parametrize("freeze", FREEZABLE)
 OTHERS = [list(reversed(sentence)) for sentence in SENTENCES]
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-class Stopping:
-    """The other sentences, in the second pass of which an error is raised."""
-
-    def __init__(self) -> None:
-        self._passes = 0
-
-    def __iter__(self) -> Any:
-        self._passes += 1
-        if self._passes == 2:
-            raise StopError
-        return iter(OTHERS)
 
 
 def trained(mode: str, **settings: Any) -> TFWord2Vec:
@@ -124,7 +108,7 @@ def test_a_training_that_is_resumed_freezes_the_same_vectors(mode: str, given_to
     train(whole, **arguments)
     stopped.checkpoint_dir = str(tmp_path)
     with pytest.raises(StopError):
-        stopped.train(Stopping(), total_examples=len(OTHERS), epochs=stopped.epochs, **arguments)
+        stopped.train(StopInSecondPass(OTHERS), total_examples=len(OTHERS), epochs=stopped.epochs, **arguments)
     resumed = TFWord2Vec.resume(tmp_path, OTHERS)
     assert_froze(resumed, before, "outputs")
     assert_equal_models(resumed, whole)
@@ -134,7 +118,7 @@ def test_a_training_cannot_be_resumed_with_other_frozen_vectors(tmp_path: Path) 
     model = trained("cbow-negative", checkpoint_every="200 words", cache_memory=0, batch_words=100)
     model.checkpoint_dir = str(tmp_path)
     with pytest.raises(StopError):
-        model.train(Stopping(), total_examples=len(OTHERS), epochs=model.epochs, freeze="outputs")
+        model.train(StopInSecondPass(OTHERS), total_examples=len(OTHERS), epochs=model.epochs, freeze="outputs")
     for freeze in (None, "inputs"):
         with pytest.raises(ValueError, match=f"freeze is {freeze!r}, and the training .* began with 'outputs'"):
             train(model, freeze=freeze, resume=True)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.contract import MODES, PURE_MODES, SENTENCES, SMALL, assert_equal_models, learnt_arrays, two_topics
+from support.mode_cases import EVERY_MODE
+from support.stopping import StopError, StopInSecondPass
 
 from gensim_tfw2v import TFWord2Vec
 
@@ -16,47 +18,24 @@ SETTINGS: dict[str, Any] = {**SMALL, "workers": 1, "seed": 3, "compute_dtype": "
 SOME = [0.5, 2, 1, 1.25, 0] * 30
 TOPICS = two_topics(400)
 NO_CATS = [float(sentence[0].startswith("dog")) for sentence in TOPICS]
-# Each mode needs a graph of its own, which takes seconds.
-EVERY_MODE = pytest.mark.parametrize(
-    "mode",
-    [
-        mode if mode in ("skipgram-negative", "cbow-hierarchical") else pytest.param(mode, marks=pytest.mark.slow)
-        for mode in MODES
-    ],
-)
+EACH_MODE = pytest.mark.parametrize("mode", EVERY_MODE)
+EACH_PURE_MODE = pytest.mark.parametrize("mode", [case for case in EVERY_MODE if case.id in PURE_MODES])
+SKIP_GRAM, CBOW_TREE = MODES["skipgram-negative"], MODES["cbow-hierarchical"]
+Mode = dict[str, int]
 
 
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-class Stopping:
-    """The sentences, in the second pass of which an error is raised."""
-
-    def __init__(self) -> None:
-        self._passes = 0
-
-    def __iter__(self) -> Any:
-        self._passes += 1
-        if self._passes == 2:
-            raise StopError
-        return iter(SENTENCES)
-
-
-def untrained(mode: str, **settings: Any) -> TFWord2Vec:
-    model = TFWord2Vec(**SETTINGS | MODES[mode] | settings)
+def untrained(mode: Mode, **settings: Any) -> TFWord2Vec:
+    model = TFWord2Vec(**SETTINGS | mode | settings)
     model.build_vocab(SENTENCES)
     return model
 
 
-def trained(mode: str, weights: Any, **settings: Any) -> TFWord2Vec:
-    return TFWord2Vec(SENTENCES, weights=weights, **SETTINGS | MODES[mode] | settings)
+def trained(mode: Mode, weights: Any, **settings: Any) -> TFWord2Vec:
+    return TFWord2Vec(SENTENCES, weights=weights, **SETTINGS | mode | settings)
 
 
-@EVERY_MODE
-def test_a_weight_of_two_is_twice_the_learning_rate(mode: str) -> None:
-    if mode not in PURE_MODES:
-        pytest.skip("the pure modes are enough")
+@EACH_PURE_MODE
+def test_a_weight_of_two_is_twice_the_learning_rate(mode: Mode) -> None:
     unlimited = {"update_bound": 1e6}
     found = learnt_arrays(trained(mode, [2] * 150, alpha=0.01, min_alpha=0.002, **unlimited))
     expected = learnt_arrays(trained(mode, None, alpha=0.02, min_alpha=0.004, **unlimited))
@@ -66,14 +45,14 @@ def test_a_weight_of_two_is_twice_the_learning_rate(mode: str) -> None:
         assert np.abs(values - usual[name]).max() > 0.01 * np.abs(values).max(), name
 
 
-@EVERY_MODE
-def test_weights_of_one_change_no_bit(mode: str) -> None:
+@EACH_MODE
+def test_weights_of_one_change_no_bit(mode: Mode) -> None:
     assert_equal_models(trained(mode, np.ones(150)), trained(mode, None))
 
 
-@EVERY_MODE
-def test_a_sentence_of_weight_zero_trains_nothing(mode: str) -> None:
-    settings = SETTINGS | MODES[mode]
+@EACH_MODE
+def test_a_sentence_of_weight_zero_trains_nothing(mode: Mode) -> None:
+    settings = SETTINGS | mode
     before = TFWord2Vec(**settings)
     before.build_vocab(TOPICS)
     model = TFWord2Vec(TOPICS, weights=NO_CATS, **settings)
@@ -92,10 +71,10 @@ def test_words_of_sentences_of_weight_zero_are_not_trained_words() -> None:
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_constructor_and_train_take_weights_of_any_kind(workers: int) -> None:
     settings: dict[str, Any] = {"workers": workers, "batch_words": 100}
-    found = [trained("skipgram-negative", kind(SOME), **settings) for kind in (list, iter, np.array)]
-    by_train = untrained("skipgram-negative", **settings)
+    found = [trained(SKIP_GRAM, kind(SOME), **settings) for kind in (list, iter, np.array)]
+    by_train = untrained(SKIP_GRAM, **settings)
     by_train.train(SENTENCES, weights=(weight for weight in SOME), total_examples=150, epochs=3)
-    usual = trained("skipgram-negative", None, **settings)
+    usual = trained(SKIP_GRAM, None, **settings)
     for model in (*found, by_train):
         assert not np.allclose(model.wv.vectors, usual.wv.vectors, rtol=0, atol=1e-4)
         if workers == 1:
@@ -103,7 +82,7 @@ def test_the_constructor_and_train_take_weights_of_any_kind(workers: int) -> Non
 
 
 def test_weights_hold_for_one_training_and_are_not_saved(tmp_path: Path) -> None:
-    model = trained("skipgram-negative", SOME)
+    model = trained(SKIP_GRAM, SOME)
     assert model.weights is None
     other = copy.deepcopy(model)
     model.train(SENTENCES, total_examples=150, epochs=1)
@@ -131,29 +110,29 @@ def test_validation_sentences_count_once_each() -> None:
     assert losses[0] == losses[1]
 
 
-@pytest.mark.parametrize("mode", ["skipgram-negative", "cbow-hierarchical"])
-def test_a_training_that_is_resumed_with_its_weights_ends_equally(mode: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [SKIP_GRAM, CBOW_TREE], ids=["skipgram-negative", "cbow-hierarchical"])
+def test_a_training_that_is_resumed_with_its_weights_ends_equally(mode: Mode, tmp_path: Path) -> None:
     settings = {"cache_memory": 0, "batch_words": 100, "checkpoint_every": "200 words"}
     whole, stopped = untrained(mode, **settings), untrained(mode, **settings)
     whole.train(SENTENCES, weights=SOME, total_examples=150, epochs=3)
     stopped.checkpoint_dir = str(tmp_path)
     with pytest.raises(StopError):
-        stopped.train(Stopping(), weights=SOME, total_examples=150, epochs=3)
+        stopped.train(StopInSecondPass(SENTENCES), weights=SOME, total_examples=150, epochs=3)
     with pytest.raises(ValueError, match=r"weights are None, and the training .* began with weights"):
         TFWord2Vec.resume(tmp_path, SENTENCES)
     assert_equal_models(TFWord2Vec.resume(tmp_path, SENTENCES, weights=SOME), whole)
 
 
 def test_a_training_without_weights_cannot_be_resumed_with_them(tmp_path: Path) -> None:
-    model = untrained("skipgram-negative", cache_memory=0, checkpoint_dir=str(tmp_path))
+    model = untrained(SKIP_GRAM, cache_memory=0, checkpoint_dir=str(tmp_path))
     with pytest.raises(StopError):
-        model.train(Stopping(), total_examples=150, epochs=3)
+        model.train(StopInSecondPass(SENTENCES), total_examples=150, epochs=3)
     with pytest.raises(ValueError, match=r"weights are given, and the training .* began without weights"):
         TFWord2Vec.resume(tmp_path, SENTENCES, weights=SOME)
 
 
 def test_a_corpus_of_another_length_than_its_weights_leaves_the_model_usable() -> None:
-    model = untrained("skipgram-negative")
+    model = untrained(SKIP_GRAM)
     for weights in (SOME[1:], [*SOME, 1]):
         with pytest.raises(ValueError, match=f"weights has {len(weights)} numbers"):
             model.train(SENTENCES, weights=weights, total_words=model.corpus_total_words, epochs=1)

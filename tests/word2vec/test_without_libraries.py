@@ -18,8 +18,11 @@ ROOT = Path(__file__).parents[2]
 PLAIN = {"TFW2V_STEP": "plain"}
 SUITES = {
     "gensim's own tests": ["tests/word2vec/test_gensim_suite.py"],
-    "training and determinism": ["tests/word2vec/test_contract_training.py", "test_contract_determinism.py"],
-    "losses and settings": ["tests/word2vec/test_contract_loss.py", "test_contract_settings.py"],
+    "training and determinism": [
+        "tests/word2vec/test_contract_training.py",
+        "tests/word2vec/test_contract_determinism.py",
+    ],
+    "losses and settings": ["tests/word2vec/test_contract_loss.py", "tests/word2vec/test_contract_settings.py"],
     "resumed trainings": ["tests/model/test_resume.py"],
 }
 TRAIN_EVERY_MODE = """
@@ -34,7 +37,7 @@ for mode in MODES:
     model = TFWord2Vec(vector_size=20, workers=1, seed=1, **mode)
     model.build_vocab(corpus_file=datapath("lee_background.cor"))
     before = model.wv.vectors.copy()
-    model.train(corpus_file=datapath("lee_background.cor"), total_words=model.corpus_total_words, epochs=EPOCHS)
+    model.train(corpus_file=datapath("lee_background.cor"), total_words=model.corpus_total_words, epochs=1)
     assert np.isfinite(model.wv.vectors).all()
     print(np.abs(model.wv.vectors - before).mean() > 1e-3)
 """
@@ -76,7 +79,7 @@ def copy_without_libraries(folder: Path) -> Path:
 def test_a_copy_without_libraries_trains_in_every_mode_after_one_warning_for_each_library(tmp_path: Path) -> None:
     copy = copy_without_libraries(tmp_path)
     path = os.pathsep.join([str(copy), environment()["PYTHONPATH"]])
-    script = TRAIN_EVERY_MODE.replace("MODES", repr(list(PURE_MODES.values()))).replace("EPOCHS", "1")
+    script = TRAIN_EVERY_MODE.replace("MODES", repr(list(PURE_MODES.values())))
     done = run(script, {"PYTHONPATH": path}, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(copy / "gensim_tfw2v" / "__init__.py"), *["True"] * 4]
@@ -96,10 +99,8 @@ def test_the_plain_step_trains_on_a_cluster_as_in_one_process(tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_suite_passes_with_the_plain_step(suite: str) -> None:
-    first, *others = SUITES[suite]
-    files = [first, *(str(Path(first).parent / name) for name in others)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SUITES[suite]],
         env=environment() | PLAIN,
         cwd=ROOT,
         capture_output=True,
