@@ -86,9 +86,7 @@ def _joined_blocks(skip_gram: bool, blocks: Sequence[Block]) -> Block:
     )
 
 
-def _joined_paths(
-    trees: Sequence[HuffmanPaths], runs_of: Callable[[Iterable[Int32Array]], Int32Array]
-) -> HuffmanPaths:
+def _joined_paths(trees: Sequence[HuffmanPaths], runs_of: Callable[[Iterable[Int32Array]], Int32Array]) -> HuffmanPaths:
     """Return the Huffman paths of all blocks; a word of several blocks has a number, and a path, in each of them."""
     numbers = _starts([len(tree.offsets) - 1 for tree in trees])
     steps = _starts([len(tree.nodes) for tree in trees])

@@ -178,9 +178,7 @@ def test_an_array_of_numbers_after_other_words_is_named_with_its_sentence(first:
 
 @pytest.mark.parametrize("words_at_once", [1, 50_000])
 @pytest.mark.parametrize("word", [-1, 2.5, True, False, None, "a", ("a", 1), 2**63, -(2**70)], ids=str)
-def test_lists_may_hold_any_words_as_in_gensim(
-    word: Any, words_at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_may_hold_any_words_as_in_gensim(word: Any, words_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "ITERABLE_WORDS", words_at_once)
     for sentences in ([[1, 2, 1], [0, word, 1], [3, 1]], [[word, 1], [0, 1, word]]):
         assert counts_of(sentences) == gensims_counts_of(sentences)

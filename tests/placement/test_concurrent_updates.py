@@ -66,9 +66,7 @@ def of_block(updates: ConcurrentUpdates, change: np.ndarray, shared: np.ndarray,
     return scaled
 
 
-def updates_of(
-    rows: HotRows, sharing: RowSharing = NOT_SHARED, objective: Objective = OBJECTIVE
-) -> ConcurrentUpdates:
+def updates_of(rows: HotRows, sharing: RowSharing = NOT_SHARED, objective: Objective = OBJECTIVE) -> ConcurrentUpdates:
     """Return what scales a block's changes."""
     return ConcurrentUpdates(tf.nest.map_structure(tf.convert_to_tensor, rows), objective, sharing)
 

@@ -112,7 +112,6 @@ class AveragingPlacement(Placement):
         self._team.add(tables)
         return tables
 
-
     def read_into(self, tables: ModelTables) -> None:
         def read(base: RemoteTables) -> None:
             for name, values in tables.present().items():

@@ -168,9 +168,7 @@ class Rounds:
         def train(member: Member, calls: Any) -> Any:
             own = self._team.own_tables(member)
             data = encode(
-                Assignment(
-                    own.lease_key, 1, len(tasks), shape.sharing, tasks[member], cores=self._settings.cores
-                )
+                Assignment(own.lease_key, 1, len(tasks), shape.sharing, tasks[member], cores=self._settings.cores)
             )
             sent_bytes[member] = data.nbytes
             sent = remote_functions.local(model.name), remote_functions.local(data)
@@ -184,9 +182,7 @@ class Rounds:
                 own.partners = partners  # only once the call has succeeded
                 return numbers
 
-            return member.registration.call(
-                model.name, lambda: self._send(shape, model, member, calls), train_part
-            )
+            return member.registration.call(model.name, lambda: self._send(shape, model, member, calls), train_part)
 
         found = self._waiting.each("train", list(tasks), train)
         reports = {}

@@ -107,6 +107,4 @@ def _no_rows(assignment: Assignment, shared: list[Int32Array]) -> RoundRows:
 _TRAINED_ROWS = TrainedRows(
     tf.TensorSpec([None], tf.int32), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.int32)
 )
-OWN_BLOCK = BlockKind(
-    "gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), own_block
-)
+OWN_BLOCK = BlockKind("gensim_tfw2v.make_own_block", worker_block_specs(RoundRows(HOT_ROWS, _TRAINED_ROWS)), own_block)

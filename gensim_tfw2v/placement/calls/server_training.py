@@ -168,9 +168,7 @@ class ServerTraining:
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
-    def request(
-        self, task: ChunkTask, in_flight: int, sharing: RowSharing = NOT_SHARED, cores: int = 1
-    ) -> Request:
+    def request(self, task: ChunkTask, in_flight: int, sharing: RowSharing = NOT_SHARED, cores: int = 1) -> Request:
         """Return a worker's request for a chunk, which is trained while others are; `in_flight` counts all of them.
 
         At most `cores` of the worker's cores train it.

@@ -104,9 +104,7 @@ class RoundPlacement(ServerPlacement):
         tasks = parts_of(task, side_by_side - len(self._running), self._maker.reader)
         in_flight = len(tasks) + len(self._running)
         start, request = self.training.dispatcher.start, self.training.request
-        parts = [
-            _Part(start(request(own, in_flight), slot), slot) for own, slot in zip(tasks, free, strict=False)
-        ]
+        parts = [_Part(start(request(own, in_flight), slot), slot) for own, slot in zip(tasks, free, strict=False)]
         self._running += parts
         # While few parts are trained side by side, idle workers stand by.
         late = min(self._backup_workers, side_by_side - 1)

@@ -32,9 +32,7 @@ class BlockBasics(NamedTuple):
     cores: Any  # that train it side by side
 
     @classmethod
-    def of(
-        cls, block: Block, rates: Rates, assignment: Assignment, metrics: Float64Array
-    ) -> BlockBasics:
+    def of(cls, block: Block, rates: Rates, assignment: Assignment, metrics: Float64Array) -> BlockBasics:
         """Return the basics of the block that was made for an assignment."""
         return cls(
             rates,
