@@ -141,9 +141,9 @@ def test_a_corpus_of_another_length_than_its_weights_leaves_the_model_usable() -
 
 
 def test_a_training_that_is_refused_leaves_the_models_weights_to_the_next_one() -> None:
-    model = untrained("skipgram-negative")
+    model = untrained(SKIP_GRAM)
     model.weights = SOME
     with pytest.raises(ValueError, match="epochs"):
         model.train(SENTENCES, total_examples=150)
     model.train(SENTENCES, total_examples=150, epochs=3)
-    assert_equal_models(model, trained("skipgram-negative", SOME, epochs=3))
+    assert_equal_models(model, trained(SKIP_GRAM, SOME, epochs=3))
