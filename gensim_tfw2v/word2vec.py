@@ -110,6 +110,7 @@ class TFWord2Vec(Word2Vec):
         weights: Iterable[float] | None = None,
         validation: Any = None,
         validation_metric: str = default_of("validation_metric"),
+        validation_every: float | str | None = None,
         early_stopping: int | EarlyStopping | None = None,
         column: str | None = None,
         cache_memory: int = default_of("cache_memory"),

@@ -130,6 +130,25 @@ class Interval:
         return value if isinstance(value, str) else amount
 
 
+@dataclass(frozen=True)
+class Words:
+    """A number of words, which may be a text such as "5e6" or "5e6 words", or None."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return the number as an int, and None as it is; raise ValueError for others."""
+        if value is None:
+            return None
+        try:
+            amount = words_in(value if "words" in value else f"{value} words") if isinstance(value, str) else value
+            count = int(amount)
+        except (TypeError, ValueError, OverflowError):
+            count = amount = 0
+        if count < 1 or count != amount:
+            wanted = 'a whole number of words above 0, such as 5e6 or "5e6 words"'
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        return count
+
+
 def words_in(text: str) -> float:
     """Return the number of words that a text such as "5e6 words" names; raise ValueError for others."""
     number, _, unit = text.strip().partition(" ")

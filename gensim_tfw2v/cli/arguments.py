@@ -16,6 +16,7 @@ from gensim_tfw2v.arguments.rules import (
     SentencesOrShare,
     Share,
     WholeNumber,
+    Words,
 )
 from gensim_tfw2v.training.early_stopping import EarlyStopping, EarlyStoppingRule
 
@@ -106,6 +107,15 @@ def interval(text: str) -> float | str:
     return value
 
 
+def words(text: str) -> int:
+    """The number of words that a text such as "5e6" or "5e6 words" stands for."""
+    try:
+        count: int = Words().plain("", text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number of words above 0, such as "5e6"') from None
+    return count
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -138,7 +148,7 @@ def early_stopping(text: str) -> EarlyStopping:
     return EarlyStopping(whole_number(1)(patience), real_number(0)(min_delta) if min_delta else 0.0)
 
 
-ReadRule = Number | Interval | SentencesOrShare | EarlyStoppingRule
+ReadRule = Number | Interval | Words | SentencesOrShare | EarlyStoppingRule
 
 
 def reader_of(rule: ReadRule) -> Callable[[str], Any]:
@@ -147,6 +157,8 @@ def reader_of(rule: ReadRule) -> Callable[[str], Any]:
         return share_or_corpus
     if isinstance(rule, EarlyStoppingRule):
         return early_stopping
+    if isinstance(rule, Words):
+        return words
     if isinstance(rule, Interval):
         return interval
     if isinstance(rule, Bytes):

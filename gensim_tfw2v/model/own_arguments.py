@@ -12,7 +12,16 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, SentencesOrShare, Text, WholeNumber
+from gensim_tfw2v.arguments.rules import (
+    Bytes,
+    Choice,
+    Interval,
+    PositiveNumber,
+    SentencesOrShare,
+    Text,
+    WholeNumber,
+    Words,
+)
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
 from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS, SGD
@@ -128,6 +137,23 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(LEARNING_FLAGS, None, "what decides which epoch is the best"),
         is_read_by_train=True,
         is_fixed_in_training=True,
+    ),
+    Argument(
+        "validation_every",
+        None,
+        "int or str, optional",
+        'Words, such as 5e6 or `"5e6 words"`, after which `train()` [also measures within an '
+        "epoch](docs/how-to/stop.md#within-an-epoch)",
+        "only after each epoch",
+        rule=Words(),
+        flag=Flag(
+            LEARNING_FLAGS,
+            "WORDS",
+            "measure on the validation sentences after so many words as well, such as 5e6",
+            default="only after each epoch",
+        ),
+        is_read_by_train=True,
+        is_saved=False,
     ),
     Argument(
         "early_stopping",

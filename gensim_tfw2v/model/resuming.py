@@ -158,6 +158,8 @@ def resumed_model(
             model.validation = state.validation.share or state.validation.path
         if model.early_stopping is None:
             model.early_stopping = state.validation.early_stopping
+        if model.validation_every is None:
+            model.validation_every = state.validation.every
     if epochs is not None:
         model.epochs = rule_of("epochs").plain("epochs", epochs)
         _check_epochs(model.epochs, checkpoint)

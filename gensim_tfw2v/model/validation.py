@@ -43,6 +43,11 @@ def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -
             f"early_stopping={stopping!r} needs validation sentences, and validation is None; give validation=, such "
             "as 0.05"
         )
+    if arguments["validation_every"] is not None and validation is None and not trains_later:
+        raise ValueError(
+            f"validation_every={arguments['validation_every']!r} needs validation sentences, and validation is None; "
+            "give validation=, such as 0.05"
+        )
     if validation is not None and metric != LOSS and not arguments["negative"]:
         raise ValueError(
             f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "
@@ -110,7 +115,9 @@ def validation_for(
         metric=model.validation_metric,
         patience=None if early_stopping is None else int(early_stopping.patience),
         min_delta=0.0 if early_stopping is None else float(early_stopping.min_delta),
+        every=model.validation_every,
         values={} if before is None else before.values,
+        points=[] if before is None else before.points,
     )
     return Validation(loss, state, beginning.checkpoint, _next_words(model, sentences, entropy))
 

@@ -120,6 +120,8 @@ class LogWriter:
     def advance(self, progress: EpochProgress) -> None:
         """Log the next points, and metrics of the vectors, each if it is due."""
         self._trace.advance(self._step + progress.counts.trained_words)
+        for point in progress.points:
+            self._files.scalars(self._step + point.trained_words, curves.validation_points(point.values))
         if progress.counts.seconds < self._next_points:
             return
         self._next_points = progress.counts.seconds + self._options.every_seconds

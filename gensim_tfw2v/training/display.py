@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gensim_tfw2v.training.progress import EpochPosition, EpochProgress
@@ -46,6 +46,7 @@ class TrainingBar:
 
     def __init__(self) -> None:
         self._bar: Any = None
+        self._measured: Mapping[str, float] = {}  # what validation measured last within the epoch
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         self.close()  # it may be another epoch's bar
@@ -61,7 +62,10 @@ class TrainingBar:
         if self._bar is None:
             layout = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
             self._bar = _bar(f"epoch {progress.epoch + 1}/{progress.epochs}", 1.0, layout)
-        self._bar.set_postfix_str(_numbers_of(progress), refresh=False)
+            self._measured = {}
+        if progress.points:
+            self._measured = progress.points[-1].values
+        self._bar.set_postfix_str(_numbers_of(progress, progress.validation or self._measured), refresh=False)
         self._bar.update(fraction - self._bar.n)
 
     def close(self) -> None:
@@ -83,30 +87,37 @@ class TrainingLog:
         self._next_report = running + self._delay
 
     def advance(self, progress: EpochProgress) -> None:
+        for point in progress.points:
+            values = _named(point.values)
+            logger.info("EPOCH %i: validation %s after %i words", point.epoch, values, point.raw_words)
         if progress.counts.seconds >= self._next_report:
             self._next_report = progress.counts.seconds + self._delay
             percent = 100.0 * progress.fraction
-            logger.info("EPOCH %i - PROGRESS: at %.2f%%, %s", progress.epoch, percent, _numbers_of(progress))
+            logger.info("EPOCH %i - PROGRESS: at %.2f%%, %s", progress.epoch, percent, _numbers_of(progress, {}))
 
     def end_epoch(self, progress: EpochProgress) -> None:
         self._next_report = self._delay
         if progress.counts.measured_pairs:
             logger.info("EPOCH %i: mean loss %.4f", progress.epoch, progress.counts.mean_loss)
         if progress.validation:
-            measured = ", ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
-            logger.info("EPOCH %i: validation %s", progress.epoch, measured)
+            logger.info("EPOCH %i: validation %s", progress.epoch, _named(progress.validation))
 
     def close(self) -> None:
         """Do nothing: there is no unfinished line."""
 
 
-def _numbers_of(progress: EpochProgress) -> str:
+def _named(values: Mapping[str, float]) -> str:
+    """Return values with their names as a text."""
+    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
+
+
+def _numbers_of(progress: EpochProgress, validation: Mapping[str, float]) -> str:
     """Return an epoch's speed, losses and learning rate as a text, as far as they are known."""
     counts = progress.counts
     if not counts.raw_words:
         return "no block trained yet"
     loss = f"loss {counts.mean_loss:.4f}, " if counts.measured_pairs else ""
-    loss += "".join(f"validation {name} {value:.4f}, " for name, value in progress.validation.items())
+    loss += "".join(f"validation {name} {value:.4f}, " for name, value in validation.items())
     return f"{counts.words_per_second:,.0f} words/s, {loss}alpha {progress.learning_rate:.5f}"
 
 

@@ -15,7 +15,13 @@ from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.epoch import Epoch, EpochPlan
-from gensim_tfw2v.training.progress import ChunkObserver, EpochCounts, EpochPosition, ProgressObserver
+from gensim_tfw2v.training.progress import (
+    ChunkObserver,
+    EpochCounts,
+    EpochPosition,
+    ProgressObserver,
+    ValidationPoint,
+)
 
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -33,13 +39,13 @@ class _Epochs:
         source: Source,
         placement: Placement,
         begun: Mapping[int, EpochPosition],
-        chunk_observer: ChunkObserver | None,
+        chunk_observers: Sequence[ChunkObserver],
     ) -> None:
         self._plans = iter(plans)
         self._source = source
         self._placement = placement
         self._begun_before = begun
-        self._chunk_observer = chunk_observer
+        self._chunk_observers = chunk_observers
         self._lock = threading.Lock()  # guards the next five
         self._begun: list[Epoch] = []
         self._latest: deque[Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all epochs that workers train
@@ -62,8 +68,8 @@ class _Epochs:
             self.stop()
 
     def _after_chunk(self, chunk: Chunk) -> None:
-        if self._chunk_observer is not None:
-            self._chunk_observer.after_chunk(chunk.raw_words, self.positions)
+        for observer in self._chunk_observers:
+            observer.after_chunk(chunk.raw_words, self.positions)
 
     def positions(self) -> list[EpochPosition]:
         """Return how far each epoch that has begun here has come, in their order."""
@@ -93,7 +99,7 @@ class _Epochs:
         epoch = None
         if (plan := next(self._plans, None)) is not None:
             begin = self._begun_before.get(plan.epoch, EpochPosition(plan.epoch))
-            has_checksums = self._chunk_observer is not None or begin.passed.chunks > 0
+            has_checksums = bool(self._chunk_observers) or begin.passed.chunks > 0
             reader = ChunkReader(self._source, self._placement.concurrency, begin.passed, has_checksums)
             epoch = Epoch(plan, reader, self._placement, begin)
             self._latest.append(epoch)
@@ -129,8 +135,9 @@ def train_epochs(
     placement: Placement,
     observers: Sequence[ProgressObserver],
     begun: Mapping[int, EpochPosition] | None = None,
-    chunk_observer: ChunkObserver | None = None,
+    chunk_observers: Sequence[ChunkObserver] = (),
     measure: Callable[[int], Mapping[str, float]] | None = None,
+    new_points: Callable[[], Sequence[ValidationPoint]] = tuple,
 ) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
     """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
@@ -142,13 +149,15 @@ def train_epochs(
     ----------
     begun : mapping of int to EpochPosition, optional
         How far an earlier training has come in the epochs that it began, by their numbers.
-    chunk_observer : ChunkObserver, optional
-        Receives every trained chunk.
+    chunk_observers : sequence of ChunkObserver, optional
+        Receive every trained chunk, in this order.
     measure : callable, optional
         Takes the number of an epoch whose chunks are trained, and returns what is measured then, by name. If there is
         only one epoch, no chunk is trained meanwhile.
+    new_points : callable, optional
+        Returns what was measured within the epoch since it was called last.
     """
-    epochs = _Epochs(plans, source, placement, begun or {}, chunk_observer)
+    epochs = _Epochs(plans, source, placement, begun or {}, chunk_observers)
     threads = [
         threading.Thread(target=epochs.work, args=(worker,), name=f"tfw2v-worker-{worker}")
         for worker in range(placement.concurrency)
@@ -160,7 +169,7 @@ def train_epochs(
             thread.start()
         began = time.perf_counter()
         while (epoch := epochs.begun.get()) is not None:
-            _report_until_ended(epoch, began, observers)
+            _report_until_ended(epoch, began, observers, new_points)
             if not epoch.is_finished:
                 break
             began += epoch.counts.seconds - epoch.seconds_before
@@ -178,7 +187,12 @@ def train_epochs(
     epochs.raise_failure()
 
 
-def _report_until_ended(epoch: Epoch, began: float, observers: Sequence[ProgressObserver]) -> None:
+def _report_until_ended(
+    epoch: Epoch,
+    began: float,
+    observers: Sequence[ProgressObserver],
+    new_points: Callable[[], Sequence[ValidationPoint]],
+) -> None:
     """Report the progress of an epoch that began at this time to all observers, until it is finished or stopped."""
     has_ended = False
     while not has_ended:
@@ -186,5 +200,6 @@ def _report_until_ended(epoch: Epoch, began: float, observers: Sequence[Progress
             epoch.ended.get(timeout=_SECONDS_BETWEEN_REPORTS)
             has_ended = True
         epoch.set_seconds(time.perf_counter() - began)
+        progress = replace(epoch.progress(), points=new_points())
         for observer in observers:
-            observer.advance(epoch.progress())
+            observer.advance(progress)

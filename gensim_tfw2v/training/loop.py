@@ -19,6 +19,7 @@ from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.epochs import train_epochs
 from gensim_tfw2v.training.log import Log, LoggedTraining, StartLog
+from gensim_tfw2v.training.measuring_cadence import MeasuringCadence
 from gensim_tfw2v.training.plan import TrainingPlan
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ProgressObserver
 from gensim_tfw2v.training.recovery import Recovery
@@ -80,6 +81,9 @@ class TrainingLoop:
         )
         self._recovery = Recovery(model, call.connect, folder, self._run)
         self._validation = call.validation
+        self._measuring: MeasuringCadence | None = None  # None: nothing is measured within epochs
+        if self._validation.every is not None:
+            self._measuring = MeasuringCadence(self._validation.every, self._measure_within)
         self._checkpointer: Checkpointer | None = None
         if folder is not None:
             kept = self._validation.kept_arrays
@@ -164,11 +168,22 @@ class TrainingLoop:
         if self._checkpointer is not None:
             self._checkpointer.begin(placement, sync.shapes())
         plans, observers = map(self._plan.epoch, epochs), self._observers
+        # What is measured at the end of a chunk is in the checkpoint that is written then.
+        chunk_observers = [each for each in (self._measuring, self._checkpointer) if each is not None]
         begun = {epoch: self._positions[epoch] for epoch in epochs if epoch in self._positions}
         with (
             _most_moved_word_named(sync),
             closing(
-                train_epochs(plans, self._source, placement, observers, begun, self._checkpointer, self._measure)
+                train_epochs(
+                    plans,
+                    self._source,
+                    placement,
+                    observers,
+                    begun,
+                    chunk_observers,
+                    self._measure,
+                    self._validation.new_points,
+                )
             ) as trained,
         ):
             for done, counts in trained:
@@ -194,6 +209,10 @@ class TrainingLoop:
         """Return what validation measures after an epoch."""
         return self._validation.measure(self._sync, epoch)
 
+    def _measure_within(self, position: EpochPosition) -> None:
+        """Measure at a position within an epoch."""
+        self._validation.measure_within(self._sync, position)
+
     def _recover(self, error: ClusterError) -> None:
         """Continue from an earlier moment after servers were lost."""
         if self._checkpointer is not None:
@@ -217,6 +236,9 @@ class TrainingLoop:
         self._model.set_finished([position.counts for position in self._finished()], self._seconds_before)
         self._model.set_validation(self._validation.values(len(self._finished())))
         positions = list(self._positions.values())
+        self._validation.continue_from(positions)
+        if self._measuring is not None:
+            self._measuring.continue_from(positions)
         self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
             observer.continue_from(positions)

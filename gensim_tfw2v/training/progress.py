@@ -61,6 +61,16 @@ class EpochPosition:
 
 
 @dataclass(frozen=True)
+class ValidationPoint:
+    """What validation measured within an epoch."""
+
+    epoch: int  # from 0
+    raw_words: int  # of the epoch that were trained before
+    trained_words: int  # tokens among these
+    values: Mapping[str, float]  # metric → value
+
+
+@dataclass(frozen=True)
 class EpochProgress:
     """Progress of an epoch."""
 
@@ -72,6 +82,7 @@ class EpochProgress:
     workers: int = 1
     tasks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of a cluster: task → metric → value
     validation: Mapping[str, float] = field(default_factory=dict)  # after a finished epoch: metric → value
+    points: Sequence[ValidationPoint] = ()  # measured within the epoch since its last progress
 
 
 class ProgressObserver(Protocol):

@@ -13,7 +13,7 @@ from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.corpus.positions import PassPosition
 from gensim_tfw2v.training.choices import TrainingChoices
-from gensim_tfw2v.training.progress import EpochCounts, EpochPosition
+from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ValidationPoint
 from gensim_tfw2v.training.validation import ValidationState
 
 
@@ -53,7 +53,7 @@ def state_in(checkpoint: Checkpoint) -> TrainingState:
     try:
         found = checkpoint.content["training"]
         choices, epochs = TrainingChoices.from_json(found["choices"]), [_position(epoch) for epoch in found["epochs"]]
-        validation = None if found.get("validation") is None else ValidationState(**found["validation"])
+        validation = None if found.get("validation") is None else _validation(found["validation"])
         return TrainingState(**{**found, "choices": choices, "epochs": epochs, "validation": validation})
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
@@ -72,6 +72,11 @@ def with_noted_epochs(state: TrainingState, folder: CheckpointFolder) -> Trainin
     notes = folder.notes_if_whole()
     ended = notes.get("epochs_ended", 0) if notes.get("run") == state.run else 0
     return replace(state, epochs_ended=max(state.epochs_ended, ended))
+
+
+def _validation(found: Mapping[str, Any]) -> ValidationState:
+    points = [ValidationPoint(**point) for point in found.get("points", ())]
+    return ValidationState(**{**found, "points": points})
 
 
 def _position(found: Mapping[str, Any]) -> EpochPosition:

@@ -1,18 +1,21 @@
-"""The validation of one training: what is measured after each epoch, early stopping, and the best epoch's vectors."""
+"""The validation of one training: what is measured, early stopping, and the best epoch's vectors."""
 
 from __future__ import annotations
 
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.training.early_stopping import EarlyStopping
 from gensim_tfw2v.training.next_word_scores import NextWordScores
+from gensim_tfw2v.training.progress import EpochPosition, ValidationPoint
 from gensim_tfw2v.training.table_sync import TableSync
 from gensim_tfw2v.training.validation_loss import ValidationLoss
 from gensim_tfw2v.training.validation_metrics import LOSS, METRICS, to_lower
@@ -34,7 +37,9 @@ class ValidationState:
     metric: str = LOSS  # decides which epoch is the best
     patience: int | None  # None: no early stopping
     min_delta: float
+    every: int | None = None  # raw words between two measurements within epochs; None: only epochs are measured
     values: dict[str, dict[str, float]] = field(default_factory=dict)  # number of the epoch → metric → value
+    points: list[ValidationPoint] = field(default_factory=list)  # what was measured within epochs, in order
 
     @property
     def early_stopping(self) -> EarlyStopping | None:
@@ -73,7 +78,7 @@ class ValidationState:
 
 
 class Validation:
-    """Measures the vectors after each epoch, and keeps those of the best one if early stopping needs them.
+    """Measures the vectors after each epoch and within epochs; keeps the best epoch's if early stopping needs them.
 
     Parameters
     ----------
@@ -97,12 +102,18 @@ class Validation:
         self._loss, self._state, self._next_words = loss, state, next_words
         self._stopping = None if state is None else state.early_stopping
         self._seconds = 0.0
+        self._new_points: SimpleQueue[ValidationPoint] = SimpleQueue()  # that `new_points` has not returned yet
         self._best: Mapping[str, Float32Array] = {} if checkpoint is None else best_tables_in(checkpoint)
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of what is measured after each epoch; none if nothing is."""
         return () if self._state is None else self._state.metrics
+
+    @property
+    def every(self) -> int | None:
+        """Raw words between two measurements within epochs; None if only epochs are measured."""
+        return None if self._state is None else self._state.every
 
     @property
     def keeps_best(self) -> bool:
@@ -129,16 +140,47 @@ class Validation:
         """Return the values of the current vectors, which are those after this epoch; keep the vectors if best."""
         if self._loss is None or self._state is None:
             return {}
+        values = self._measured(sync)
+        self._state = replace(self._state, values={**self._state.values, str(epoch): values})
+        if self._state.best_of(epoch + 1) == epoch:
+            began = time.perf_counter()
+            self._best = {}  # so that there are not two copies, unless a checkpoint is still writing the former one
+            self._best = sync.copies()
+            self._seconds += time.perf_counter() - began
+        return values
+
+    def measure_within(self, sync: TableSync, position: EpochPosition) -> None:
+        """Measure the current vectors at a position within an epoch; early stopping does not consider the values."""
+        assert self._state is not None
+        counts = position.counts
+        point = ValidationPoint(position.epoch, counts.raw_words, counts.trained_words, self._measured(sync))
+        self._state = replace(self._state, points=[*self._state.points, point])
+        self._new_points.put(point)
+
+    def _measured(self, sync: TableSync) -> dict[str, float]:
+        """Return the values of the current vectors."""
+        assert self._loss is not None
         began = time.perf_counter()
         values = {LOSS: self._loss.mean_loss(sync.rows)}
         if self._next_words is not None:
             values |= self._next_words.measure(sync.rows)
-        self._state = replace(self._state, values={**self._state.values, str(epoch): values})
-        if self._state.best_of(epoch + 1) == epoch:
-            self._best = {}  # so that there are not two copies, unless a checkpoint is still writing the former one
-            self._best = sync.copies()
         self._seconds += time.perf_counter() - began
         return values
+
+    def new_points(self) -> list[ValidationPoint]:
+        """Return what was measured within epochs since this was called last."""
+        found = []
+        with suppress(Empty):
+            while True:
+                found.append(self._new_points.get_nowait())
+        return found
+
+    def continue_from(self, positions: Sequence[EpochPosition]) -> None:
+        """Forget what was measured within epochs after these positions of all epochs."""
+        if self._state is not None:
+            trained = {position.epoch: position.counts.raw_words for position in positions}
+            kept = [point for point in self._state.points if point.raw_words <= trained.get(point.epoch, 0)]
+            self._state = replace(self._state, points=kept)
 
     def ends_after(self, epochs: int) -> bool:
         """Return whether early stopping ends the training after so many epochs; log it if so."""
@@ -168,7 +210,7 @@ class Validation:
         """Return what was measured, how long that took, and the best epoch so far."""
         assert self._loss is not None and self._state is not None
         compared = self._state.to_lower(epochs)
-        found = {
+        found: dict[str, Any] = {
             "pairs": len(self._loss),
             "sentences": self._state.sentences,
             "words": self._state.words,
@@ -176,6 +218,10 @@ class Validation:
             "best_epoch": (self._stopping or EarlyStopping()).best(compared),
             "ended_early": self._stopping is not None and self._stopping.is_over(compared),
         }
+        if self._state.points:
+            found["within_epochs"] = [
+                {"epoch": point.epoch, "words": point.raw_words, **point.values} for point in self._state.points
+            ]
         return found if self._next_words is None else found | {"next_words": len(self._next_words)}
 
 

@@ -65,6 +65,8 @@ def test_a_share_is_held_out(corpora: Path, capsys: pytest.CaptureFixture[str]) 
         (["--validation", "0.1", "--early-stopping", "0"], "'0' is not a whole number of 1 or more"),
         (["--validation", "0.1", "--early-stopping", "2,x"], "'x' is not a number"),
         (["--early-stopping", "2"], "validation is None"),
+        (["--validation-every", "100"], "validation is None"),
+        (["--validation", "0.1", "--validation-every", "0.5"], "'0.5' is not a whole number of words"),
         (["--validation", "0.1", "--validation-metric", "hits@10", "--negative", "0", "--hs", "1"], "negative is 0"),
     ],
 )
