@@ -80,6 +80,21 @@ def test_loading_and_reading_back_take_no_further_copy_of_a_table() -> None:
     assert reading < 0.5 * inputs.nbytes
 
 
+@pytest.mark.skipif(not PEAK_RESET.exists(), reason="only Linux forgets a process's peak of memory")
+def test_tables_of_other_sizes_take_no_memory_for_graphs() -> None:
+    """TensorFlow prepares a graph for each declared shape of tables, and keeps a megabyte for it."""
+
+    def train_with(sizes: range) -> None:
+        for size in sizes:
+            rows = np.ones((WORDS, size), np.float32)
+            with closing(LocalPlacement(SETTINGS, maker_from(0))) as placement:
+                placement.load(ModelTables(rows, rows, None, np.ones(1, np.float32)))
+                placement.train_chunk(work_on(0))
+
+    train_with(range(8, 12))
+    assert peak_growth(lambda: train_with(range(12, 44))) < 8e6
+
+
 def test_loading_again_replaces_everything(make_placement: Callable[..., Placement]) -> None:
     placement = make_placement()
     placement.load(random_tables(0))

@@ -83,7 +83,9 @@ class LocalPlacement(Placement):
         with self._tf.device(_DEVICE):
             if name not in self._variables:
                 zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
-                self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name)
+                # TensorFlow would prepare the graph again for tables of another declared shape, and keep both.
+                shape = self._tf.TensorShape([None, None])
+                self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name, shape=shape)
             for rows, part in _pieces(values):
                 self._kernel.write_rows(table=self._memory_of(name), rows=rows, values=part)
 
