@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -191,6 +192,16 @@ def mortal_cluster() -> LocalCluster:
     from support.placements import mortal_cluster
 
     return mortal_cluster()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clusters_end_with_their_file(pytestconfig: pytest.Config) -> Iterator[None]:
+    """End clusters after the last test of a file; the common one only if many tests have trained on it."""
+    yield
+    if "support.placements" in sys.modules:  # which loads TensorFlow
+        from support.placements import end_clusters
+
+        end_clusters(and_common=pytestconfig.getoption("all_tests"))
 
 
 @pytest.fixture

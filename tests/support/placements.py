@@ -20,21 +20,39 @@ from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 from support.solo import Solo
 
-_running = ExitStack()
+_COMMON = (2, 2, 1)  # servers, workers and cores of the cluster that most files use
+_common, _others = ExitStack(), ExitStack()
+atexit.register(_common.close)
+atexit.register(_others.close)
 
 
-atexit.register(_running.close)
+def shared_cluster(ps: int = 2, workers: int = 2, cores: int = 1) -> LocalCluster:
+    """Return a cluster of real processes that runs until `end_clusters`."""
+    return _common_cluster() if (ps, workers, cores) == _COMMON else _other_cluster(ps, workers, cores)
 
 
 @functools.cache
-def shared_cluster(ps: int = 2, workers: int = 2, cores: int = 1) -> LocalCluster:
-    """Return a cluster of real processes that runs as long as the tests do."""
-    return _running.enter_context(local_cluster(ps, workers, cores))
+def _common_cluster() -> LocalCluster:
+    return _common.enter_context(local_cluster(*_COMMON))
+
+
+@functools.cache
+def _other_cluster(ps: int, workers: int, cores: int, is_mortal: bool = False) -> LocalCluster:
+    return _others.enter_context(local_cluster(ps, workers, cores))
+
+
+def end_clusters(and_common: bool) -> None:
+    """End all clusters but the one that most files use, or with it; each task has half a gigabyte of memory or more."""
+    _other_cluster.cache_clear()
+    _others.close()
+    if and_common:
+        _common_cluster.cache_clear()
+        _common.close()
 
 
 def mortal_cluster() -> LocalCluster:
     """Return a cluster of two servers and two workers that tests stop and kill; all of its tasks run."""
-    cluster = _mortal_cluster()
+    cluster = _other_cluster(*_COMMON, is_mortal=True)
     ended = [task for task, process in cluster.processes.items() if process.poll() is not None]
     for process in cluster.processes.values():
         process.send_signal(signal.SIGCONT)
@@ -43,11 +61,6 @@ def mortal_cluster() -> LocalCluster:
     if ended:
         cluster.wait()
     return cluster
-
-
-@functools.cache
-def _mortal_cluster() -> LocalCluster:
-    return _running.enter_context(local_cluster(ps=2, workers=2))
 
 
 def leases_on(cluster: LocalCluster, *jobs: str) -> set[str]:

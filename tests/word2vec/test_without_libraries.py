@@ -22,8 +22,7 @@ SUITES = {
         "tests/word2vec/test_contract_training.py",
         "tests/word2vec/test_contract_determinism.py",
     ],
-    "losses and settings": ["tests/word2vec/test_contract_loss.py", "tests/word2vec/test_contract_settings.py"],
-    "resumed trainings": ["tests/model/test_resume.py"],
+    "losses": ["tests/word2vec/test_contract_loss.py"],
 }
 TRAIN_EVERY_MODE = """
 import logging
