@@ -10,6 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.arguments.rules import (
     Bytes,
+    DeviceName,
     Interval,
     Number,
     PositiveNumber,
@@ -138,7 +139,16 @@ def early_stopping(text: str) -> EarlyStopping:
     return EarlyStopping(whole_number(1)(patience), real_number(0)(min_delta) if min_delta else 0.0)
 
 
-ReadRule = Number | Interval | SentencesOrShare | EarlyStoppingRule
+def device_name(text: str) -> str:
+    """The name of a device such as "cpu" or "gpu:1"."""
+    try:
+        name: str = DeviceName().plain("the device", text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return name
+
+
+ReadRule = Number | Interval | SentencesOrShare | EarlyStoppingRule | DeviceName
 
 
 def reader_of(rule: ReadRule) -> Callable[[str], Any]:
@@ -149,6 +159,8 @@ def reader_of(rule: ReadRule) -> Callable[[str], Any]:
         return early_stopping
     if isinstance(rule, Interval):
         return interval
+    if isinstance(rule, DeviceName):
+        return device_name
     if isinstance(rule, Bytes):
         return byte_size
     if isinstance(rule, WholeNumber):

@@ -12,7 +12,16 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import Bytes, Choice, Interval, PositiveNumber, SentencesOrShare, Text, WholeNumber
+from gensim_tfw2v.arguments.rules import (
+    Bytes,
+    Choice,
+    DeviceName,
+    Interval,
+    PositiveNumber,
+    SentencesOrShare,
+    Text,
+    WholeNumber,
+)
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
 from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS, SGD
@@ -146,6 +155,24 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
             default="train all --epochs",
         ),
         is_read_by_train=True,
+        is_saved=False,
+    ),
+    Argument(
+        "device",
+        None,
+        '{"cpu", "gpu", "gpu:1", ...}, optional',
+        'Where `train()` runs in this process ([GPUs](docs/how-it-works/gpu.md)). With `"gpu"`, or one of several as '
+        '`"gpu:1"`, vectors and steps are on that GPU for the whole training. It is not saved with the model',
+        "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
+        rule=DeviceName(),
+        flag=Flag(
+            LEARNING_FLAGS,
+            "NAME",
+            "where to train: cpu, gpu, or one of several such as gpu:1",
+            default="chosen by the model, the corpus and what there is",
+        ),
+        is_read_by_train=True,
+        is_fixed_in_training=True,
         is_saved=False,
     ),
     Argument(

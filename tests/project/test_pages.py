@@ -49,6 +49,7 @@ MOST_WORDS = {
     "help/troubleshooting.md": 700,
     "reference/errors.md": 1500,
     "how-it-works/pipeline.md": 1800,
+    "how-it-works/gpu.md": 900,
     "how-it-works/learning-rate.md": 450,
     "how-it-works/distributions.md": 2700,
     "how-it-works/concurrency.md": 900,
