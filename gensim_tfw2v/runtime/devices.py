@@ -56,9 +56,7 @@ def find_device(name: str) -> Device:
     hint = ""
     if kind == GPU and not any(one.kind == GPU for one in found):
         hint = "; a GPU of NVIDIA needs its driver and CUDA, which pip install 'gensim-tfw2v[gpu]' adds"
-    raise ValueError(
-        f"device={name!r} is not there: TensorFlow finds {', '.join(repr(one.name) for one in found)} here{hint}"
-    )
+    raise ValueError(f"device={name!r} is not there; choose one of {', '.join(repr(one.name) for one in found)}{hint}")
 
 
 def _is_here(place: str) -> bool:

@@ -33,13 +33,13 @@ def test_devices_are_known_by_kind_and_number(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_device_that_is_not_there_is_an_error_that_lists_all(monkeypatch: pytest.MonkeyPatch) -> None:
     have(HERE, monkeypatch)
-    with pytest.raises(ValueError, match=r"device='gpu:2' is not there: .* finds 'cpu', 'gpu:0', 'gpu:1' here$"):
+    with pytest.raises(ValueError, match=r"device='gpu:2' is not there; choose one of 'cpu', 'gpu:0', 'gpu:1'$"):
         find_device("gpu:2")
 
 
 def test_without_a_gpu_the_error_says_what_a_gpu_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     have(HERE[:1], monkeypatch)
-    with pytest.raises(ValueError, match=r"finds 'cpu' here; .*gensim-tfw2v\[gpu\]"):
+    with pytest.raises(ValueError, match=r"choose one of 'cpu'; .*gensim-tfw2v\[gpu\]"):
         find_device("gpu")
 
 
