@@ -165,14 +165,8 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         '`"gpu:1"`, vectors and steps are on that GPU for the whole training. It is not saved with the model',
         "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
         rule=DeviceName(),
-        flag=Flag(
-            LEARNING_FLAGS,
-            "NAME",
-            "where to train: cpu, gpu, or one of several such as gpu:1",
-            default="chosen by the model, the corpus and what there is",
-        ),
+        flag=Flag(LEARNING_FLAGS, "NAME", "where to train: cpu, gpu, or one of several such as gpu:1"),
         is_read_by_train=True,
-        is_fixed_in_training=True,
         is_saved=False,
     ),
     Argument(
