@@ -215,7 +215,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--vocabulary", type=number_from(100), default=100_000, metavar="N", help="different ones (default 100,000)")
     add("--epochs", type=number_from(1), default=5, metavar="N", help="passes over CORPUS (default 5)")
     add("--workers", type=number_from(1), default=usable_cores(), metavar="N", help="threads (default: all cores)")
-    add("--seconds", type=number_from(1), default=440, metavar="N", help="no run begins after these (default 440)")
+    add("--seconds", type=number_from(1), default=400, metavar="N", help="no run begins after these (default 400)")
     add("--small", action="store_true", help="a part of the suite and two blocks, to try the command itself")
     return parser
 

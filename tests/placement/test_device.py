@@ -18,6 +18,8 @@ from support.example_blocks import SETTINGS, maker_from
 from support.stand_in_gpu import SECOND_CPU, STAND_IN_GPU
 
 from gensim_tfw2v import TFWord2Vec, tuning
+from gensim_tfw2v.model.gensim_files import saved_state
+from gensim_tfw2v.model.resuming import MAY_CHANGE
 from gensim_tfw2v.placement import device as module
 from gensim_tfw2v.placement.device import choose_device
 from gensim_tfw2v.placement.local.calls import Calls, calls_on_gpu
@@ -170,3 +172,8 @@ def test_every_model_trains_on_the_device_as_on_the_cpu() -> None:
     for case, found in zip(cases, trained_on_the_stand_in(*cases), strict=True):
         assert all(place.endswith(SECOND_CPU) for _, place in found["places"]), case
         assert found["furthest"] <= 1e-6 < found["longest"], case
+
+
+def test_a_training_may_resume_on_another_device() -> None:
+    assert "device" in MAY_CHANGE
+    assert "device" not in saved_state(TFWord2Vec(device="cpu"))
