@@ -74,9 +74,8 @@ def options(**others: Any) -> TrainingOptions:
 
 
 def trained_on_the_stand_in(*cases: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is true of plain trainings with these settings on the stand-in, and on the CPU beside it."""
-    script = f"import os; os.environ['TFW2V_STEP'] = 'plain'{STAND_IN_GPU}CASES = {cases!r}{TRAIN}"
-    done = run_script(script)
+    """Return what is true of trainings with these settings on the stand-in, and on the CPU with compiled steps."""
+    done = run_script(f"{STAND_IN_GPU}CASES = {cases!r}{TRAIN}")
     assert done.returncode == 0, done.stderr
     facts: list[dict[str, Any]] = json.loads(done.stdout)
     return facts
@@ -155,7 +154,7 @@ def test_tables_stay_on_the_device_and_steps_run_there() -> None:
     assert [name for name, _ in found["places"]] == ["inputs", "outputs"]
     assert all(place.endswith(SECOND_CPU) for place in [*(place for _, place in found["places"]), *found["graphs"]])
     assert found["tables"] == 2
-    assert found["furthest"] <= 1e-6 < found["longest"]
+    assert found["furthest"] <= 1e-3 * found["longest"]
 
 
 @pytest.mark.slow
@@ -171,7 +170,7 @@ def test_every_model_trains_on_the_device_as_on_the_cpu() -> None:
     ]
     for case, found in zip(cases, trained_on_the_stand_in(*cases), strict=True):
         assert all(place.endswith(SECOND_CPU) for _, place in found["places"]), case
-        assert found["furthest"] <= 1e-6 < found["longest"], case
+        assert found["furthest"] <= 1e-3 * found["longest"], case
 
 
 def test_a_training_may_resume_on_another_device() -> None:
