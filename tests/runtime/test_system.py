@@ -30,7 +30,7 @@ for owner, name in ((os, "register_at_fork"), (os, "fork"), (os, "sched_getaffin
 LINUX = "/proc", "/sys/fs/cgroup"
 
 def hidden(function):
-    def call(path, *arguments, **named):
+    def call(path=".", *arguments, **named):
         if isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith(LINUX):
             raise FileNotFoundError(2, "hidden", os.fspath(path))
         return function(path, *arguments, **named)
