@@ -98,5 +98,5 @@ class PlacementChoice:
     negative_pool: int | None  # draws for the negatives of a block; None: a draw for each of its runs
     make: Callable[[StepSettings, BlockMaker], Placement]
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
-    device: Device | None = None  # of this process; None: a cluster's tasks train
     cores: int = 1  # that train on the same tables, or on one copy of their rows, side by side
+    device: Device | None = None  # of this process; None: a cluster's tasks train
