@@ -140,6 +140,7 @@ def test_threads_make_blocks_while_the_gpu_trains_one_at_a_time(monkeypatch: pyt
     placement.close()
 
 
+@pytest.mark.slow  # TensorFlow waits ten seconds for memory
 def test_a_table_without_room_is_an_error_that_names_its_size() -> None:
     placement = LocalPlacement(SETTINGS, maker_from(0))
     with pytest.raises(MemoryError) as raised:
