@@ -108,8 +108,19 @@ def own_seconds(stats: Mapping[tuple[str, int, str], Any], package: str = _PACKA
     return dict(named)
 
 
-def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tuple[float, Seconds, Seconds]:
-    """Return the seconds of the blocks without the profiler, and those of each operation by name and by type."""
+def profile_graph(
+    placement: Any,
+    blocks: list[Any],
+    learning_rate: float,
+    read: Callable[[Path], tuple[Seconds, Seconds]] | None = None,
+) -> tuple[float, Seconds, Seconds]:
+    """Return the seconds of the blocks without the profiler, and those of each operation by name and by type.
+
+    Parameters
+    ----------
+    read : callable, optional
+        Reads these from a folder of the profiler. Default: `read_operations`.
+    """
     from tensorflow import profiler
 
     def run() -> None:
@@ -123,7 +134,7 @@ def profile_graph(placement: Any, blocks: list[Any], learning_rate: float) -> tu
         profiler.experimental.start(folder)
         run()
         profiler.experimental.stop()
-        by_name, by_type = read_operations(Path(folder))
+        by_name, by_type = (read or read_operations)(Path(folder))
     return run_seconds, by_name, by_type
 
 

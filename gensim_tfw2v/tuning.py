@@ -98,6 +98,8 @@ MOST_LOCAL_BLOCK_WORDS, MOST_LOCAL_TREE_BLOCK_WORDS = 65_536, 32_768  # larger o
 # From this many cores of one process on, so many train a block together: Python's lock limits more threads.
 LEAST_CORES_FOR_SHARED_BLOCKS, CORES_OF_SHARED_BLOCK = 16, 4
 BLOCKS_PER_WORKER = 4  # least blocks of an epoch: workers finish an epoch together
+# Raw words of all epochs from which a GPU's start, of some seconds, is short beside plain steps on a CPU.
+LEAST_WORDS_FOR_GPU = 10_000_000
 MOST_EPOCHS_AT_ONCE = 2  # epochs that workers train, or that the caller has not finished with
 
 # -- averaging (docs/contributing/decisions.md, "Cluster") -------------------------------------------------------------

@@ -60,8 +60,8 @@ class TFWord2Vec(Word2Vec):
     validation_scores : dict of list of float
         The other metrics by name, if `validation_metric` is one of them.
     training_report : dict or None
-        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness and metrics of every task. With
-        sub-models, also what each of them trained.
+        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness and metrics of every task; in this
+        process, its device. With sub-models, also what each of them trained.
 
     Examples
     --------
@@ -112,6 +112,7 @@ class TFWord2Vec(Word2Vec):
         validation_metric: str = default_of("validation_metric"),
         validation_every: float | str | None = None,
         early_stopping: int | EarlyStopping | None = None,
+        device: str | None = None,
         column: str | None = None,
         cache_memory: int = default_of("cache_memory"),
         cache_disk: int = 0,

@@ -86,8 +86,17 @@ LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --all."""
+    """Add --all and --device."""
     parser.addoption("--all", dest="all_tests", action="store_true", help="run tests that are marked slow as well")
+    parser.addoption("--device", help="train on this device wherever a test says nothing of devices, as check-gpu does")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the device."""
+    if device := config.getoption("device"):
+        from support.on_device import train_on
+
+        train_on(device)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -45,6 +45,7 @@ class Job:
     compute_dtype: str | None = None  # number format of matrix products
     schedule: str | None = None  # how our learning rate falls
     optimizer: str | None = None  # how our vectors move against a gradient
+    device: str | None = None  # of this process that trains our class
     reproducible: bool | None = None  # whether our vectors are equal for any number of workers
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training
@@ -92,8 +93,8 @@ class Job:
 
 _GENSIM_NAMES = ("vector_size", "epochs", "workers", "window", "min_count", "sample", "alpha", "seed")
 TUNING = ("batch_tokens", "run_tokens", "shared_negatives", "update_bound")
-_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule", "optimizer", "reproducible", "distribution",
-              "round_words")  # fmt: skip
+_OWN_NAMES = (*TUNING, "cluster_dtype", "compute_dtype", "schedule", "optimizer", "device", "reproducible",
+              "distribution", "round_words")  # fmt: skip
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -179,6 +180,17 @@ class Text:
         """Return `value`; raise TypeError if it is neither a text nor None."""
         if not (value is None or isinstance(value, str)):
             raise TypeError(f"{name} must be a text, got {value!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class DeviceName:
+    """A device such as "cpu", "gpu" or "gpu:1", or None. Whether it is there is known once TensorFlow is loaded."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return `value`; raise ValueError if it is no such name."""
+        if not (value is None or (isinstance(value, str) and re.fullmatch(r"(cpu|gpu)(:\d+)?", value, re.ASCII))):
+            raise ValueError(f"{name} must be 'cpu', 'gpu', or one of several such as 'gpu:1', got {value!r}")
         return value
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from gensim_tfw2v.checkpoints.errors import writing
+from gensim_tfw2v.runtime.system import call_after_fork, lock_file
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _take(lock: int, folder: Path) -> None:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(lock)
     except OSError as error:
         if error.errno in _TAKEN:
             raise FolderInUseError(
@@ -61,4 +61,4 @@ def _release_in_child() -> None:
     _HELD.clear()
 
 
-os.register_at_fork(after_in_child=_release_in_child)
+call_after_fork(_release_in_child)

@@ -10,6 +10,7 @@ from typing import Any
 
 from gensim_tfw2v.arguments.rules import (
     Bytes,
+    DeviceName,
     Interval,
     Number,
     PositiveNumber,
@@ -148,7 +149,16 @@ def early_stopping(text: str) -> EarlyStopping:
     return EarlyStopping(whole_number(1)(patience), real_number(0)(min_delta) if min_delta else 0.0)
 
 
-ReadRule = Number | Interval | Words | SentencesOrShare | EarlyStoppingRule
+def device_name(text: str) -> str:
+    """The name of a device such as "cpu" or "gpu:1"."""
+    try:
+        name: str = DeviceName().plain("the device", text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return name
+
+
+ReadRule = Number | Interval | Words | SentencesOrShare | EarlyStoppingRule | DeviceName
 
 
 def reader_of(rule: ReadRule) -> Callable[[str], Any]:
@@ -161,6 +171,8 @@ def reader_of(rule: ReadRule) -> Callable[[str], Any]:
         return words
     if isinstance(rule, Interval):
         return interval
+    if isinstance(rule, DeviceName):
+        return device_name
     if isinstance(rule, Bytes):
         return byte_size
     if isinstance(rule, WholeNumber):

@@ -18,8 +18,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from gensim_tfw2v.cluster.health import answers, hangs
+from gensim_tfw2v.runtime.system import lists_open_files, open_files
 
-_OWN_FILES = Path("/proc/self/fd")
 _SECONDS_BETWEEN_LOOKS = 0.5
 _ROOT = str(Path(__file__).resolve().parents[2])
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from gensim_tfw2v.cluster.cutting import watch; watch()"
@@ -59,16 +59,16 @@ def cut_if_silent(address: str) -> None:
 
 
 def can_cut() -> bool:
-    """Return whether this system lists the files of a process."""
-    return _OWN_FILES.exists()
+    """Return whether this process can find its connections."""
+    return lists_open_files()
 
 
 def _connections_to(address: str) -> Iterator[socket.socket]:
     """Yield a duplicate of each of this process's connections to an address."""
     wanted = _resolved(address)
-    for name in os.listdir(_OWN_FILES) if can_cut() else []:
+    for number, _ in open_files():
         with contextlib.suppress(OSError):  # no socket, not connected, or closed meanwhile
-            duplicate = os.dup(int(name))
+            duplicate = os.dup(number)
             try:
                 one = socket.socket(fileno=duplicate)
             except OSError:

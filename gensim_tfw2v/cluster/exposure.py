@@ -12,6 +12,7 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK, host_of, interface_of, is_loopback, is_name
 from gensim_tfw2v.cluster.listening import restrict, why_not
 from gensim_tfw2v.cluster.specification import addresses_of, port_of
+from gensim_tfw2v.runtime.system import why_no_cluster
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ def exposure_of(task: str, address: str, allow_network: bool, insecure: bool) ->
     reason = why_not()
     if allow_network and interface == LOOPBACK and is_name(host):
         reason = f"{host} is this machine's loopback here, which no other machine reaches; name an address of a network"
-    elif interface is None:
+    elif interface is None and reason is None:
         reason = f"no network interface of this machine has the address {host}"
     if reason is None:
         return Exposure(address, interface)
@@ -84,7 +85,11 @@ def check_cluster(cluster: Any, allow_network: bool) -> None:
 
 
 def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:
-    """If no network is allowed, raise a ClusterError that names the first task, of addresses by name, on a network."""
+    """If no network is allowed, raise a ClusterError that names the first task, of addresses by name, on a network.
+
+    Raise one as well if this system cannot take part in a cluster.
+    """
+    check_system()
     if allow_network:
         return
     for task, address in tasks.items():
@@ -94,6 +99,12 @@ def check_allowed(tasks: Mapping[str, str], allow_network: bool) -> None:
                 "code: allow that with allow_network=True (--allow-network) if you trust everybody there, or use "
                 "cluster/tunnel.sh (docs/how-to/encrypt.md)"
             )
+
+
+def check_system() -> None:
+    """Raise ClusterError if this system cannot take part in a cluster."""
+    if (reason := why_no_cluster()) is not None:
+        raise ClusterError(reason)
 
 
 def keep_to_this_machine(ports: Collection[int]) -> None:

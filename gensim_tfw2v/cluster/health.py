@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import socket
 import threading
 import time
@@ -16,6 +15,7 @@ from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.runtime.system import call_after_fork
 
 _Result = TypeVar("_Result")
 
@@ -158,7 +158,7 @@ class _CallThread:
             self._idle.append(self)
 
 
-os.register_at_fork(after_in_child=_CallThread._idle.clear)  # a forked process has no other threads
+call_after_fork(_CallThread._idle.clear)  # a forked process has no other threads
 
 
 def _fulfil(result: Future[_Result], function: Callable[[], _Result]) -> None:

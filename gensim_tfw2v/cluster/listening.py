@@ -13,19 +13,17 @@ import socket
 import stat
 import time
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.interfaces import LOOPBACK, ip_address
+from gensim_tfw2v.runtime.system import PROC, bind_to_interface, bound_interface, can_bind_to_interface, open_files
 
-_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
-_OWN_FILES = Path("/proc/self/fd")
+_TABLES = (PROC / "self/net/tcp", PROC / "self/net/tcp6")
 # The kernel's numbers of the states of a socket.
 _OPEN, _HANDSHAKE, _ENDED_BY_PEER, _LISTENING = "01", "03", "08", "0A"
 _HANDSHAKE_SECONDS = 90.0  # Linux gives a handshake up after 63 s
 _SECONDS_BETWEEN_LOOKS = 0.01
-_NAME_BYTES = 16  # most bytes in the name of an interface
 
 
 class _Connection(NamedTuple):
@@ -69,7 +67,7 @@ def restrict(ports: Collection[int], interface: str) -> bool:
 @functools.cache
 def why_not() -> str | None:
     """Return why this system cannot bind a listening socket to an interface, None if it can."""
-    if not hasattr(socket, "SO_BINDTODEVICE"):
+    if not can_bind_to_interface():
         return "only Linux can bind a listening socket to an interface"
     try:
         with socket.create_server(("127.0.0.1", 0)) as trial:
@@ -83,9 +81,9 @@ def why_not() -> str | None:
 def _bind(listening: socket.socket, interface: str) -> None:
     """Bind a socket to an interface, if it is not yet; raise OSError if it then is not."""
     # Only root may bind a socket anew.
-    if _interface_of(listening) != interface:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
-    if (found := _interface_of(listening)) != interface:
+    if bound_interface(listening) != interface:
+        bind_to_interface(listening, interface)
+    if (found := bound_interface(listening)) != interface:
         raise OSError(f"the system has bound it to {found!r}")
 
 
@@ -120,7 +118,7 @@ def _end_waiting(listening: list[socket.socket], interface: str) -> int:
             while True:
                 waiting, _ = one.accept()
                 with waiting:
-                    count += _interface_of(waiting) != interface
+                    count += bound_interface(waiting) != interface
     return count
 
 
@@ -130,7 +128,7 @@ def _end_strangers(ports: Collection[int], interface: str) -> int:
     for one in _own_sockets(ports):
         with one, contextlib.suppress(OSError):  # it may end meanwhile
             # A connection is bound as the listening socket was when the connection began.
-            is_allowed = _interface_of(one) == interface or (interface == LOOPBACK and _is_from_loopback(one))
+            is_allowed = bound_interface(one) == interface or (interface == LOOPBACK and _is_from_loopback(one))
             if is_allowed or _is_listening(one):
                 continue
             one.shutdown(socket.SHUT_RDWR)
@@ -142,11 +140,11 @@ def _own_sockets(ports: Collection[int]) -> Iterator[socket.socket]:
     """Yield a duplicate of each TCP socket of this process at these ports that it has not ended."""
     states = _OPEN, _ENDED_BY_PEER, _LISTENING
     inodes = {found.inode for found in _connections(ports) if found.state in states}
-    for name in os.listdir(_OWN_FILES):
+    for number, inode in open_files():
+        if inode not in inodes:
+            continue
         with contextlib.suppress(OSError):  # closed meanwhile
-            if os.stat(_OWN_FILES / name).st_ino not in inodes:
-                continue
-            duplicate = os.dup(int(name))
+            duplicate = os.dup(number)
             try:
                 found = os.fstat(duplicate)  # the number may have got another file meanwhile
                 if not stat.S_ISSOCK(found.st_mode) or found.st_ino not in inodes:
@@ -172,11 +170,6 @@ def _connections(ports: Collection[int]) -> Iterator[_Connection]:
 
 def _is_listening(one: socket.socket) -> bool:
     return bool(one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-
-
-def _interface_of(one: socket.socket) -> str:
-    """Return the interface that a socket is bound to, "" if to none."""
-    return one.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _NAME_BYTES).rstrip(b"\0").decode()
 
 
 def _is_from_loopback(one: socket.socket) -> bool:

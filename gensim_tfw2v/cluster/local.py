@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.exposure import warn_if_open
+from gensim_tfw2v.cluster.exposure import check_system, warn_if_open
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.cluster.watchdog import kill_after
@@ -130,6 +130,7 @@ def local_cluster(ps: int = 1, workers: int = 1, cores: int = 1) -> Iterator[Loc
         raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
     if cores < 1:
         raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
+    check_system()
     _remove_left_folders()
     with tempfile.TemporaryDirectory(prefix=f"{_own_prefix()}{os.getpid()}-") as folder:
         cluster = _started(ps, workers, cores, Path(folder))

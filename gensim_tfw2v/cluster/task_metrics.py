@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from gensim_tfw2v.runtime.system import PROC
 
 NAMES = ("cpu_seconds", "memory_bytes", "received_bytes", "sent_bytes")
 
@@ -23,15 +24,15 @@ def own_metrics() -> npt.NDArray[np.float64]:
 
 def _memory_bytes() -> int:
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:  # no /proc on this system
+        pages = int((PROC / "self/statm").read_text().split()[1])
+    except OSError:  # the system does not list them
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _traffic() -> tuple[int, int]:
     try:
-        lines = Path("/proc/net/dev").read_text().splitlines()[2:]
+        lines = (PROC / "net/dev").read_text().splitlines()[2:]
     except OSError:
         return 0, 0
     counts = [line.partition(":")[2].split() for line in lines]

@@ -12,6 +12,7 @@ from gensim_tfw2v.model.server_vectors import check_server_vectors
 from gensim_tfw2v.model.validation import check_validation
 from gensim_tfw2v.model.weighting import check_weights_fit
 from gensim_tfw2v.placement.designs import Place, check_design, check_reproducible
+from gensim_tfw2v.placement.device import check_device
 from gensim_tfw2v.tensorboard.model_log import check_log
 from gensim_tfw2v.tensorboard.options import log_options
 from gensim_tfw2v.training.resuming import check_folder
@@ -30,6 +31,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     own = {name: arguments[name] for name in ("validation", "early_stopping")}
     check_validation({**arguments, **plain_arguments(own)}, trains_later)
     check_design(arguments, has_cluster=trains_later or cluster is not None)
+    check_device(arguments, has_cluster=cluster is not None)
     without_cluster = None if trains_later else Place.HERE
     check_reproducible(arguments, without_cluster if cluster is None else Place.CLUSTER)
     if cluster is not None:

@@ -15,6 +15,7 @@ from gensim_tfw2v.arguments.argument import (
 from gensim_tfw2v.arguments.rules import (
     Bytes,
     Choice,
+    DeviceName,
     Interval,
     PositiveNumber,
     SentencesOrShare,
@@ -171,6 +172,18 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
             "vectors of the best epoch",
             default="train all --epochs",
         ),
+        is_read_by_train=True,
+        is_saved=False,
+    ),
+    Argument(
+        "device",
+        None,
+        '{"cpu", "gpu", "gpu:1", ...}, optional',
+        'Where `train()` runs in this process ([GPUs](docs/how-it-works/gpu.md)). With `"gpu"`, or one of several as '
+        '`"gpu:1"`, vectors and steps are on that GPU for the whole training. It is not saved with the model',
+        "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
+        rule=DeviceName(),
+        flag=Flag(LEARNING_FLAGS, "NAME", "where to train: cpu, gpu, or one of several such as gpu:1"),
         is_read_by_train=True,
         is_saved=False,
     ),

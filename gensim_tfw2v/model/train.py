@@ -23,6 +23,8 @@ from gensim_tfw2v.model.training_plan import choices_for, fall_within_epoch, pla
 from gensim_tfw2v.model.validation import check_validation, hold_out_for, validation_for
 from gensim_tfw2v.model.weighting import check_weights_fit, weights_in_training
 from gensim_tfw2v.placement.designs import Place, check_design, check_reproducible
+from gensim_tfw2v.placement.device import check_device
+from gensim_tfw2v.runtime.devices import find_device
 from gensim_tfw2v.runtime.tensorflow import check_runs_at_once, is_tensorflow_loaded
 from gensim_tfw2v.tensorboard.model_log import HYPERPARAMETERS, check_log, start_log
 from gensim_tfw2v.tensorboard.options import LogDir, TensorBoardLog, log_options
@@ -102,6 +104,7 @@ def _completed(model: Word2Vec, arguments: TrainArguments) -> TrainArguments:
     corpus = replace(arguments.corpus, weights=weights)
     check_weights_fit(weights, corpus.sentences, corpus.file)
     check_design({**vars(model), "freeze": freeze, "weights": weights}, has_cluster=cluster is not None)
+    check_device(vars(model), has_cluster=cluster is not None)
     check_reproducible(vars(model), Place.HERE if cluster is None else Place.CLUSTER)
     own = {name: getattr(arguments, name) for name in ("validation", "early_stopping")}
     own = plain_arguments({name: getattr(model, name) if value is None else value for name, value in own.items()})
@@ -124,6 +127,8 @@ def _check_can_train(model: Word2Vec, arguments: TrainArguments) -> None:
     check_fits(model)
     with shown_while("loading TensorFlow", wants_bar(model.progress) and not is_tensorflow_loaded()):
         check_runs_at_once()
+    if model.device is not None and arguments.cluster is None:
+        find_device(model.device)
 
 
 def _begin(model: Word2Vec, compute_loss: bool, callbacks: Sequence[Any]) -> None:

@@ -20,6 +20,7 @@ from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
+from gensim_tfw2v.runtime.devices import GPU
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import (
     StepSettings,
@@ -52,7 +53,8 @@ def choices_for(
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
     in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    shape = _batch_shape(model, kept, choice.cores, flat, in_running_sums)
+    on_gpu = choice.device is not None and choice.device.kind == GPU
+    shape = _batch_shape(model, kept, choice.cores, flat, in_running_sums, on_gpu)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -67,7 +69,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=replace(_step_settings(model, shape, windows, hits, flat), freeze=freeze, weighted=weighted),
+        settings=replace(_step_settings(model, shape, windows, hits, flat, on_gpu), freeze=freeze, weighted=weighted),
     )
 
 
@@ -110,6 +112,8 @@ def placement_for(
         workers=model.workers,
         skip_gram=bool(model.sg),
         tree=bool(model.hs),
+        negative=model.negative,
+        device=model.device,
         seed=model.seed,
         reproducible=bool(model.reproducible),
         timeout=model.cluster_timeout,
@@ -133,7 +137,9 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
     )
 
 
-def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in_running_sums: bool) -> BatchShape:
+def _batch_shape(
+    model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in_running_sums: bool, on_gpu: bool
+) -> BatchShape:
     return choose_batch_shape(
         kept,
         model.vector_size,
@@ -144,16 +150,23 @@ def _batch_shape(model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in
         model.batch_tokens,
         model.run_tokens,
         model.shared_negatives,
-        bfloat16_products=multiplies_bfloat16() if model.compute_dtype is None else model.compute_dtype == "bfloat16",
-        tiled=multiplies_tiles(),
+        bfloat16_products=_prefers_bfloat16(on_gpu)
+        if model.compute_dtype is None
+        else model.compute_dtype == "bfloat16",
+        tiled=multiplies_tiles() and not on_gpu,
         cores=cores,
         flat=flat,
         in_running_sums=in_running_sums,
     )
 
 
+def _prefers_bfloat16(on_gpu: bool) -> bool:
+    """Return whether the processor that trains multiplies bfloat16 faster; GPUs round float32 themselves, to TF32."""
+    return multiplies_bfloat16() and not on_gpu
+
+
 def _step_settings(
-    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool, on_gpu: bool
 ) -> StepSettings:
     max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
@@ -161,7 +174,7 @@ def _step_settings(
         shortens_steps = choose_shortening(bool(model.sg), model.negative, bool(model.hs))
     compute_dtype = model.compute_dtype
     if compute_dtype is None:
-        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, multiplies_bfloat16())
+        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, _prefers_bfloat16(on_gpu))
     return StepSettings(
         skip_gram=bool(model.sg),
         mean_context=bool(model.cbow_mean),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.designs import DESIGNS
+from gensim_tfw2v.placement.device import choose_device
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
 from gensim_tfw2v.steps.kernel import COMPILED, kernel
 
@@ -28,7 +30,8 @@ def choose_placement(
     design = DESIGNS[options.distribution]
     if cluster is None:
         assert design.choose_local is not None  # `check_design` has refused the others
-        return design.choose_local(LocalRequest(size, options))
+        device = choose_device(size, options)
+        return replace(design.choose_local(LocalRequest(size, options, device)), device=device)
     from gensim_tfw2v.cluster.connection import connect
 
     connection = connect(cluster, allow_network=options.allow_network)

@@ -10,6 +10,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class TrainingOptions:
     workers: int  # threads of this process; on a cluster, 1 means that blocks are trained one after the other
     skip_gram: bool
     tree: bool  # hierarchical softmax is trained
+    negative: int = 0  # 0: no negative sampling
+    device: str | None = None  # of this process; None: it is chosen
     seed: int | None = None
     reproducible: bool = False  # vectors do not depend on the number of threads or workers
     timeout: float  # seconds after which a worker counts as hung
@@ -74,6 +77,7 @@ class LocalRequest:
 
     size: CorpusSize
     options: TrainingOptions
+    device: Device = THE_CPU
 
     @property
     def workers(self) -> int:
@@ -95,3 +99,4 @@ class PlacementChoice:
     make: Callable[[StepSettings, BlockMaker], Placement]
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
     cores: int = 1  # that train on the same tables, or on one copy of their rows, side by side
+    device: Device | None = None  # of this process; None: a cluster's tasks train

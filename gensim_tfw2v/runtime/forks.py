@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 
 from gensim_tfw2v.runtime.private_tensorflow import has_started
+from gensim_tfw2v.runtime.system import PROC, call_after_fork
 
 _RAN_IN: dict[str, int] = {}
 
 
 def watch_forks() -> None:
     """Make every forked process note whether TensorFlow ran at the fork; do so in this process if it may be a fork."""
-    os.register_at_fork(after_in_child=_note_parent)
+    call_after_fork(_note_parent)
     if _has_one_thread():  # if TensorFlow had started in this process, it would have more threads
         _note_parent()
 
@@ -37,6 +38,6 @@ def _note_parent() -> None:
 
 def _has_one_thread() -> bool:
     try:
-        return len(os.listdir("/proc/self/task")) == 1
+        return len(os.listdir(PROC / "self/task")) == 1
     except OSError:
         return False

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-from pathlib import Path
 
-_CPUINFO = Path("/proc/cpuinfo")  # on Linux; on other systems the processor counts as a baseline one
+from gensim_tfw2v.runtime.system import PROC
+
+_CPUINFO = PROC / "cpuinfo"  # where it is missing, the processor counts as a baseline one
 _TILE_INSTRUCTIONS = "amx_bf16"
 # Instructions that x86-64-v3 and x86-64-v4 add to the level before, by Linux's names.
 _LEVEL_INSTRUCTIONS = {

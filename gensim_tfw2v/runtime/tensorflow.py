@@ -20,6 +20,7 @@ from gensim_tfw2v.runtime.start_messages import start_messages_held_back
 logger = logging.getLogger(__name__)
 
 _ALLOCATOR, _ONEDNN = "TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "TF_ENABLE_ONEDNN_OPTS"
+_GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 _CHOSEN_HERE: set[str] = set()  # environment variables that this module set
 _LOADING = threading.Lock()
 
@@ -85,7 +86,7 @@ def _load() -> None:
 def import_quietly() -> Any:
     """Return the tensorflow module, imported without start-up messages.
 
-    TensorFlow does not start yet: a start takes a large part of a GPU's memory, which only training needs.
+    TensorFlow does not start yet: a start takes memory of every GPU, which only training needs.
     """
     with start_messages_held_back():
         return _import()
@@ -117,6 +118,7 @@ def _choose_for_import() -> None:
     """Set what TensorFlow reads when it is imported."""
     _choose_allocator()
     _choose_products()
+    _choose(_GROWTH, "true")  # otherwise TensorFlow takes nearly all memory of every GPU when it starts
 
 
 def _choose_allocator() -> None:

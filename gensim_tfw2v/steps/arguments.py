@@ -13,6 +13,7 @@ from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
+from gensim_tfw2v.runtime.devices import THE_CPU
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.graph import as_rows, block_function
 from gensim_tfw2v.steps.kernel import kernel
@@ -120,8 +121,19 @@ def _radius_chance(settings: StepSettings) -> float:
 
 
 @functools.lru_cache(maxsize=16)
-def lookups_for(settings: StepSettings) -> Lookups:
-    """Return the pair weights of every possible token, so that the graph need not compute them token by token."""
+def lookups_for(settings: StepSettings, place: str = THE_CPU.place) -> Lookups:
+    """Return the pair weights of every possible token, so that the graph need not compute them token by token.
+
+    Parameters
+    ----------
+    place : str
+        TensorFlow's name of the device that has them.
+    """
+    with tf.device(place):
+        return _lookups(settings)
+
+
+def _lookups(settings: StepSettings) -> Lookups:
     objective = objective_of(settings)
     masks = shares = weights = tf.zeros([0, 0])
     is_used = objective.negative_sampling or not objective.skip_gram

@@ -61,6 +61,7 @@ def block_function(objective: Objective, kernel: Kernel) -> tf.types.experimenta
         first, end = tf.unstack(span, num=2)
         batches = end - first
         memory = Tables(*map(kernel.memory_of, tables))
+        block, rates = _in_number_types_of(kernel, block, rates)
         of_block = _BlockGraph(objective, kernel, memory, block, rates, lookups)
         window_rows = _window_rows(block, span)
 
@@ -78,11 +79,25 @@ def block_function(objective: Objective, kernel: Kernel) -> tf.types.experimenta
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
 
 
+def _in_number_types_of(kernel: Kernel, block: BlockTensors, rates: Rates) -> tuple[BlockTensors, Rates]:
+    """Return a block and rates with ids and numbers of contexts in the kernel's type.
+
+    Where the type is int64, so that a GPU has these numbers, flags of measured batches become int32: the CPU, which
+    decides by them what runs next, then has them without waiting for the GPU.
+    """
+    if kernel.id_type == "int32":
+        return block, rates
+    names = ("left", "right", "inputs", "candidates", "targets")
+    ids = {name: tf.cast(getattr(block, name), kernel.id_type) for name in names}
+    tree = block.tree._replace(nodes=tf.cast(block.tree.nodes, kernel.id_type))
+    return block._replace(**ids, tree=tree), rates._replace(measured=tf.cast(rates.measured, tf.int32))
+
+
 def _window_rows(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
     """Return the row of the look-up tables for each token of a span's batches [n, R, B]."""
     left, right = (reach[span[0] : span[1]] for reach in (block.left, block.right))
-    run_tokens = tf.shape(left)[-1]
-    return (left * (block.window + 1) + right) * run_tokens + tf.range(run_tokens)
+    reaches, run_tokens = (tf.cast(count, left.dtype) for count in (block.window + 1, tf.shape(left)[-1]))
+    return (left * reaches + right) * run_tokens + tf.range(run_tokens)
 
 
 class _Step:
@@ -96,7 +111,8 @@ class _Step:
         self.batch = _BatchIndex(batch)
         self.window_rows = window_rows
         self.learning_rate = self.batch.of(self.rates.learning_rates)
-        self.measured = self.batch.of(self.rates.measured)
+        measured = self.batch.of(self.rates.measured)
+        self.measured = measured if measured.dtype == tf.bool else measured > 0
         # [R * B], or empty if every token has the weight 1
         weighted = self.objective.weighted
         self.token_weights = tf.reshape(self.batch.of(self.block.weights), [-1]) if weighted else tf.zeros([0])

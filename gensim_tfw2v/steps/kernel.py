@@ -1,7 +1,7 @@
-"""What a graph reads and changes tables with: a kernel, of which there are two, and which one this process uses.
+"""What a graph reads and changes tables with: a kernel, of which there are two, and which one a device uses.
 
 `compiled` consists of the package's C operations. `plain` consists of TensorFlow's own operations. It is slower, and
-runs wherever TensorFlow does. Both give the same steps, up to rounding.
+runs wherever TensorFlow does. Both give the same steps, up to rounding. GPUs have plain ones alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import logging
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from gensim_tfw2v.runtime.devices import CPU, Device
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,12 @@ class Kernel(NamedTuple):
     train_skip_gram: Callable[..., Any] | None  # None: products of whole runs, with `gather_rows` and `move_rows`
     train_cbow: Callable[..., Any]
     train_huffman_paths: Callable[..., Any]
+    id_type: str = "int32"  # of ids and numbers of contexts within a graph
+
+
+def kernel_on(device: Device) -> Kernel:
+    """Return the kernel of this process on a device."""
+    return kernel() if device.kind == CPU else plain_kernel_of_gpu()
 
 
 @functools.cache
@@ -92,7 +100,7 @@ def compiled_kernel() -> Kernel:
     from gensim_tfw2v.steps import compiled
 
     found = operations()
-    names = Kernel._fields[3:]
+    names = Kernel._fields[3:-1]
     return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, *(getattr(found, f"tfw2v_{name}") for name in names))
 
 
@@ -118,6 +126,16 @@ def plain_kernel() -> Kernel:
         cbow.train_cbow,
         huffman_paths.train_huffman_paths,
     )
+
+
+@functools.cache
+def plain_kernel_of_gpu() -> Kernel:
+    """Return the kernel of TensorFlow's own operations for a GPU.
+
+    TensorFlow keeps int32 numbers that a GPU's graph computes in the memory of the CPU, where it also computes with
+    them. Those of 64 bits stay on the GPU.
+    """
+    return plain_kernel()._replace(id_type="int64")
 
 
 def _warn(error: ImportError) -> None:

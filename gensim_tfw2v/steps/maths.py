@@ -69,7 +69,7 @@ def window_mask(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf
 def window_shares(left: tf.Tensor, right: tf.Tensor, window: tf.Tensor, chance: tf.Tensor) -> tf.Tensor:
     """Return the expected share [..., B, P] of each place among a token's contexts, as in `window_mask`."""
     distance = _distances(left, window)
-    radii = tf.range(1, window + 1)
+    radii = tf.cast(tf.range(1, window + 1), left.dtype)
     contexts = tf.minimum(left[..., None], radii) + tf.minimum(right[..., None], radii)  # [..., B, W]
     shares = tf.math.divide_no_nan(_radius_chances(window, chance), tf.cast(contexts, tf.float32))
     reached = tf.cumsum(shares, axis=-1, reverse=True)
@@ -91,6 +91,7 @@ def _distances(left: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
 
 def _inside(left: tf.Tensor, right: tf.Tensor, distance: tf.Tensor) -> tf.Tensor:
     """Return 1 [..., B, P] for places within a token's reach, except its own."""
+    distance = tf.cast(distance, left.dtype)
     # One comparison covers both sides: |2 * distance - (right - left)| <= left + right.
     off_centre = tf.abs(2 * distance - (right - left)[..., None])
     inside = off_centre <= (left + right)[..., None]

@@ -280,7 +280,7 @@ class TrainingLoop:
         return error
 
     def _report(self) -> dict[str, Any] | None:
-        """Return what training has used so far, None if it ran in this process without checkpoints."""
+        """Return what training has used so far."""
         report = self._sync.report(sum(position.counts.raw_words for position in self._finished()))
         if report is not None:
             report = {**report, "recoveries": self._recovery.report()}
@@ -288,6 +288,8 @@ class TrainingLoop:
             report = {**(report or {}), "checkpoints": self._checkpointer.report()}
         if self._validation.metrics:
             report = {**(report or {}), "validation": self._validation.report(len(self._finished()))}
+        if (device := self._plan.choice.device) is not None:
+            report = {**(report or {}), "device": device.name}
         return report
 
 

@@ -33,7 +33,7 @@ LAYERS = [
         *("placement.columns", "placement.lbfgs"),
     ],
     ["placement.design_arguments", "placement.designs"],
-    ["placement.choice", "placement.server"],
+    ["placement.device", "placement.choice", "placement.server"],
     ["training"],
     ["evaluation"],
     ["tensorboard"],

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from support.contract import PURE_MODES, SENTENCES, SMALL, two_topics
 from support.error_table import cases_under
 from support.example_blocks import SETTINGS, maker_from, random_tables, read, work_on
 
 import gensim_tfw2v.operations as compiled
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement import choice
+from gensim_tfw2v.placement.local import placement as placement_here
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.steps import kernel as kernels
 from gensim_tfw2v.steps.kernel import COMPILED, PLAIN, chosen_kernel, kernel, load_kernel, plain_kernel
@@ -121,3 +125,31 @@ def test_blocks_of_any_size_share_one_graph_over_several_epochs() -> None:
     assert len(gathered) == traced
     assert not np.array_equal(read(placement).inputs, before.inputs)
     placement.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PURE_MODES)
+def test_a_mode_has_one_trace_over_three_epochs_and_for_further_models(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traced: list[str] = []
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            if not tf.executing_eagerly():
+                traced.append(function.__name__)
+            return function(*arguments, **named)
+
+        return call
+
+    plain = plain_kernel()
+    functions = {field: watched(value) for field, value in plain._asdict().items() if callable(value)}
+    counting = plain._replace(**functions)
+    monkeypatch.setattr(placement_here, "kernel_on", lambda device: counting)
+    settings: dict[str, Any] = {**SMALL, **PURE_MODES[name], "workers": 1}
+    TFWord2Vec(SENTENCES[:50], **settings | {"epochs": 1})
+    once = list(traced)
+    assert once
+    TFWord2Vec(SENTENCES, **settings, batch_words=170)  # blocks of several sizes, the last one of each epoch shorter
+    TFWord2Vec(two_topics(), **settings | {"vector_size": 5})
+    assert traced == once

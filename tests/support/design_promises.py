@@ -77,7 +77,7 @@ class DesignPromises:
     reports_tasks : tuple of str
         Tasks that have metrics in the report.
     report_keys : frozenset of str, optional
-        Keys of the report, besides those that all designs have on a cluster. None: there is no report.
+        Keys of the report, besides those that all designs have on a cluster. None: in one process, the device alone.
     takes : frozenset of str
         Of the arguments that not every design takes, those that it takes.
     refuses : tuple

@@ -14,11 +14,17 @@ class Calls:
 
     at_once: int
     cores: int
+    makers: int = 0  # further threads, which make blocks while the calls run
 
     @property
     def all_cores(self) -> int:
         """The cores of all calls together."""
         return self.at_once * self.cores
+
+    @property
+    def threads(self) -> int:
+        """The threads that make blocks for the calls."""
+        return self.at_once + self.makers
 
 
 ONE_CORE = Calls(at_once=1, cores=1)
@@ -41,3 +47,8 @@ def calls_for(workers: int) -> Calls:
         return apart
     at_once = cores // tuning.CORES_OF_SHARED_BLOCK
     return Calls(at_once, -(-cores // at_once))
+
+
+def calls_on_gpu(workers: int) -> Calls:
+    """Return a single call: a GPU runs one batch after the other, and further threads make blocks meanwhile."""
+    return Calls(at_once=1, cores=1, makers=calls_of_one_core(workers).at_once - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -24,12 +25,12 @@ from gensim_tfw2v.blocks.chunk_task import (
 )
 from gensim_tfw2v.placement.contract import TABLES, ModelTables, Placement
 from gensim_tfw2v.placement.local.calls import ONE_CORE, Calls
+from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.runtime.private_tensorflow import call_with_tensors
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.kernel import Kernel, kernel
+from gensim_tfw2v.steps.kernel import Kernel, kernel_on
 from gensim_tfw2v.steps.settings import StepSettings
 
-_DEVICE = "/CPU:0"  # copying rows to an accelerator and back would cost more than the steps
 _ROWS_AT_ONCE = 4096  # so that filling and reading a table need no second copy of it
 
 
@@ -39,13 +40,20 @@ class LocalPlacement(Placement):
     Parameters
     ----------
     steps : Kernel, optional
-        What steps are taken with. Default: this process's kernel.
+        What steps are taken with. Default: the kernel of this process and the device.
+    device : Device
+        Where tables stay and steps run.
     """
 
     can_fail = has_failed = False
 
     def __init__(
-        self, settings: StepSettings, maker: BlockMaker, calls: Calls = ONE_CORE, steps: Kernel | None = None
+        self,
+        settings: StepSettings,
+        maker: BlockMaker,
+        calls: Calls = ONE_CORE,
+        steps: Kernel | None = None,
+        device: Device = THE_CPU,
     ) -> None:
         self._tf = load_tensorflow()
         from gensim_tfw2v.steps import arguments, graph, side_by_side
@@ -53,10 +61,11 @@ class LocalPlacement(Placement):
         # One thread more than calls: while one prepares its block or waits, the others keep every core busy. Not for
         # small corpora, which have small batches: there, the stale gradients of one more thread cost quality.
         has_large_batches = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_SPARE_THREAD
-        self.concurrency = calls.at_once + int(calls.all_cores > 1 and has_large_batches)
+        self.concurrency = calls.threads + int(calls.all_cores > 1 and has_large_batches)
         self._settings = settings
         self._maker = maker
-        self._kernel = steps or kernel()
+        self._device = device
+        self._kernel = steps or kernel_on(device)
         objective = arguments.objective_of(settings)
         self._cores_side_by_side = calls.all_cores
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
@@ -67,8 +76,9 @@ class LocalPlacement(Placement):
             else graph.block_function(objective, self._kernel)
         )
         # A spare thread may prepare its block, but more cores than were asked for are not to train.
-        self._turns = threading.BoundedSemaphore(calls.at_once) if self._cores else contextlib.nullcontext()
-        self._lookups = arguments.lookups_for(settings)
+        takes_turns = self._cores or calls.makers
+        self._turns = threading.BoundedSemaphore(calls.at_once) if takes_turns else contextlib.nullcontext()
+        self._lookups = arguments.lookups_for(settings, device.place)
         self._arguments = arguments
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
@@ -80,14 +90,25 @@ class LocalPlacement(Placement):
 
     def load_table(self, name: str, values: Float32Array) -> None:
         """Set one table, which is made if it is not there, to these values."""
-        with self._tf.device(_DEVICE):
+        with self._tf.device(self._device.place):
             if name not in self._variables:
-                zeros = self._tf.raw_ops.Fill(dims=values.shape, value=np.float32(0))
-                # TensorFlow would prepare the graph again for tables of another declared shape, and keep both.
-                shape = self._tf.TensorShape([None, None])
-                self._variables[name] = self._tf.Variable(zeros, trainable=False, name=name, shape=shape)
+                self._variables[name] = self._zeros(name, values.shape)
             for rows, part in _pieces(values):
                 self._kernel.write_rows(table=self._memory_of(name), rows=rows, values=part)
+
+    def _zeros(self, name: str, shape: tuple[int, ...]) -> Any:
+        """Return a table of zeros; raise MemoryError if the device has no room for it."""
+        try:
+            zeros = self._tf.raw_ops.Fill(dims=shape, value=np.float32(0))
+        except self._tf.errors.ResourceExhaustedError:
+            size = 4 * math.prod(shape)
+            raise MemoryError(
+                f"{name} of {shape[0]} rows take {size:,} bytes, for which {self._device.name} has no room; choose a "
+                "smaller vector_size, a larger min_count, or another device"
+            ) from None
+        # TensorFlow would prepare the graph again for tables of another declared shape, and keep both.
+        declared = self._tf.TensorShape([None, None])
+        return self._tf.Variable(zeros, trainable=False, name=name, shape=declared)
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         began = time.perf_counter()
@@ -123,7 +144,7 @@ class LocalPlacement(Placement):
         """Return what a graph returns for the handles of all tables and these arguments."""
         inputs = self._variables["inputs"].handle  # also used for tables that the objective does not use
         handles = (self._variables[name].handle if name in self._variables else inputs for name in TABLES)
-        with self._tf.device(_DEVICE):
+        with self._tf.device(self._device.place):
             tensors = self._arguments.as_tensors((*handles, *arguments))
             with self._turns:
                 return call_with_tensors(graph, tensors)
@@ -141,7 +162,7 @@ class LocalPlacement(Placement):
         return self._read(table, np.arange(first, end, dtype=np.int32))
 
     def _read(self, table: str, numbers: Int32Array) -> Float32Array:
-        with self._tf.device(_DEVICE):
+        with self._tf.device(self._device.place):
             return np.asarray(self._kernel.read_rows(table=self._memory_of(table), rows=numbers).numpy())
 
     def _memory_of(self, table: str) -> Any:

@@ -97,10 +97,8 @@ def most_hot_nodes(assignment: Assignment) -> int:
 
 def own_lookups(settings: StepSettings) -> Lookups:
     """Return a copy of the look-up tables, which this process makes once for the same settings."""
-    with tf.device("/CPU:0"):
-        tables = lookups_for(settings)
     # A graph may write to the arrays that a Python function returns, and `numpy` copies.
-    return Lookups(*(table.numpy() for table in tables))
+    return Lookups(*(table.numpy() for table in lookups_for(settings)))
 
 
 def zeros_for(specs: _Specs) -> _Specs:

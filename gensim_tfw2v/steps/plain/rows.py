@@ -115,7 +115,7 @@ def move_places(table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, limits: 
 
     Return the numbers of touched rows and of clipped steps.
     """
-    rows, numbers = tf.unique(tf.reshape(ids, [-1]))
+    rows, numbers = tf.unique(tf.reshape(ids, [-1]), out_idx=ids.dtype)
     is_row = rows >= 0
     numbers = tf.where(tf.gather(is_row, numbers), numbers, -1)  # which the sum leaves out
     of_places = tf.reshape(gradients, [-1, tf.shape(gradients)[-1]])
@@ -166,7 +166,7 @@ def rates_of(rate: tf.Tensor, states: tf.Tensor | None, squares: tf.Tensor) -> t
 def _factors_of(rows: tf.Tensor, factors: tf.Tensor) -> tf.Tensor:
     """Return what multiplies the steps of rows: 1 if there are no factors."""
     some = tf.maximum(tf.size(factors), 1)
-    return tf.gather(tf.concat([factors, [1.0]], 0)[:some], rows % some)
+    return tf.gather(tf.concat([factors, [1.0]], 0)[:some], rows % tf.cast(some, rows.dtype))
 
 
 def count_steps(is_row: tf.Tensor, wanted: tf.Tensor, taken: tf.Tensor, max_step: tf.Tensor) -> tf.Tensor:

@@ -1,0 +1,75 @@
+"""The operations of a batch's graph, and what TensorFlow's own lists say of them on GPUs. It needs no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+# They pass a tensor on, or say what is known of its shape: nothing is started on the GPU.
+_NO_WORK = {
+    *("Const", "Identity", "IdentityN", "NoOp", "Placeholder", "Shape", "ShapeN", "Size", "Rank"),
+    *("Reshape", "ExpandDims", "Squeeze", "ReadVariableOp", "TensorListReserve", "TensorListSetItem"),
+    *("While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"),
+}
+
+
+def nodes_of(objective: Any, kernel: Any) -> Iterator[Any]:
+    """Yield the nodes of a block's graph, those of its loops and branches included.
+
+    Parameters
+    ----------
+    objective, kernel
+        The arguments of `gensim_tfw2v.steps.graph.block_function`.
+    """
+    from gensim_tfw2v.steps.graph import block_function
+
+    graph = block_function(objective, kernel).graph.as_graph_def()
+    yield from graph.node
+    for function in graph.library.function:
+        yield from function.node_def
+
+
+def gpu_versions_of(node: Any) -> list[frozenset[str]]:
+    """Return TensorFlow's versions of an operation for GPUs with a node's types: what each has in the CPU's memory."""
+    from tensorflow.python.framework.kernels import get_registered_kernels_for_op
+
+    fitting = [kernel for kernel in get_registered_kernels_for_op(node.op).kernel if _has_types_of(node, kernel)]
+    own, for_any = ([kernel for kernel in fitting if kernel.device_type == kind] for kind in ("GPU", "DEFAULT"))
+    return [frozenset(kernel.host_memory_arg) for kernel in own or for_any]
+
+
+def _has_types_of(node: Any, kernel: Any) -> bool:
+    wanted = {one.name: set(one.allowed_values.list.type) for one in kernel.constraint if one.name in node.attr}
+    return all({node.attr[name].type, *node.attr[name].list.type} - {0} <= types for name, types in wanted.items())
+
+
+def launches_a_batch(objective: Any, kernel: Any) -> int:
+    """Return about how many operations a batch starts on a GPU, in a batch whose loss is not measured.
+
+    These are the nodes of the loop over batches that compute, and whose results are in the GPU's memory.
+    """
+    from gensim_tfw2v.steps.graph import block_function
+
+    graph = block_function(objective, kernel).graph.as_graph_def()
+    functions = {function.signature.name: function for function in graph.library.function}
+    loops = [node for node in graph.node if node.op in ("While", "StatelessWhile")]
+    return sum(_launches(functions[node.attr["body"].func.name], functions) for node in loops)
+
+
+def _launches(function: Any, functions: dict[str, Any]) -> int:
+    count = 0
+    for node in function.node_def:
+        if node.op in ("If", "StatelessIf"):
+            count += _launches(functions[node.attr["else_branch"].func.name], functions)
+        elif node.op in ("While", "StatelessWhile"):
+            count += _launches(functions[node.attr["body"].func.name], functions)
+        elif node.op not in _NO_WORK:
+            count += _is_on_gpu(node)
+    return count
+
+
+def _is_on_gpu(node: Any) -> bool:
+    """Return whether an operation's results are in the GPU's memory."""
+    versions = gpu_versions_of(node)
+    results = {"output", "z", "y", "components", "handle"}
+    return bool(versions) and not any(results & in_cpu for in_cpu in versions)

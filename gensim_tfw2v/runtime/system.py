@@ -1,0 +1,95 @@
+"""What operating systems do not have in common: asked for here alone, each with what follows where it is missing.
+
+`docs/reference/platforms.md` says what that means for users.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+fcntl: ModuleType | None
+msvcrt: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None
+
+PROC = Path("/proc")  # Linux; where it is missing, each reader says what follows
+_OWN_FILES = PROC / "self/fd"
+_NAME_BYTES = 16  # most bytes in the name of a network interface
+
+
+def call_after_fork(function: Callable[[], object]) -> None:
+    """Have every process that is forked from this one call a function; systems without forks need nothing."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+
+
+def lock_file(descriptor: int) -> None:
+    """Lock an open file until it is closed, or raise OSError at once.
+
+    The error's number is EWOULDBLOCK or EACCES if another process has locked the file, another one if there are no
+    locks.
+    """
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif msvcrt is not None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        raise OSError(errno.ENOLCK, "this system has no locks")
+
+
+def can_ask_for_processes() -> bool:
+    """Return whether signal 0 asks if a process runs. On Windows the same call would interrupt processes."""
+    return os.name == "posix"
+
+
+def why_no_cluster() -> str | None:
+    """Return why this process can have nothing to do with a cluster, None if it can.
+
+    Tasks are watched, and their connections cut, by processes that share open sockets and wait for a pipe to end.
+    """
+    return None if os.name == "posix" else f"clusters run on Linux and macOS, and this system is {os.name!r}"
+
+
+# -- network interfaces ------------------------------------------------------------------------------------------------
+
+
+def can_bind_to_interface() -> bool:
+    """Return whether the system has a call that binds a socket to a network interface; it may still refuse it."""
+    return hasattr(socket, "SO_BINDTODEVICE")
+
+
+def bind_to_interface(one: socket.socket, interface: str) -> None:
+    """Bind a socket to a network interface. Any user can do that since Linux 5.7, but only root a second time."""
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+
+
+def bound_interface(one: socket.socket) -> str:
+    """Return the interface that a socket is bound to, "" if to none."""
+    return one.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _NAME_BYTES).rstrip(b"\0").decode()
+
+
+# -- open files of this process ----------------------------------------------------------------------------------------
+
+
+def lists_open_files() -> bool:
+    """Return whether the system lists the files that a process has open."""
+    return _OWN_FILES.exists()
+
+
+def open_files() -> Iterator[tuple[int, int]]:
+    """Yield descriptor and inode of each file that this process has open, nothing where none are listed."""
+    for name in os.listdir(_OWN_FILES) if lists_open_files() else []:
+        with contextlib.suppress(OSError):  # closed meanwhile
+            yield int(name), os.stat(_OWN_FILES / name).st_ino

@@ -1,0 +1,50 @@
+"""TensorFlow has a GPU's version of every operation of the plain step, and waits for the GPU only where it must.
+
+TensorFlow for CPUs lists the operations of GPUs as well, so this needs no GPU. It runs none of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from measuring.graph_operations import gpu_versions_of, launches_a_batch, nodes_of
+
+from gensim_tfw2v.steps.kernel import plain_kernel, plain_kernel_of_gpu
+from gensim_tfw2v.steps.signature import Objective
+
+INT32, INT64 = 3, 9  # TensorFlow's numbers of these types
+SKIP_GRAM = Objective(True, True, False, True, lookup_weights=True, mask_accidental_hits=False)
+OBJECTIVES = {
+    "skip-gram": SKIP_GRAM,
+    "wide skip-gram with bfloat16": Objective(True, True, False, True, False, True, bfloat16_products=True),
+    "skip-gram, tree": Objective(True, False, True, True, True, False),
+    "CBOW": Objective(False, True, False, True, True, True),
+    "wide CBOW": Objective(False, True, False, False, False, True, even_contexts=True),
+    "CBOW, tree, Adagrad": Objective(False, False, True, True, True, False, adagrad=True),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_gpu_has_every_operation_of_the_plain_step(name: str) -> None:
+    nodes = list(nodes_of(OBJECTIVES[name], plain_kernel_of_gpu()))
+    assert len(nodes) > 100
+    assert {node.op for node in nodes if not gpu_versions_of(node)} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["skip-gram", "wide CBOW"])
+def test_ids_of_rows_stay_on_the_gpu(name: str) -> None:
+    """TensorFlow would compute with 32 bits on the CPU."""
+    with_ids = {"Unique": "T", "ResourceGather": "Tindices", "ResourceScatterAdd": "Tindices"}
+    types = {
+        kernel.id_type: {
+            node.attr[with_ids[node.op]].type for node in nodes_of(OBJECTIVES[name], kernel) if node.op in with_ids
+        }
+        for kernel in (plain_kernel(), plain_kernel_of_gpu())
+    }
+    assert types == {"int32": {INT32}, "int64": {INT64}}
+
+
+@pytest.mark.slow
+def test_ids_of_64_bits_start_work_on_the_gpu_that_32_bits_leave_to_the_cpu() -> None:
+    assert 40 < launches_a_batch(SKIP_GRAM, plain_kernel()) < launches_a_batch(SKIP_GRAM, plain_kernel_of_gpu()) < 400
