@@ -16,6 +16,7 @@ from gensim_tfw2v.cli import (
     export,
     merge,
     neighbours,
+    plan,
     projector,
     server,
     tensorboard,
@@ -40,6 +41,7 @@ RUN = {
     "merge": merge.run,
     "walks": walks.run,
     "export": export.run,
+    "plan": plan.run,
 }
 
 
@@ -68,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("merge", "merge the vectors of models that trained apart", merge),
         ("walks", "write random walks on a graph as a corpus", walks),
         ("export", "write vectors as a folder for the Hugging Face Hub", export),
+        ("plan", "say what a training takes, and which tasks to start", plan),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

@@ -96,6 +96,71 @@ def blocks_overlap(total_words: int, block_words: int, workers: int) -> bool:
     return total_words // block_words >= tuning.BLOCKS_FOR_OVERLAP * workers
 
 
+@dataclass(frozen=True)
+class BlocksInFlight:
+    """What workers train without waiting for each other, on rows of servers."""
+
+    block_words: int  # raw words
+    in_flight: int  # blocks; more than there are workers if these pull the next block's rows while they train
+    parts: int  # of a block, after each of which shared rows are exchanged
+    shared_rows: int  # of each table
+    negative_pool: int  # draws for the negatives of a block
+
+
+def choose_blocks_in_flight(
+    total_words: int,
+    workers: int,
+    limits: InFlightLimits,
+    batch_words: int | None = None,
+    cores: int = 1,
+    overlap: bool | None = None,
+    one_by_one: bool = False,
+) -> BlocksInFlight:
+    """Return the blocks of workers that never wait for each other.
+
+    Parameters
+    ----------
+    batch_words : int, optional
+        The user's own size of a block.
+    cores : int
+        Cores that every worker has for a block.
+    overlap : bool, optional
+        Whether workers pull the next block's rows while they train. By default the size of the corpus decides.
+    one_by_one : bool
+        Whether blocks are trained one after the other.
+    """
+
+    def block_words_of(in_flight: int) -> int:
+        return choose_block_words(total_words, in_flight, batch_words, in_flight, limits, cores=cores)
+
+    in_flight = 1 if one_by_one else workers
+    if overlap is None:
+        overlap = blocks_overlap(total_words, block_words_of(in_flight), workers)
+    if overlap and not one_by_one:  # a block that is pulled while another is trained lacks that one's changes
+        in_flight = 2 * workers
+    block_words = block_words_of(in_flight)
+    parts, shared_rows = choose_sharing(block_words, total_words, in_flight, limits)
+    return BlocksInFlight(block_words, in_flight, parts, shared_rows, choose_negative_pool(block_words))
+
+
+def choose_round_words(total_words: int, cores: int, skip_gram: bool) -> int:
+    """Return the raw words of a round of averaging: a share of the corpus that gives cores neither tiny nor huge parts.
+
+    Parameters
+    ----------
+    cores : int
+        Cores of all workers together.
+    """
+    wanted = int(total_words * (tuning.SKIP_GRAM_ROUND_SHARE if skip_gram else tuning.CBOW_ROUND_SHARE))
+    least, most = (words * cores for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
+    return max(1, min(max(wanted, least), most))
+
+
+def choose_exchange_words(total_words: int) -> int:
+    """Return the raw words that all workers of averaging train between two averages of shared rows."""
+    return min(max(int(total_words * tuning.STEP_SHARE), tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
+
+
 def choose_negative_pool(block_words: int) -> int:
     """Return the size of the pool of draws for the negatives of a block on a cluster."""
     return max(tuning.LEAST_POOL_DRAWS, block_words // tuning.WORDS_PER_POOL_DRAW)

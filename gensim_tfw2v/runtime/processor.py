@@ -33,6 +33,11 @@ def multiplies_tiles() -> bool:
     return _uses_onednn() and _TILE_INSTRUCTIONS in _flags()
 
 
+def processor_name() -> str:
+    """Return the processor's name, "unknown" where Linux does not tell it."""
+    return _first_value_of("model name") or "unknown"
+
+
 def instruction_level() -> str:
     """Return the highest level that the processor has, among those that the operations are compiled for."""
     level = "baseline"
@@ -50,9 +55,14 @@ def _uses_onednn() -> bool:
 @functools.cache
 def _flags() -> frozenset[str]:
     """Return the processor's features by Linux's names."""
+    return frozenset(_first_value_of("flags").split())
+
+
+def _first_value_of(field: str) -> str:
+    """Return what Linux says of the first core, an empty text if it says nothing."""
     try:
         lines = _CPUINFO.read_text().splitlines()
     except OSError:
-        return frozenset()
-    flags = next((line for line in lines if line.startswith("flags")), ":")
-    return frozenset(flags.partition(":")[2].split())
+        return ""
+    line = next((line for line in lines if line.startswith(field)), "")
+    return line.partition(":")[2].strip()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gensim_tfw2v.placement.block_size import InFlightLimits, choose_block_words, choose_sharing, in_flight_limits
+from gensim_tfw2v.placement.block_size import (
+    InFlightLimits,
+    choose_block_words,
+    choose_blocks_in_flight,
+    choose_sharing,
+    in_flight_limits,
+)
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
 from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
@@ -17,6 +23,25 @@ SHARING, TREE_CBOW = InFlightLimits(shares_rows=True), in_flight_limits(10_000, 
 )
 def test_block_words_follow_the_corpus_unless_chosen(words: int, chosen: int | None, expected: int) -> None:
     assert choose_block_words(words, 2, chosen) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "workers", "choices", "in_flight"),
+    [
+        (10**6, 4, {}, 4),
+        (10**6, 4, {"overlap": True}, 8),
+        (10**9, 4, {}, 8),  # 256 blocks for each worker
+        (10**9, 4, {"overlap": False}, 4),
+        (10**9, 4, {"one_by_one": True}, 1),
+    ],
+)
+def test_workers_have_one_block_in_flight_or_two_if_they_pull_the_next_one(
+    words: int, workers: int, choices: dict[str, bool], in_flight: int
+) -> None:
+    found = choose_blocks_in_flight(words, workers, SHARING, **choices)
+    assert found.in_flight == in_flight
+    assert found.block_words == choose_block_words(words, in_flight, None, in_flight, SHARING)
+    assert (found.parts, found.shared_rows) == choose_sharing(found.block_words, words, in_flight, SHARING)
 
 
 @pytest.mark.parametrize(("tree", "expected"), [(False, 65_536), (True, 32_768)])

@@ -41,13 +41,14 @@ MOST_WORDS = {
     "how-to/choose-a-distribution.md": 600,
     "how-to/deploy.md": 800,
     "how-to/machines.md": 800,
+    "how-to/plan.md": 500,
     "how-to/encrypt.md": 500,
     "how-to/merge.md": 400,
     "how-to/tables.md": 400,
     "how-to/other-libraries.md": 500,
     "help/faq.md": 900,
     "help/troubleshooting.md": 700,
-    "reference/errors.md": 1550,
+    "reference/errors.md": 1600,
     "how-it-works/pipeline.md": 1800,
     "how-it-works/gpu.md": 900,
     "how-it-works/learning-rate.md": 450,
@@ -55,6 +56,7 @@ MOST_WORDS = {
     "how-it-works/concurrency.md": 900,
     "how-it-works/lost-tasks.md": 800,
     "how-it-works/merging.md": 700,
+    "how-it-works/planning.md": 1500,
     "how-it-works/security.md": 700,
 }
 SITE_PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))

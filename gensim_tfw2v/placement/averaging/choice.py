@@ -5,6 +5,7 @@ from __future__ import annotations
 from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.cluster.health import raise_if_no_worker_answers
+from gensim_tfw2v.placement.block_size import choose_exchange_words, choose_round_words
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.row_sharing import RowSharing
@@ -23,9 +24,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         round_words = size.batch_words * connection.workers
     if round_words is None:
         cores = connection.workers * request.least_cores
-        round_words = _default_round_words(size.total_words, cores, options.skip_gram)
-    step_words = int(size.total_words * tuning.STEP_SHARE)
-    step_words = min(max(step_words, tuning.LEAST_STEP_WORDS), tuning.MOST_STEP_WORDS)
+        round_words = choose_round_words(size.total_words, cores, options.skip_gram)
+    step_words = choose_exchange_words(size.total_words)
 
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.averaging.placement import AveragingPlacement
@@ -43,10 +43,3 @@ def choose(request: ClusterRequest) -> PlacementChoice:
 
     # No pool of negatives: it would save few rows, because the workers together train nearly all rows in a round.
     return PlacementChoice(round_words, None, make, connection.addresses, request.cores)
-
-
-def _default_round_words(total_words: int, cores: int, skip_gram: bool) -> int:
-    """Return the raw words of a round: a share of the corpus that gives cores neither tiny nor huge parts."""
-    wanted = int(total_words * (tuning.SKIP_GRAM_ROUND_SHARE if skip_gram else tuning.CBOW_ROUND_SHARE))
-    least, most = (words * cores for words in (tuning.LEAST_ROUND_PART_WORDS, tuning.MOST_ROUND_PART_WORDS))
-    return max(1, min(max(wanted, least), most))

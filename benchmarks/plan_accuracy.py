@@ -1,0 +1,191 @@
+"""Compares plans with trainings that run here: `python benchmarks/plan_accuracy.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from machines import networks
+from machines.emulated import Machines
+from measuring.checkout import ROOT, use_checkout
+from measuring.jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from, usable_cores
+from measuring.runner import RunFailedError, run
+from report.reports import add_output_arguments, failure_tables, say, start_report
+from report.stopping import status_of
+
+CONFIGURATIONS = ("one process", "2 servers, 2 workers", "1 server, 8 emulated workers")
+_EMULATED_CORES, _EMULATED_RATE = 0.1, "1gbit"
+_SETTINGS = ("configurations", "profile", "mode", "vector_size", "epochs", "window", "negative", "min_count", "sample",
+             "alpha")  # fmt: skip
+_NOTES = (
+    "seconds: of `train()`. In one process they include importing TensorFlow. Tasks of clusters train a few blocks "
+    "before.",
+    "memory: peak resident memory of the largest task of its kind. The coordinator's is left out, because it keeps the "
+    "sentences of the blocks that tasks train before.",
+    "bytes a word: as training_report counts them.",
+    "costs: the result's JSON has the profile with which trainings were planned.",
+    "2 servers, 2 workers: processes that share all cores of this machine. 1 server, 8 emulated workers: each worker "
+    f"has {_EMULATED_CORES} cores, each machine a link of {_EMULATED_RATE}.",
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Calibrate, plan and train; the exit status is 1 if a training failed."""
+    arguments = _parser().parse_args(argv)
+    report = start_report("Plans beside trainings", arguments, _SETTINGS, _NOTES)
+    use_checkout()
+    profile = _profile(arguments.profile)
+    runs = []
+    for configuration in arguments.configurations:
+        plan = plan_for(configuration, arguments, profile)
+        record = {
+            "configuration": configuration,
+            "planned": figures_of_plan(plan),
+            **_measure(configuration, arguments),
+        }
+        say(f"{configuration}: {record.get('error') or record['measured']}; planned {record['planned']}")
+        runs.append(record)
+        tables = {"Results": table_of([each for each in runs if "error" not in each])}
+        text = report.save(tables | failure_tables(runs, ("configuration",)), {"costs": asdict(profile), "runs": runs})
+    print(text)
+    return 1 if any("error" in each for each in runs) else 0
+
+
+def _profile(name: str | None) -> Any:
+    """Return the profile of this name; without one, measure this machine in another process.
+
+    A process's peak memory counts for those that it starts.
+    """
+    from gensim_tfw2v.planning.profile_files import CALIBRATED, profile_named
+
+    if name is not None:
+        return profile_named(name)
+    with tempfile.TemporaryDirectory(prefix="tfw2v-plan-") as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        paths = {"PYTHONPATH": str(ROOT)}
+        subprocess.run(
+            [sys.executable, "-m", "gensim_tfw2v", "plan", "--calibrate"], env=os.environ | paths, check=True
+        )
+        return profile_named(CALIBRATED)
+
+
+def plan_for(configuration: str, arguments: argparse.Namespace, profile: Any) -> Any:
+    """Return the plan of a configuration."""
+    from gensim_tfw2v.planning.corpus_sample import estimate_corpus
+    from gensim_tfw2v.planning.machines import DOWNPOUR, HERE, Layout, Machine
+    from gensim_tfw2v.planning.plan import plan_of
+    from gensim_tfw2v.planning.workload import Workload
+
+    corpus = estimate_corpus(arguments.corpus, arguments.min_count)
+    settings = {name: getattr(arguments, name) for name in ("mode", "vector_size", "window", "negative", "sample")}
+    workload = Workload(words=corpus.words, frequencies=corpus.frequencies, epochs=arguments.epochs, **settings)
+    cores = usable_cores()
+    machine, layout = {
+        CONFIGURATIONS[0]: (Machine(cores), Layout(HERE)),
+        CONFIGURATIONS[1]: (Machine(1), Layout(DOWNPOUR, workers=2, servers=2, host_cores=cores)),
+        CONFIGURATIONS[2]: (
+            Machine(_EMULATED_CORES, bits_a_second=1e9, serving_cores=1.0),
+            Layout(DOWNPOUR, workers=8, servers=1, host_cores=cores),
+        ),
+    }[configuration]
+    return plan_of(workload, machine, layout, profile)
+
+
+def figures_of_plan(plan: Any) -> dict[str, float]:
+    """Return what is compared of a plan."""
+    traffic = plan.traffic
+    seconds = plan.training_seconds - (plan.profile.start_seconds if traffic else 0.0)
+    memory = {task: size for task, size in plan.memory.items() if task != "coordinator"}
+    found = {"seconds": seconds, **{f"MB of the {task}": size / 1e6 for task, size in memory.items()}}
+    return found if traffic is None else {**found, "bytes a word": traffic.bytes_a_word}
+
+
+def figures_of_cluster(record: Mapping[str, Any]) -> dict[str, float]:
+    """Return what is compared of a cluster's training."""
+    peak = record["peak_bytes"]
+
+    def largest(kind: str) -> float:
+        return float(max(size for name, size in peak.items() if name.startswith(kind))) / 1e6
+
+    return {
+        "seconds": record["train_seconds"],
+        "MB of the worker": largest("worker"),
+        "MB of the server": largest("ps"),
+        "bytes a word": record["report"]["bytes_per_word"],
+    }
+
+
+def table_of(runs: list[dict[str, Any]]) -> list[list[str]]:
+    """Return each figure, measured and planned."""
+    table = [["configuration", "figure", "measured", "planned", "planned / measured"]]
+    for record in runs:
+        measured, planned = record["measured"], record["planned"]
+        table += [
+            [record["configuration"], name, f"{measured[name]:,.1f}", f"{planned[name]:,.1f}",
+             f"{planned[name] / measured[name]:.2f}"]
+            for name in planned
+        ]  # fmt: skip
+    return table
+
+
+def _measure(configuration: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a training measures, or its "error"."""
+    job = job_from(arguments, system="tfw2v", scores=False, schedule="linear", seed=1, workers=usable_cores())
+    if configuration == CONFIGURATIONS[0]:
+        try:
+            record = run(job)
+        except RunFailedError as failure:
+            return {"error": str(failure)}
+        return {"measured": {"seconds": record["train_seconds"], "MB of the process": record["peak_rss_bytes"] / 1e6}}
+    is_emulated = configuration == CONFIGURATIONS[2]
+    machines = argparse.Namespace(
+        plain=not is_emulated,
+        rate=_EMULATED_RATE if is_emulated else None,
+        ps=1 if is_emulated else 2,
+        cpu=_EMULATED_CORES if is_emulated else None,
+        ps_cpu=1.0 if is_emulated else None,
+        coordinator_cpu=1.0 if is_emulated else None,
+        worker_cores=1,
+    )
+    workers = 8 if is_emulated else 2
+    with ExitStack() as stack:
+        stack.enter_context(networks.alone())
+        emulated = stack.enter_context(closing(Machines(machines)))
+        if is_emulated and not emulated.is_whole:
+            return {"error": f"not all of it can be emulated here: {emulated.emulated}"}
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-plan-")))
+        began = time.monotonic()
+        record = emulated.run(replace(job, workers=workers), folder, emulated.cores(workers))
+        say(f"{configuration}: {time.monotonic() - began:.0f} s in all")
+    return record if "error" in record else {"measured": figures_of_cluster(record), "run": record}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description="Calibrate this machine, plan trainings on it, run them, and print both figures side by side. The "
+        "last configuration needs root on Linux."
+    )
+    add, count = parser.add_argument, number_from(1)
+    add_corpus_argument(parser)
+    add_output_arguments(parser, "plan_accuracy")
+    add("--configurations", nargs="+", choices=CONFIGURATIONS, default=list(CONFIGURATIONS), metavar="NAME",
+        help=f"of {', '.join(map(repr, CONFIGURATIONS))} (default: all)")  # fmt: skip
+    add("--profile", metavar="NAME", help="plan with a stored profile (default: measure this machine)")
+    add("--mode", choices=list(MODES), default="sg-neg", help="default: sg-neg")
+    add("--vector-size", type=count, default=100, metavar="N", help="default: 100")
+    add("--epochs", type=count, default=5, metavar="N", help="passes over the corpus (default 5)")
+    add_model_arguments(parser)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(status_of(main))

@@ -1,0 +1,1 @@
+"""A corpus's size, machines and measured costs → memory, traffic, time and cost of a training, without running it."""

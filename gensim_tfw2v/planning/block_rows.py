@@ -1,0 +1,58 @@
+"""A training and the words of a block → how many rows of each table the block trains."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gensim_tfw2v.arrays import Float64Array
+from gensim_tfw2v.planning.workload import Workload
+
+
+class RowCounts(NamedTuple):
+    """Distinct rows of each table that a block is expected to train."""
+
+    inputs: float
+    outputs: float
+    nodes: float
+
+    @property
+    def all(self) -> float:
+        """Rows of all tables."""
+        return sum(self)
+
+
+def rows_of_block(workload: Workload, block_words: float, pool: int | None) -> RowCounts:
+    """Return the distinct rows of a block of so many raw words.
+
+    Parameters
+    ----------
+    pool : int, optional
+        Draws for the negatives of the block, unless the vocabulary is smaller; None: a draw for each run's negatives.
+    """
+    frequencies = workload.frequencies
+    kept = frequencies.kept_shares(workload.sample)
+    independent = frequencies.repetition * block_words
+    absent = _chance_of_absence(kept, independent)
+    inputs = float(frequencies.words @ (1 - absent))
+    if workload.tree:
+        nodes, trained = workload.trained_nodes
+        return RowCounts(inputs, 0.0, float(nodes @ (1 - _chance_of_absence(trained, independent))))
+    draws = _negatives_of_block(workload, block_words, pool)
+    not_drawn = np.maximum(1 - frequencies.drawn_shares(workload.ns_exponent) * draws, 0)  # draws are stratified
+    return RowCounts(inputs, float(frequencies.words @ (1 - absent * not_drawn)), 0.0)
+
+
+def _chance_of_absence(shares: Float64Array, words: float) -> Float64Array:
+    """Return how likely something that is drawn by its share is not among so many words."""
+    with np.errstate(divide="ignore"):  # something that is always drawn
+        absent: Float64Array = np.exp(words * np.log1p(-np.minimum(shares, 1.0)))
+    return absent
+
+
+def _negatives_of_block(workload: Workload, block_words: float, pool: int | None) -> float:
+    if pool is not None and workload.vocabulary > pool:
+        return pool
+    shape = workload.shape
+    return workload.kept_share * block_words / shape.run_tokens * shape.shared_negatives

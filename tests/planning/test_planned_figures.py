@@ -1,0 +1,117 @@
+"""Planned bytes and memory beside what was measured, as the results of benchmarks have it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+
+from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.planning.frequencies import WordFrequencies
+from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
+from gensim_tfw2v.planning.plan import Plan, plan_of
+from gensim_tfw2v.planning.stored_profiles import AMX
+from gensim_tfw2v.planning.traffic import averaging_traffic
+from gensim_tfw2v.planning.workload import Workload
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+WORDS = 17_173_640  # of the measuring corpus
+VOCABULARY = 46_839
+
+
+def runs_of(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return each run of a result with the settings."""
+    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf8"))
+    return [(run, found["settings"]) for run in found["runs"]]
+
+
+def planned(run: dict[str, Any], settings: dict[str, Any], mode: str) -> Plan:
+    words = run["report"]["raw_words"] // settings["epochs"]
+    frequencies = WordFrequencies.of_law(run["vocabulary"], words, settings["min_count"])
+    workload = Workload(words=words, frequencies=frequencies, mode=mode, vector_size=settings["vector_size"])
+    batch_words = settings.get("batch_words")
+    layout = Layout(DOWNPOUR, run["workers"], settings["ps"], batch_words)
+    return plan_of(workload, Machine(settings.get("worker_cores") or 1), layout, AMX)
+
+
+CLUSTERS = [
+    ("nodes_avx2", "sg-neg"),
+    ("nodes_sg-neg", "sg-neg"),
+    ("nodes_cbow-neg", "cbow-neg"),
+    ("nodes_sg-hs", "sg-hs"),
+    ("nodes_cbow-hs_16", "cbow-hs"),
+    ("machines_4x1", "sg-neg"),
+    ("machines_1x4", "sg-neg"),
+]
+
+
+@pytest.mark.parametrize(("name", "mode"), CLUSTERS)
+def test_bytes_a_word_of_downpour_are_near_the_measured_ones(name: str, mode: str) -> None:
+    for run, settings in runs_of(name):
+        traffic = planned(run, settings, mode).traffic
+        assert traffic is not None
+        assert traffic.bytes_a_word == pytest.approx(run["report"]["bytes_per_word"], rel=0.1), run["workers"]
+
+
+@pytest.mark.parametrize(("name", "mode"), [each for each in CLUSTERS if each[0] != "nodes_avx2"])
+def test_memory_of_tasks_is_near_the_measured_one(name: str, mode: str) -> None:
+    for run, settings in runs_of(name):
+        memory = planned(run, settings, mode).memory
+        assert memory["server"] == pytest.approx(run["peak_bytes"]["ps0"], rel=0.1), run["workers"]
+        assert memory["worker"] == pytest.approx(run["peak_bytes"]["worker0"], rel=0.1), run["workers"]
+
+
+def test_bytes_a_word_of_averaging_are_near_the_measured_ones() -> None:
+    run, _ = next(each for each in runs_of("nodes_averaging") if each[0]["workers"] == 8)
+    workload = Workload(words=WORDS, frequencies=WordFrequencies.of_law(VOCABULARY, WORDS, 5), mode="sg-neg")
+    found = averaging_traffic(workload, workers=8, cores=1).bytes_a_word
+    assert found == pytest.approx(run["report"]["bytes_per_word"], rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["five_epochs", "avx2_size_300"])
+def test_memory_of_one_process_is_near_the_measured_one(name: str) -> None:
+    for run, _ in runs_of(name):
+        if run["system"] != "tfw2v":
+            continue
+        workload = Workload(
+            words=WORDS,
+            frequencies=WordFrequencies.of_law(VOCABULARY, WORDS, 5),
+            mode=run["mode"],
+            vector_size=run["vector_size"],
+        )
+        memory = plan_of(workload, Machine(run["workers"]), Layout(HERE), AMX).memory["process"]
+        assert memory == pytest.approx(run["peak_rss_bytes"], rel=0.1), run["mode"]
+
+
+def test_memory_of_workers_that_average_has_the_parts_of_the_formula() -> None:
+    for run, settings in runs_of("averaging_memory"):
+        frequencies = WordFrequencies.of_law(settings["vocabulary"], settings["words"], 1)
+        workload = Workload(
+            words=settings["words"], frequencies=frequencies, mode="sg-neg", vector_size=run["vector_size"]
+        )
+        plan = plan_of(workload, Machine(1), Layout(AVERAGING, 2, 1), AMX)
+        small = Workload(words=10**6, frequencies=WordFrequencies.of_law(100, 10**6, 5), mode="sg-neg", vector_size=1)
+        idle = plan_of(small, Machine(1), Layout(AVERAGING, 2, 1), AMX)
+        beyond = plan.memory["worker"] - idle.memory["worker"]
+        assert beyond == pytest.approx(run["formula_bytes"], rel=0.01)
+
+
+@pytest.mark.parametrize("settings", [{}, {"hs": 1}, {"hs": 1, "negative": 0}, {"vector_size": 7}])
+def test_the_class_estimates_the_memory_that_gensims_does(settings: dict[str, Any]) -> None:
+    models = [cls(**settings) for cls in (Word2Vec, TFWord2Vec)]
+    gensims, ours = (model.estimate_memory(vocab_size=1234) for model in models)
+    assert ours == gensims
+    assert models[1].estimate_memory(1234, {"other": 5}) == models[0].estimate_memory(1234, {"other": 5})
+
+
+@pytest.mark.parametrize(("mode", "hs"), [("sg-neg", 0), ("cbow-hs", 1)])
+def test_the_planner_and_the_class_agree_on_the_model(mode: str, hs: int) -> None:
+    counts = np.full(500, 20)
+    workload = Workload(words=10_000, frequencies=WordFrequencies.of_counts(counts, 10_000), mode=mode)
+    model = TFWord2Vec(hs=hs, negative=0 if hs else 5)
+    estimated = model.estimate_memory(vocab_size=500)
+    assert workload.model_bytes == {name: size for name, size in estimated.items() if name != "total"}
