@@ -218,7 +218,7 @@ class Validation:
             "best_epoch": (self._stopping or EarlyStopping()).best(compared),
             "ended_early": self._stopping is not None and self._stopping.is_over(compared),
         }
-        if self._state.points:
+        if self._state.every is not None:
             found["within_epochs"] = [
                 {"epoch": point.epoch, "words": point.raw_words, **point.values} for point in self._state.points
             ]

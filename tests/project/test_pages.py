@@ -48,7 +48,7 @@ MOST_WORDS = {
     "how-to/other-libraries.md": 500,
     "help/faq.md": 900,
     "help/troubleshooting.md": 700,
-    "reference/errors.md": 1600,
+    "reference/errors.md": 1700,
     "how-it-works/pipeline.md": 1800,
     "how-it-works/gpu.md": 900,
     "how-it-works/learning-rate.md": 450,
