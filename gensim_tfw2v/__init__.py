@@ -29,6 +29,7 @@ __all__ = [
     "load_vectors_safely",
     "local_cluster",
     "merge_vectors",
+    "ray_cluster",
     "register_task_functions",
 ]
 # The module that has each name, and its name there.
@@ -48,6 +49,7 @@ _HOMES = {
     "load_vectors_safely": ("files.safe_vectors", "load_vectors_safely"),
     "local_cluster": ("cluster.local", "local_cluster"),
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
+    "ray_cluster": ("integrations.ray_cluster", "ray_cluster"),
     "register_task_functions": ("placement.server", "register_functions"),
 }
 
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.files.pretrained import export_pretrained
     from gensim_tfw2v.files.safe_vectors import load_vectors_safely
     from gensim_tfw2v.integrations.keras_embedding import keras_embedding
+    from gensim_tfw2v.integrations.ray_cluster import ray_cluster
     from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.server import register_functions as register_task_functions

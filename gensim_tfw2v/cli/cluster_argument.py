@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cluster.specification import Addresses, read_environment, read_file
+from gensim_tfw2v.cluster.specification import OF_TF_CONFIG, Addresses, is_in_environment, read_environment, read_file
 
 
 def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def add_cluster_argument(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         metavar="FILE",
         help='JSON file of addresses, {"ps": [...], "worker": [...]}; env stands for the environment variable '
-        "TF_CONFIG (default: env where TF_CONFIG is set)",
+        "TF_CONFIG, slurm for the tasks of this Slurm job (default: env where TF_CONFIG is set)",
     )
 
 
@@ -27,7 +27,8 @@ def addresses_from(arguments: argparse.Namespace, others: str = "") -> Addresses
             f'no cluster is named: give --cluster FILE{others}, where FILE holds {{"ps": ["host:port", ...], '
             '"worker": [...]}, or set the environment variable TF_CONFIG'
         )
+    cluster = OF_TF_CONFIG if arguments.cluster is None else arguments.cluster
     try:
-        return read_environment() if arguments.cluster in (None, "env") else read_file(Path(arguments.cluster))
+        return read_environment(cluster) if is_in_environment(cluster) else read_file(Path(cluster))
     except (ValueError, OSError) as error:
         raise CommandError(str(error)) from error

@@ -7,6 +7,10 @@ import argparse
 from gensim_tfw2v.cli.arguments import add_allow_network, whole_number
 from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_from
 from gensim_tfw2v.cli.errors import CommandError
+from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.slurm import cores_of_task
+from gensim_tfw2v.cluster.specification import OF_SLURM, OF_TF_CONFIG, Addresses, address_of, own_task
 
 DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
 or a worker, which trains blocks of the corpus. Whoever reaches its port can run code as this user. The port
@@ -15,10 +19,9 @@ answers only this machine, or with --allow-network the network interface of its 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v server`."""
-    parser.add_argument("--job", choices=("ps", "worker"), help="kind of task (default: as TF_CONFIG says)")
-    parser.add_argument(
-        "--task", metavar="I", type=whole_number(0), help="number of the task, from 0 (default: as TF_CONFIG says)"
-    )
+    by_default = "(default: as TF_CONFIG or Slurm says)"
+    parser.add_argument("--job", choices=("ps", "worker"), help=f"kind of task {by_default}")
+    parser.add_argument("--task", metavar="I", type=whole_number(0), help=f"number of the task, from 0 {by_default}")
     add_cluster_argument(parser)
     parser.add_argument(
         "--with-parent",
@@ -31,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=whole_number(1),
         help="cores of a worker that train a block side by side (default: those that this process may use, shared "
-        "equally by the cluster's workers on this host)",
+        "equally by the cluster's workers on this host; with --cluster slurm those that Slurm gives to the task)",
     )
     add_allow_network(parser)
     parser.add_argument(
@@ -39,20 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="if this system cannot keep the port to one network interface, open it on all (default: refuse)",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="only check whether the task runs and answers: the exit code is 0 if it does, else 1 (default: run it)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the task."""
-    from gensim_tfw2v.cluster.errors import ClusterError
-    from gensim_tfw2v.cluster.specification import own_task
-    from gensim_tfw2v.placement.server import serve
-
+    """Run the task, or check it."""
     cluster = addresses_from(arguments, others=", --job and --task")
     try:
-        if arguments.job is None or arguments.task is None:
-            job, task = own_task()
-        job = arguments.job or job
-        task = arguments.task if arguments.task is not None else task
+        job, task = _task_of(arguments)
+        if arguments.check:
+            _check(job, task, cluster)
+            return
+        from gensim_tfw2v.placement.server import serve
+
         serve(
             job,
             task,
@@ -60,7 +66,27 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.with_parent,
             arguments.allow_network,
             arguments.insecure,
-            arguments.cores,
+            _cores_of(arguments),
         )
     except (ValueError, OSError, ClusterError) as error:
         raise CommandError(str(error)) from error
+
+
+def _task_of(arguments: argparse.Namespace) -> tuple[str, int]:
+    """Return the job and number of the task: those of the flags, or else those that the environment says."""
+    if arguments.job is not None and arguments.task is not None:
+        return arguments.job, arguments.task
+    job, task = own_task(OF_SLURM if arguments.cluster == OF_SLURM else OF_TF_CONFIG)
+    return arguments.job or job, task if arguments.task is None else arguments.task
+
+
+def _cores_of(arguments: argparse.Namespace) -> int | None:
+    """Return how many cores a worker trains with, None for its share of those that this process may use."""
+    return cores_of_task() if arguments.cores is None and arguments.cluster == OF_SLURM else arguments.cores
+
+
+def _check(job: str, task: int, cluster: Addresses) -> None:
+    """Raise CommandError if the task does not answer. TensorFlow is not loaded, so that checks are cheap."""
+    address = address_of(job, task, cluster)
+    if not answers(address):
+        raise CommandError(f"no answer from {job} {task} at {address}", exit_code=1)

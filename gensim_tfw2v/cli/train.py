@@ -31,6 +31,7 @@ from gensim_tfw2v.cluster.exposure import check_cluster
 from gensim_tfw2v.files.formats import format_of
 from gensim_tfw2v.files.models import check_writable, write_model
 from gensim_tfw2v.placement.designs import check_design
+from gensim_tfw2v.runtime.end_signals import end_as_interrupt
 from gensim_tfw2v.tensorboard.event_file import check_logdir
 from gensim_tfw2v.training.display import is_terminal
 from gensim_tfw2v.training.validation_metrics import to_lower
@@ -97,7 +98,8 @@ def run(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     with _log_lines(wanted=not (arguments.quiet or arguments.progress or is_terminal(sys.stderr))):
-        trained = _train(arguments, weights)
+        with contextlib.nullcontext() if arguments.checkpoint_dir is None else end_as_interrupt():
+            trained = _train(arguments, weights)  # which writes a last checkpoint if it is interrupted
         write_model(trained.model, arguments.output, file_format)
         trained.model.free_server_vectors()
     if not arguments.quiet:

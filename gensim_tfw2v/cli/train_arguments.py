@@ -24,7 +24,7 @@ from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
 from gensim_tfw2v.cli.walk_arguments import WALK_FLAGS, add_walk_arguments
-from gensim_tfw2v.cluster.specification import read_file
+from gensim_tfw2v.cluster.specification import is_in_environment, read_file
 from gensim_tfw2v.files.formats import FORMATS
 from gensim_tfw2v.model.arguments import rule_of
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
@@ -56,7 +56,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     elsewhere |= {"weights", "edges", *LOG_OPTIONS, *WALK_FLAGS}
     settings = {name: value for name, value in vars(arguments).items() if name not in elsewhere}
     settings["logdir"] = log_of(arguments)
-    if arguments.cluster not in (None, "env"):
+    if arguments.cluster is not None and not is_in_environment(arguments.cluster):
         try:
             settings["cluster"] = read_file(Path(arguments.cluster))
         except (OSError, ValueError) as error:

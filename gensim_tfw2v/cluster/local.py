@@ -18,7 +18,7 @@ from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_system, warn_if_open
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.specification import Addresses
+from gensim_tfw2v.cluster.specification import Addresses, DescribedTasks
 from gensim_tfw2v.cluster.watchdog import kill_after
 from gensim_tfw2v.runtime.processes import is_running, machine_name
 from gensim_tfw2v.runtime.tensorflow import environment_for_tasks
@@ -30,7 +30,7 @@ _TRIES_FOR_FREE_PORTS = 3
 _FOLDER_PREFIX = "tfw2v-cluster-"  # followed by the machine and the number of the process that made the folder
 
 
-class LocalCluster:
+class LocalCluster(DescribedTasks):
     """Running tasks: `addresses` by job, and the process of each task.
 
     Parameters
@@ -40,21 +40,13 @@ class LocalCluster:
     """
 
     def __init__(self, addresses: Addresses, folder: Path, cores: int = 1) -> None:
-        self.addresses = addresses
+        super().__init__(addresses)
         self.processes: dict[tuple[str, int], subprocess.Popen[bytes]] = {}
         self._folder, self._cores = folder, cores
         (folder / "cluster.json").write_text(json.dumps(addresses), encoding="utf-8")
         for job, tasks in addresses.items():
             for task in range(len(tasks)):
                 self.start(job, task)
-
-    def cluster_spec(self) -> LocalCluster:
-        """Return this object, which has the `as_dict` of a TensorFlow ClusterSpec."""
-        return self
-
-    def as_dict(self) -> Addresses:
-        """Return the addresses by job."""
-        return self.addresses
 
     def start(self, job: str, task: int) -> None:
         """Start a task's process, for the first time or after its end."""
@@ -64,15 +56,13 @@ class LocalCluster:
             command += ["--cores", str(self._cores)]
         if warn_if_open():
             command.append("--insecure")
-        package_root = str(Path(__file__).resolve().parents[2])
-        paths = os.pathsep.join([package_root, *filter(None, [os.environ.get("PYTHONPATH")])])
         with self.log(job, task).open("ab") as log:
             self.processes[job, task] = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=environment_for_tasks() | {"PYTHONPATH": paths},
+                env=task_environment(),
                 start_new_session=True,  # Ctrl-C in a terminal must end only the coordinator, which needs its tasks
             )
 
@@ -126,10 +116,7 @@ def local_cluster(ps: int = 1, workers: int = 1, cores: int = 1) -> Iterator[Loc
     cores : int
         Cores with which each worker trains a block side by side.
     """
-    if ps < 1 or workers < 1:
-        raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
-    if cores < 1:
-        raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
+    check_sizes(ps, workers, cores)
     check_system()
     _remove_left_folders()
     with tempfile.TemporaryDirectory(prefix=f"{_own_prefix()}{os.getpid()}-") as folder:
@@ -142,6 +129,21 @@ def local_cluster(ps: int = 1, workers: int = 1, cores: int = 1) -> Iterator[Loc
             with kill_after(_DISCONNECT_SECONDS, running):  # a task may hang after it has answered
                 disconnect(cluster.addresses)
             cluster.stop()
+
+
+def check_sizes(ps: int, workers: int, cores: int) -> None:
+    """Raise ValueError if a cluster cannot have so many tasks, and workers of so many cores."""
+    if ps < 1 or workers < 1:
+        raise ValueError(f"a cluster needs at least one ps and one worker, got ps={ps!r} and workers={workers!r}")
+    if cores < 1:
+        raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
+
+
+def task_environment() -> dict[str, str]:
+    """Return the environment of a task that this process starts, which finds the same package."""
+    package_root = str(Path(__file__).resolve().parents[2])
+    paths = os.pathsep.join([package_root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return environment_for_tasks() | {"PYTHONPATH": paths}
 
 
 def _own_prefix() -> str:

@@ -8,13 +8,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.cluster import slurm
 from gensim_tfw2v.cluster.errors import ClusterError
 
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
 COORDINATOR = "chief"  # as TensorFlow calls the coordinator's job
 _MOST_PORT = 2**16 - 1
-_FORMS = "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy or 'env'"
+OF_TF_CONFIG, OF_SLURM = "env", "slurm"  # descriptions that are in the environment of this process
+IN_ENVIRONMENT = (OF_TF_CONFIG, OF_SLURM)
+_FORMS = (
+    "a dict or ClusterSpec of 'ps' and 'worker' addresses, a cluster resolver, a ParameterServerStrategy, "
+    "'env' or 'slurm'"
+)
+
+
+class DescribedTasks:
+    """Tasks with known addresses: a value for ``cluster``, because it has what a cluster resolver has."""
+
+    def __init__(self, addresses: Addresses) -> None:
+        self.addresses = addresses
+
+    def cluster_spec(self) -> DescribedTasks:
+        """Return this object, which has the `as_dict` of a TensorFlow ClusterSpec."""
+        return self
+
+    def as_dict(self) -> Addresses:
+        """Return the addresses by job."""
+        return self.addresses
 
 
 def addresses_of(cluster: Any) -> Addresses:
@@ -29,7 +50,7 @@ def coordinator_address(cluster: Any) -> str | None:
 
     It is None if there is no such job. Other descriptions do not say where the coordinator listens.
     """
-    if cluster != "env" and not hasattr(resolver_of(cluster) or cluster, "task_type"):
+    if cluster != OF_TF_CONFIG and not hasattr(resolver_of(cluster) or cluster, "task_type"):
         return None
     jobs = _jobs_of(cluster)
     found = _tasks_of(jobs, COORDINATOR)
@@ -47,9 +68,14 @@ def resolver_of(cluster: Any) -> Any:
     return getattr(cluster, "cluster_resolver", None) or getattr(cluster, "_cluster_resolver", None)
 
 
-def read_environment() -> Addresses:
-    """Return the addresses in the environment variable TF_CONFIG."""
-    return _checked(_jobs_in_environment(), "TF_CONFIG")
+def is_in_environment(cluster: Any) -> bool:
+    """Return whether this value of ``cluster`` says where in the environment the cluster is described."""
+    return isinstance(cluster, str) and cluster in IN_ENVIRONMENT
+
+
+def read_environment(name: str = OF_TF_CONFIG) -> Addresses:
+    """Return the addresses in the environment variable TF_CONFIG, or those of a Slurm job."""
+    return _checked(_jobs_of(name), "TF_CONFIG" if name == OF_TF_CONFIG else "the Slurm job")
 
 
 def read_file(path: Path) -> Addresses:
@@ -59,8 +85,8 @@ def read_file(path: Path) -> Addresses:
 
 def _jobs_of(cluster: Any) -> Mapping[str, Any]:
     """Return the tasks of each job in a description of a cluster, unchecked."""
-    if cluster == "env":
-        return _jobs_in_environment()
+    if is_in_environment(cluster):
+        return slurm.addresses_in_job() if cluster == OF_SLURM else _jobs_in_environment()
     found = resolver_of(cluster) or cluster
     if hasattr(found, "cluster_spec"):
         found = found.cluster_spec()
@@ -128,6 +154,14 @@ def named_tasks(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
     return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}
 
 
+def address_of(job: str, task: int, addresses: Mapping[str, Sequence[str]]) -> str:
+    """Return the address of a task; raise ClusterError if the cluster has no such task."""
+    found = addresses.get(job, ())
+    if not 0 <= task < len(found):
+        raise ClusterError(f"the cluster has no task {task} of job {job!r}: it has {len(found)} of them")
+    return found[task]
+
+
 def workers_beside(worker: int, addresses: Sequence[str]) -> int:
     """Return how many of the workers at these addresses have the host of this one, itself included."""
     hosts = [_host_of(address) for address in addresses]
@@ -153,8 +187,10 @@ def _task_number(key: Any) -> int:
         raise ValueError(f"cluster: {key!r} is not the number of a task") from None
 
 
-def own_task() -> tuple[str, int]:
-    """Return the job and number that TF_CONFIG gives to this process; raise ClusterError if it is no server."""
+def own_task(name: str = OF_TF_CONFIG) -> tuple[str, int]:
+    """Return the job and number of this process in TF_CONFIG or a Slurm job; raise ClusterError if it is no server."""
+    if name == OF_SLURM:
+        return slurm.own_task_in_job()
     try:
         task = json.loads(os.environ.get("TF_CONFIG", ""))["task"]
         job = str(task["type"])

@@ -1,1 +1,1 @@
-"""Vectors of words in the programs of other libraries."""
+"""Vectors of words in the programs of other libraries, and clusters that others start."""

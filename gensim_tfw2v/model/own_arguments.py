@@ -332,13 +332,15 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "optional",
         'Parameter servers and workers to train on: a dict or ``tf.train.ClusterSpec`` of "ps" and "worker" '
         'addresses, a cluster resolver, a ``ParameterServerStrategy``, ``"env"`` for the environment variable '
-        "TF_CONFIG, or what `local_cluster()` yields. Also an argument of `train()`. It is not saved with the model. "
+        'TF_CONFIG, ``"slurm"`` for the tasks of this Slurm job, or what `local_cluster()` or `ray_cluster()` yields. '
+        "Also an argument of `train()`. It is not saved with the model. "
         "See [how to deploy](docs/how-to/deploy.md)",
         "train in this process",
         flag=Flag(
             CLUSTER_FLAGS,
             "FILE",
-            'train on the tasks in a JSON file, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG',
+            'train on the tasks in a JSON file, {"ps": [...], "worker": [...]}; env stands for TF_CONFIG, slurm '
+            "for the tasks of this Slurm job",
             default="train in this process",
         ),
         is_saved=False,

@@ -11,7 +11,7 @@ from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
 from gensim_tfw2v.cluster.remote_functions import register
-from gensim_tfw2v.cluster.specification import port_of, workers_beside
+from gensim_tfw2v.cluster.specification import address_of, port_of, workers_beside
 from gensim_tfw2v.cluster.task import Task, register_task
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
@@ -92,7 +92,7 @@ def serve(
     if _is_orphan(parent):
         return
     end = EndSignals()
-    address = _address(job, task, cluster)
+    address = address_of(job, task, cluster)
     exposure = exposure_of(f"{job} {task}", address, allow_network, insecure)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
     used_cores = _cores_of(job, task, cluster, cores)
@@ -140,10 +140,3 @@ def _configuration(tf: Any, cores: int) -> Any:
 
 def _is_orphan(parent: int | None) -> bool:
     return parent is not None and os.getppid() != parent
-
-
-def _address(job: str, task: int, cluster: Mapping[str, Sequence[str]]) -> str:
-    addresses = cluster.get(job, ())
-    if not 0 <= task < len(addresses):
-        raise ClusterError(f"the cluster has no task {task} of job {job!r}: it has {len(addresses)} of them")
-    return addresses[task]

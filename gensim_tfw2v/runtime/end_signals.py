@@ -1,9 +1,11 @@
-"""Signals that end a process, for a main thread that waits for them."""
+"""Signals that end a process, for a main thread that waits for them or is at work."""
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import signal
+from collections.abc import Iterator
 
 
 class EndSignals:
@@ -25,3 +27,16 @@ class EndSignals:
         except queue.Empty:
             return False
         return True
+
+
+@contextlib.contextmanager
+def end_as_interrupt() -> Iterator[None]:
+    """Have SIGTERM raise KeyboardInterrupt in the main thread meanwhile, as Ctrl-C does.
+
+    Schedulers and container engines send it some time before they kill a process.
+    """
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,25 @@ def test_a_killed_command_goes_on_and_a_finished_one_writes_its_model_again(
     assert "3 epochs, before this command" in capsys.readouterr().out
     assert output.stat().st_mtime_ns > written
     np.testing.assert_array_equal(vectors_in(output), vectors_in(tmp_path / "whole.kv"))
+
+
+def test_a_training_that_is_told_to_end_writes_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Schedulers and container engines send SIGTERM."""
+    after_chunk, chunks = Checkpointer.after_chunk, iter(range(100))
+
+    def end(checkpointer: Checkpointer, *rest: Any) -> None:
+        after_chunk(checkpointer, *rest)
+        if next(chunks) == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.1)
+
+    flags = ["--epochs", "3", "--checkpoint-every", "1e9 words"]  # so that none is due before
+    arguments = command(write_corpus(tmp_path), tmp_path / "model", tmp_path / "checkpoints", *flags)
+    with monkeypatch.context() as ending:
+        ending.setattr(Checkpointer, "after_chunk", end)
+        assert run(*arguments) == 130
+    assert len(list((tmp_path / "checkpoints").glob("checkpoint-*"))) == 1
+    assert run(*arguments, "--resume") == 0
 
 
 @pytest.fixture(scope="module")

@@ -88,6 +88,75 @@ def test_a_server_where_the_environment_makes_it_the_coordinator_is_refused(
     assert "tfw2v train --cluster env" in error
 
 
+def in_slurm(monkeypatch: pytest.MonkeyPatch, **variables: str) -> None:
+    """Make this process one of a Slurm job of two tasks on one node."""
+    job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "node1", "SLURM_TASKS_PER_NODE": "2"}
+    for name, value in (job | variables).items():
+        monkeypatch.setenv(name, value)
+
+
+def test_status_reads_the_slurm_job(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    in_slurm(monkeypatch)
+    assert run("cluster", "status", "--cluster", "slurm") == 1
+    output = capsys.readouterr()
+    assert "no answer from ps 0, worker 0" in output.err
+    assert [line.split()[2] for line in output.out.splitlines()[1:]] == ["127.0.0.1:10140", "127.0.0.1:10141"]
+
+
+@pytest.mark.parametrize("command", [["cluster", "status"], ["server"], ["train", "corpus.txt", "--output", "model"]])
+def test_a_command_outside_of_any_slurm_job_is_refused(
+    monkeypatch: pytest.MonkeyPatch, scratch: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    write_corpus(scratch)
+    assert run(*command, "--cluster", "slurm") == 2
+    assert "this process is in no Slurm job: SLURM_JOB_NODELIST is not set" in error_of(capsys)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [([], ("worker", 0, 3)), (["--job", "ps", "--task", "0"], ("ps", 0, 3)), (["--cores", "2"], ("worker", 0, 2))],
+    ids=str,
+)
+def test_a_task_of_slurm_has_the_place_and_the_cores_that_slurm_gives_it(
+    monkeypatch: pytest.MonkeyPatch, flags: list[str], expected: tuple[str, int, int]
+) -> None:
+    own = {"SLURM_STEP_ID": "0", "SLURM_NODEID": "0", "SLURM_LOCALID": "1", "SLURM_CPUS_PER_TASK": "3"}
+    in_slurm(monkeypatch, **own)
+    served = []
+    monkeypatch.setattr("gensim_tfw2v.placement.server.serve", lambda *arguments: served.append(arguments))
+    assert run("server", "--cluster", "slurm", *flags) == 0
+    ((job, task, addresses, *_, cores),) = served
+    assert addresses == {"ps": ["127.0.0.1:10140"], "worker": ["127.0.0.1:10141"]}
+    assert (job, task, cores) == expected
+
+
+def test_a_check_says_whether_a_task_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check = ["server", "--job", "worker", "--task", 1, "--check", "--cluster"]
+    addresses = shared_cluster().addresses
+    assert run(*check, cluster_file(tmp_path, addresses)) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(*check, cluster_file(tmp_path, addresses | {"worker": [*SILENT["worker"], *SILENT["ps"]]})) == 1
+    assert "no answer from worker 1 at 127.0.0.1:9" in error_of(capsys)
+    assert run(*check, cluster_file(tmp_path, SILENT)) == 2
+    assert "the cluster has no task 1 of job 'worker': it has 1 of them" in error_of(capsys)
+
+
+def test_a_check_loads_neither_gensim_nor_tensorflow() -> None:
+    """Kubernetes and Docker run one every few seconds."""
+    config = json.dumps({"cluster": SILENT, "task": {"type": "ps", "index": 0}})
+    done = run_script(
+        f"""
+import os, sys
+os.environ["TF_CONFIG"] = {config!r}
+from gensim_tfw2v.cli.main import main
+print(main(["server", "--check"]), {{"gensim", "tensorflow"}} & set(sys.modules))
+"""
+    )
+    assert done.stdout == "1 set()\n"
+    assert "no answer from ps 0 at 127.0.0.1:9" in done.stderr
+
+
 @pytest.mark.parametrize("content", [[], {"ps": ["a:1"]}, {"ps": ["a:1"], "worker": ["a"]}], ids=str)
 def test_a_file_that_holds_no_cluster_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: object

@@ -29,9 +29,12 @@ EXPECTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 # Pages whose Python starts clusters, or trains for long: it runs in a process of its own.
 LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "other-libraries.md", "tensorboard.md",
               "tune.md"]  # fmt: skip
-SHORT_PAGES = sorted(PAGES.keys() - LONG_PAGES - {"encrypt.md"})
+# Pages without Python that could run here.
+WITHOUT_PYTHON = {"encrypt.md", "slurm.md", "kubernetes.md", "docker.md", "ray.md"}
+SHORT_PAGES = sorted(PAGES.keys() - LONG_PAGES - WITHOUT_PYTHON)
 # Commands of other programs, and scripts that need other machines.
 OTHERS = {"lscpu", "pip", "scp", "sha256sum", "unshare", "cluster/ssh.sh", "cluster/tunnel.sh"}
+OTHERS |= {"docker", "export", "kubectl", "ray", "sbatch", "scancel", "scontrol", "squeue", "srun", "tail"}
 ENDLESS = {"server", "tensorboard"}
 ARTICLES = 100  # of news: 19,000 words
 

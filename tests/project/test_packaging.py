@@ -61,6 +61,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "load_vectors_safely",
         "local_cluster",
         "merge_vectors",
+        "ray_cluster",
         "register_task_functions",
     ]
     for name in gensim_tfw2v.__all__:

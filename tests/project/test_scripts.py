@@ -73,6 +73,10 @@ def test_a_step_of_a_release_that_there_is_not_is_refused_before_any_other() -> 
     assert message.startswith("release: error: 'publish' is none of the steps: versions build files oldest newest")
 
 
+def test_a_number_of_nodes_that_slurm_is_not_tried_with_is_refused() -> None:
+    assert message_of("try-slurm", "3") == "try-slurm: error: '3' is not a number of nodes, 1 or 2\n"
+
+
 @pytest.mark.parametrize("step", ["files", "oldest", "newest", "refusal", "archive"])
 def test_a_release_that_is_not_built_yet_cannot_be_checked(step: str, tmp_path: Path) -> None:
     (tmp_path / f"gensim_tfw2v-{gensim_tfw2v.__version__}.tar.gz").touch()  # and no wheel

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from gensim_tfw2v.runtime.end_signals import EndSignals
+from gensim_tfw2v.runtime.end_signals import EndSignals, end_as_interrupt
 
 SIGNALS = 20_000
 # Waits for signals as fast as it can, so that many of them come in the midst of a wait.
@@ -53,3 +53,14 @@ def test_a_wait_ends_with_a_signal_or_after_its_time(number: signal.Signals) -> 
     finally:
         for received, handler in former.items():
             signal.signal(received, handler)
+
+
+def test_an_end_interrupts_work_only_meanwhile() -> None:
+    former = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyboardInterrupt), end_as_interrupt():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(30)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, former)
