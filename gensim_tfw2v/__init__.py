@@ -30,6 +30,7 @@ __all__ = [
     "local_cluster",
     "merge_vectors",
     "register_task_functions",
+    "tune",
 ]
 # The module that has each name, and its name there.
 _HOMES = {
@@ -49,6 +50,7 @@ _HOMES = {
     "local_cluster": ("cluster.local", "local_cluster"),
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
     "register_task_functions": ("placement.server", "register_functions"),
+    "tune": ("search.tune", "tune"),
 }
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.server import register_functions as register_task_functions
+    from gensim_tfw2v.search.tune import tune
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.training.divergence import DivergenceError

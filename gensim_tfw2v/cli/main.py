@@ -21,6 +21,7 @@ from gensim_tfw2v.cli import (
     tensorboard,
     train,
     train_arguments,
+    tune,
     walks,
 )
 from gensim_tfw2v.cli.errors import CommandError
@@ -40,6 +41,7 @@ RUN = {
     "merge": merge.run,
     "walks": walks.run,
     "export": export.run,
+    "tune": tune.run,
 }
 
 
@@ -68,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("merge", "merge the vectors of models that trained apart", merge),
         ("walks", "write random walks on a graph as a corpus", walks),
         ("export", "write vectors as a folder for the Hugging Face Hub", export),
+        ("tune", "search the settings that suit a corpus", tune),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

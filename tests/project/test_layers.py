@@ -40,6 +40,7 @@ LAYERS = [
     ["model"],
     ["word2vec"],
     ["integrations"],
+    ["search"],
     ["cli"],
     ["__main__"],
 ]

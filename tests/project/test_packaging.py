@@ -62,6 +62,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "local_cluster",
         "merge_vectors",
         "register_task_functions",
+        "tune",
     ]
     for name in gensim_tfw2v.__all__:
         assert getattr(gensim_tfw2v, name)
