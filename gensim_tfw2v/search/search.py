@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.search.corpora import SearchCorpora
 from gensim_tfw2v.search.halving import Round, epochs_of, successive_halving
 from gensim_tfw2v.search.metrics import Metric
 from gensim_tfw2v.search.results import ResultsFile, Trial
 from gensim_tfw2v.search.space import Settings
-from gensim_tfw2v.training.divergence import DivergenceError
-from gensim_tfw2v.word2vec import TFWord2Vec
-
-logger = logging.getLogger(__name__)
 
 COMPLETE, OUT_OF_BUDGET, INTERRUPTED = "complete", "out of budget", "interrupted"
 
@@ -62,19 +55,21 @@ class _OutOfBudgetError(Exception):
     """No further training may begin."""
 
 
+Measure = Callable[[Settings, int], float | None]
+"""Trains settings for so many epochs, and returns the value of the metric; None if there is none."""
+
+
 class Search:
-    """Trains candidates on the corpora of a search.
+    """Trains candidates by rounds. Nothing here knows how a model is trained or measured.
 
     Parameters
     ----------
-    corpora : SearchCorpora
-        What is trained, and what models are measured on.
+    measure : callable
+        Trains and measures.
     metric : Metric
         What models are compared by.
     known : ResultsFile
         Trainings that need not be done again. New ones are added.
-    common : dict
-        Arguments of `TFWord2Vec` that are no settings: `seed` and `workers`.
     budget : float, optional
         Seconds after which no training begins, but for the first one.
     reports : sequence of callable
@@ -82,17 +77,10 @@ class Search:
     """
 
     def __init__(
-        self,
-        corpora: SearchCorpora,
-        metric: Metric,
-        known: ResultsFile,
-        common: dict[str, Any],
-        budget: float | None,
-        reports: Sequence[Report],
+        self, measure: Measure, metric: Metric, known: ResultsFile, budget: float | None, reports: Sequence[Report]
     ) -> None:
-        self._corpora, self._metric, self._known, self._common = corpora, metric, known, common
+        self._measure, self._metric, self._known, self._reports = measure, metric, known, reports
         self._deadline = None if budget is None else time.monotonic() + budget
-        self._reports = reports
         self._trials: list[Trial] = []
         self._all_epochs = self._epochs = 0
 
@@ -120,7 +108,9 @@ class Search:
         if found is None:
             if self._trials and self._deadline is not None and time.monotonic() > self._deadline:
                 raise _OutOfBudgetError
-            found = self._train(settings, epochs)
+            began = time.perf_counter()
+            value = self._measure(settings, epochs)
+            found = Trial(settings, epochs, value, time.perf_counter() - began)
             self._known.add(found)
         if found not in self._trials:
             self._trials.append(found)
@@ -128,22 +118,6 @@ class Search:
         for report in self._reports:
             report(found, self._best(), self._epochs / self._all_epochs)
         return self._value_to_raise(found)
-
-    def _train(self, settings: Settings, epochs: int) -> Trial:
-        began = time.perf_counter()
-        try:
-            model = TFWord2Vec(
-                corpus_file=str(self._corpora.trained.folder),
-                epochs=epochs,
-                progress=False,
-                **self._common,
-                **settings,
-            )
-        except DivergenceError as error:
-            logger.info("training with %s diverged: %s", settings, error)
-            return Trial(settings, epochs, None, time.perf_counter() - began)
-        value = self._metric.measure(model, str(self._corpora.held_out.folder))
-        return Trial(settings, epochs, value if math.isfinite(value) else None, time.perf_counter() - began)
 
     def _best(self) -> Trial:
         return max(self._trials, key=self._value_to_raise)

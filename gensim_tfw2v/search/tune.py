@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import logging
+import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from gensim_tfw2v.search.results import ResultsFile, Trial
 from gensim_tfw2v.search.search import Report, Search, SearchResult
 from gensim_tfw2v.search.space import default_candidate, dimensions_for, draw_candidates
 from gensim_tfw2v.training.display import FractionBar, shown_while, wants_bar
+from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 logger = logging.getLogger(__name__)
@@ -122,12 +125,32 @@ def tune(
         with shown_while("loading TensorFlow", wants_bar(progress) and not is_tensorflow_loaded()):
             load_tensorflow()
         bar = FractionBar("tune") if wants_bar(progress) else None
-        search = Search(corpora, measured, known, common, budget, _reports(measured, bar, report))
+        search = Search(
+            partial(_train_and_measure, corpora, measured, common),
+            measured,
+            known,
+            budget,
+            _reports(measured, bar, report),
+        )
         try:
             return search.run(default, defaults["epochs"], candidates, plan)
         finally:
             if bar is not None:
                 bar.close()
+
+
+def _train_and_measure(
+    corpora: SearchCorpora, metric: Metric, common: Mapping[str, Any], settings: Mapping[str, Any], epochs: int
+) -> float | None:
+    """Return the value of a model with these settings, None if its training diverges or the value is no number."""
+    corpus_file = str(corpora.trained.folder)
+    try:
+        model = TFWord2Vec(corpus_file=corpus_file, epochs=epochs, progress=False, **common, **settings)
+    except DivergenceError as error:
+        logger.info("training with %s diverged: %s", settings, error)
+        return None
+    value = metric.measure(model, str(corpora.held_out.folder))
+    return value if math.isfinite(value) else None
 
 
 def _check_numbers(**numbers: int) -> None:
