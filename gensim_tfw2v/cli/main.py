@@ -14,6 +14,7 @@ from gensim_tfw2v.cli import (
     encode,
     evaluate,
     export,
+    index,
     merge,
     neighbours,
     projector,
@@ -42,6 +43,7 @@ RUN = {
     "walks": walks.run,
     "export": export.run,
     "tune": tune.run,
+    "index": index.run,
 }
 
 
@@ -71,6 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("walks", "write random walks on a graph as a corpus", walks),
         ("export", "write vectors as a folder for the Hugging Face Hub", export),
         ("tune", "search the settings that suit a corpus", tune),
+        ("index", "write an index that finds neighbours among millions of words", index),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

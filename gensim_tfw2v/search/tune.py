@@ -110,6 +110,8 @@ def tune(
     """
     measured = metric_of(metric, pairs, analogies)
     _check_numbers(trials=trials, epochs=epochs, rounds=rounds)
+    if budget is not None and not budget > 0:
+        raise ValueError(f"budget must be a number of seconds above 0, got {budget!r}")
     check_corpora(corpus, validation, share)
     dimensions = dimensions_for(measured, _own_values(space, settings))
     defaults = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.command_line import error_of, run, write_corpus
+from support.error_table import cases_under
 
 from gensim_tfw2v.cli import main as cli
 from gensim_tfw2v.cli.setting_flags import flags_of, value_from
@@ -122,51 +123,15 @@ def test_every_setting_has_flags_that_give_its_value(name: str) -> None:
     assert arguments[name] == value
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("window", "--set 'window' is not NAME=VALUE"),
-        ("=5", "--set '=5' is not NAME=VALUE"),
-        ("windw=5", "'windw' is not a setting of `tfw2v train`"),
-        ("window=wide", "--set window=wide: 'wide' is not a whole number of 1 or more"),
-        ("window=5,", "--set window=: '' is not a whole number"),
-        ("sg=2", "--set sg=2: '2' is none of 0, 1"),
-        ("hs=2", "--set hs=2: '2' is none of 0, 1"),
-        ("hs=x", "--set hs=x: 'x' is none of 0, 1"),
-        ("optimizer=adam", "--set optimizer=adam: 'adam' is none of adagrad, sgd"),
-        ("shrink_windows=2", "--set shrink_windows=2: '2' is none of yes, no"),
-        ("corpus=a.txt", "'corpus' is not a setting"),
-        ("cluster=env", "space has 'cluster', which cannot be searched"),
-    ],
-)
-def test_a_setting_that_cannot_be_set_is_named(
-    text: str, reason: str, scratch: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_corpus(scratch)
-    assert run("tune", "corpus.txt", "--set", text) == 2
-    assert reason in error_of(capsys)
+REFUSED = cases_under("Commands that search settings")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["missing.txt"], "corpus 'missing.txt' is not there"),
-        (["corpus.txt", "--validation", "missing.txt"], "corpus 'missing.txt' is not there"),
-        (["corpus.txt", "--results", "nowhere/results"], "nowhere' is not there"),
-        (["corpus.txt", "--results", "corpus.txt"], "results 'corpus.txt' is no file of results"),
-        (["corpus.txt", "--cache-dir", "nowhere"], "--cache-dir 'nowhere' is not a folder"),
-        (["corpus.txt", "--pairs", "missing.tsv"], "--pairs 'missing.tsv' cannot be read"),
-        (["corpus.txt", "--set", "window=5", "--set", "window=6"], "--set 'window=6' is given twice"),
-        (["corpus.txt", "--metric", "loss", "--set", "negative=5,10"], "losses with different ones cannot be compared"),
-        (["corpus.txt", "--validation", "1e-9"], "a share of 1e-09 of the 60 sentences of corpus 'corpus.txt' is none"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(
-    arguments: list[str], reason: str, scratch: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_cannot_be_done_is_one_line(command: str, scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(scratch)
-    assert run("tune", *arguments) == 2
-    assert reason in error_of(capsys)
+    assert run(*shlex.split(command)[1:]) == 2
+    message = error_of(capsys)
+    assert [fragment for fragment in REFUSED[command] if fragment not in message] == [], message
 
 
 def test_a_search_prints_lines_and_keeps_results_that_a_second_one_takes(

@@ -97,10 +97,3 @@ def test_lower_losses_and_higher_hits_are_better() -> None:
     loss, hits = metric_of("loss"), metric_of("hits@10")
     assert loss.value_to_raise(1.0) > loss.value_to_raise(2.0) > loss.value_to_raise(None)
     assert hits.value_to_raise(0.2) > hits.value_to_raise(0.1) > hits.value_to_raise(None)
-
-
-def test_other_metrics_are_named() -> None:
-    with pytest.raises(ValueError, match=r"metric must be 'hits@10', .* or a function of a model, got 'hits'"):
-        metric_of("hits")
-    with pytest.raises(ValueError, match="files of metric 'score', and metric is 'halves'"):
-        metric_of("halves", pairs=["pairs.tsv"])

@@ -70,23 +70,5 @@ def test_the_loss_is_compared_only_where_it_measures_the_same() -> None:
     assert {candidate["window"] for candidate in candidates_of("loss", 5, window=[9])} == {9}
 
 
-@pytest.mark.parametrize(
-    ("metric", "own", "message"),
-    [
-        ("hits@10", {"windw": [5]}, "space has 'windw', which cannot be searched"),
-        ("hits@10", {"epochs": [5]}, "space has 'epochs', which cannot be searched"),
-        ("hits@10", {"window": []}, r"space\['window'\] must be a list of one value or more, got \[\]"),
-        ("hits@10", {"window": 5}, r"space\['window'\] must be a list of one value or more, got 5"),
-        ("hits@10", {"optimizer": "sgd"}, r"space\['optimizer'\] must be a list of one value or more, got 'sgd'"),
-        ("hits@10", {"min_count": [1, 5]}, "different vocabularies cannot be compared"),
-        ("hits@10", {"negative": [0, 5]}, r"'hits@10' needs negative sampling, and space\['negative'\] has \[0, 5\]"),
-        ("loss", {"negative": [5, 10]}, "losses with different ones cannot be compared"),
-    ],
-)
-def test_what_cannot_be_searched_is_named(metric: str, own: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        dimensions_for(metric_of(metric), own)
-
-
 def test_every_setting_is_an_argument() -> None:
     assert set(SETTABLE) <= DEFAULTS.keys()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.error_table import cases_under
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, tune
 from gensim_tfw2v.search import tune as module
@@ -85,35 +86,24 @@ def test_a_training_that_diverges_has_no_value(sessions: Path, monkeypatch: pyte
     assert found.trials[-1].value is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"metric": "hits"}, "metric must be 'hits@10'"),
-        ({"trials": 0}, "trials must be a whole number of at least 1, got 0"),
-        ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5"),
-        ({"rounds": True}, "rounds must be a whole number of at least 1, got True"),
-        ({"share": 0}, "share must be a number above 0 and at most 1, got 0"),
-        ({"validation": 1.0}, "validation must be a share above 0 and below 1, or a path, got 1.0"),
-        ({"validation": "sessions.txt", "share": 0.5}, "share=0.5 needs a share of the corpus as validation"),
-        ({"settings": {"window": 5}, "space": {"window": [5, 6]}}, "'window' is in settings and in space"),
-        ({"settings": {"window": 0}}, "window must be"),
-        ({"space": {"optimizer": ["adam"]}}, "'adam'"),
-    ],
-)
+REFUSED = cases_under("Searches of settings")
+
+
+@pytest.mark.parametrize("arguments", REFUSED)
 def test_what_cannot_be_done_is_refused_before_anything_is_trained(
-    arguments: dict[str, Any], message: str, sessions: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: str, sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(sessions.parent)
     monkeypatch.delattr(module, "load_tensorflow")
-    with pytest.raises(ValueError, match=message):
-        tune("sessions.txt", **arguments)
+    with pytest.raises((ValueError, FileNotFoundError)) as error:
+        tune("sessions.txt", **eval(f"dict({arguments})"))
+    message = str(error.value)
+    assert [fragment for fragment in REFUSED[arguments] if fragment not in message] == [], message
 
 
-def test_missing_files_and_encoded_corpora_without_a_second_one_are_refused(sessions: Path, tmp_path: Path) -> None:
+def test_a_missing_corpus_and_an_encoded_one_without_a_second_are_refused(sessions: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"corpus 'missing\.txt' is not there"):
         tune("missing.txt")
-    with pytest.raises(FileNotFoundError, match=r"validation 'missing\.txt' is not there"):
-        tune(sessions, validation="missing.txt")
     encode_corpus(sessions, tmp_path / "encoded")
     with pytest.raises(ValueError, match=r"encoded' is encoded; encode two corpora, and name the other one"):
         tune(tmp_path / "encoded")
