@@ -24,8 +24,8 @@ _NOTES = (
     "their words' vectors of length 1, with people's judgements.",
     "graph: walks of examples/graphs.py; scores are those of that example, in this order.",
     "validation: the metric of the search, on a tenth of the sentences, which was held out.",
-    "scores: in percent, of models of all sentences, mean and standard deviation over seeds. gensim's models have those "
-    "of the settings that gensim knows.",
+    "scores: in percent, of models of all sentences, mean and standard deviation over seeds. gensim's models have "
+    "those of the settings that gensim knows.",
     "seconds: of the search with all of its trainings, without TensorFlow's import, and of one training of gensim's "
     "class with its default settings and five epochs.",
 )

@@ -11,8 +11,14 @@ import pytest
 import tuning
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
+from gensim.utils import simple_preprocess
 from measuring.tuning_tasks import Text
 from support.benchmark_commands import run_command
+
+
+def lines_of(name: str) -> list[str]:
+    """Return the lines of a file in gensim's wheel."""
+    return Path(datapath(name)).read_text(encoding="utf8").splitlines()
 
 
 def test_the_corpus_of_news_has_none_of_the_judged_articles_and_is_scored_by_peoples_judgements(tmp_path: Path) -> None:
@@ -21,13 +27,11 @@ def test_the_corpus_of_news_has_none_of_the_judged_articles_and_is_scored_by_peo
     lines = (tmp_path / "corpus.txt").read_text().splitlines()
     assert len(lines) == 300
     model = Word2Vec(corpus_file=str(tmp_path / "corpus.txt"), min_count=2, vector_size=8, epochs=1, seed=1, workers=1)
-    from gensim.utils import simple_preprocess
-
-    judged = [simple_preprocess(line) for line in open(datapath("lee.cor"), encoding="utf8")]
+    judged = [simple_preprocess(line) for line in lines_of("lee.cor")]
     assert not {" ".join(words) for words in judged} & set(lines)
     unit = [[model.wv.get_vector(word, norm=True) for word in words if word in model.wv] for words in judged]
     means = [np.mean(vectors, axis=0) for vectors in unit]
-    judgements = [[float(cell) for cell in line.split()] for line in open(datapath("similarities0-1.txt"))]
+    judgements = [[float(cell) for cell in line.split()] for line in lines_of("similarities0-1.txt")]
     ours, theirs = [], []
     for first in range(50):
         for second in range(first + 1, 50):
@@ -64,7 +68,8 @@ def test_tables_have_the_mean_scores_of_defaults_and_found_settings() -> None:
 @pytest.mark.slow
 def test_a_small_run_searches_and_scores(tmp_path: Path) -> None:
     options = ["--tasks", "text", "graph", "--trials", "2", "--epochs", "1", "--repeats", "1", "--workers", "1"]
-    run_command("tuning.py", *options, "--output", str(tmp_path))
+    done = run_command("tuning.py", *options, "--output", tmp_path)
+    assert done.returncode == 0, done.stderr
     runs = json.loads((tmp_path / "tuning.json").read_text())["runs"]
     assert [run["task"] for run in runs] == ["text", "graph"]
     for run in runs:
