@@ -21,7 +21,7 @@ the exit code is 1. Other words are answered."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v neighbours`."""
-    parser.add_argument("--index", metavar="FILE", type=Path, help="search this index; then there is no MODEL")
+    parser.add_argument("--index", metavar="FILE", type=Path, help="search this index, without MODEL (default: none)")
     parser.add_argument(
         "words",
         metavar="MODEL WORD",

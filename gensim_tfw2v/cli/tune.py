@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE[,VALUE...]",
         action="append",
         default=[],
-        help="values of a setting to try, such as window=5,10; one value fixes it; may be repeated",
+        help="values of a setting to try, as in window=5,10; one value fixes it; may be repeated (default: usual ones)",
     )
     add(
         "--validation",
