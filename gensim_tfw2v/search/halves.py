@@ -13,6 +13,7 @@ from gensim_tfw2v.corpus.fixed_draws import drawn_evenly
 from gensim_tfw2v.corpus.sentences import Sentences
 
 _KEY = 0  # of the sample of sentences, the same for all models
+_ROUNDING = 1e-6  # similarities that differ by less are equal
 
 
 def reciprocal_rank_of_halves(sentences: Sentences, vectors: Float32Array) -> float:
@@ -44,7 +45,7 @@ def reciprocal_rank_of_halves(sentences: Sentences, vectors: Float32Array) -> fl
     first = _of_length_1(_means(unit, places, begins, middles))
     second = _of_length_1(_means(unit, places, middles, begins + lengths))
     similarities = first @ second.T
-    ranks = (similarities >= np.diag(similarities)[:, None]).sum(axis=1)  # its own is among them
+    ranks = (similarities >= np.diag(similarities)[:, None] - _ROUNDING).sum(axis=1)  # its own is among them
     return float((1.0 / ranks).mean())
 
 

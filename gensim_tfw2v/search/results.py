@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -82,7 +83,7 @@ class ResultsFile:
         if end and end < len(data):  # a file of one line without an end may be anything
             with self._path.open("r+b") as file:
                 file.truncate(end)
-        return data[:end].decode("utf-8", "replace").splitlines()
+        return data[:end].decode("utf-8", "replace").split("\n")[:-1]
 
 
 def _key(settings: Mapping[str, Any], epochs: int) -> str:
@@ -94,7 +95,7 @@ def _check_header(path: Path, lines: list[str], header: Mapping[str, Any]) -> No
     try:
         found = json.loads(lines[0])
         is_header = found["format"] == _FORMAT
-    except (IndexError, KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         is_header = False
     if not is_header:
         raise ValueError(f"results {str(path)!r} is no file of results of a search; name another one")
@@ -109,6 +110,15 @@ def _check_header(path: Path, lines: list[str], header: Mapping[str, Any]) -> No
 
 def _trial_in(path: Path, number: int, line: str) -> Trial:
     try:
-        return Trial(**json.loads(line))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"results {str(path)!r} is damaged in line {number}: {error}") from None
+        trial = Trial(**json.loads(line))
+        if not isinstance(trial.settings, dict) or type(trial.epochs) is not int:
+            raise ValueError("it has no settings and epochs")
+        if not (trial.value is None or _is_number(trial.value)) or not _is_number(trial.seconds):
+            raise ValueError("its value or seconds are no numbers")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"results {str(path)!r} is damaged in line {number}: {error}; remove the line") from None
+    return trial
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

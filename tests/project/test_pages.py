@@ -48,7 +48,7 @@ MOST_WORDS = {
     "how-to/other-libraries.md": 500,
     "help/faq.md": 900,
     "help/troubleshooting.md": 700,
-    "reference/errors.md": 1500,
+    "reference/errors.md": 1650,
     "how-it-works/pipeline.md": 1800,
     "how-it-works/learning-rate.md": 450,
     "how-it-works/distributions.md": 2700,

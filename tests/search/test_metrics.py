@@ -28,7 +28,7 @@ def as_sentences(lists: list[list[int]]) -> Sentences:
 
 
 def plain_rank(lists: list[list[int]], place: int) -> int:
-    """Return the rank of a sentence's second half among those of all sentences."""
+    """Return the rank of a sentence's second half among those of all sentences; equal ones come before it."""
 
     def direction(words: list[int]) -> np.ndarray:
         rows = VECTORS[words].astype(np.float64)
@@ -38,7 +38,7 @@ def plain_rank(lists: list[list[int]], place: int) -> int:
 
     query = direction(lists[place][: len(lists[place]) // 2])
     similarities = [float(query @ direction(words[len(words) // 2 :])) for words in lists]
-    return 1 + sum(value > similarities[place] + 1e-6 for value in similarities)
+    return sum(value >= similarities[place] - 1e-6 for value in similarities)
 
 
 def test_halves_have_the_ranks_of_a_slow_comparison() -> None:

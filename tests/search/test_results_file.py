@@ -66,9 +66,22 @@ def test_another_file_is_refused_and_stays_as_it_is(content: str, tmp_path: Path
     assert path.read_text() == content
 
 
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "the cat",
+        "[" * 9000,
+        '{"settings": {}}',
+        '{"settings": [], "epochs": 1, "value": 1, "seconds": 1}',
+        '{"settings": {}, "epochs": 1.5, "value": 1, "seconds": 1}',
+        '{"settings": {}, "epochs": 1, "value": "high", "seconds": 1}',
+        '{"settings": {}, "epochs": 1, "value": NaN, "seconds": 1}',
+    ],
+)
+def test_a_damaged_line_is_named(line: str, tmp_path: Path) -> None:
     path = written(tmp_path / "results")
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], '{"settings": {}}', *lines[2:]]) + "\n")
+    path.write_text("\n".join([lines[0], line, *lines[2:]]) + "\n")
     with pytest.raises(ValueError, match="is damaged in line 2"):
         ResultsFile(path, SEARCH)
