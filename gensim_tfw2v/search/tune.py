@@ -117,7 +117,7 @@ def tune(
     defaults = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}
     default = default_candidate(dimensions, defaults)
     candidates = draw_candidates(dimensions, default, trials, seed)
-    common = {"seed": seed, "workers": workers}
+    common: dict[str, Any] = {"seed": seed, "workers": workers}
     for candidate in candidates:
         TFWord2Vec(**common, **candidate)  # which checks the values
     plan = plan_rounds(len(candidates), epochs, rounds)

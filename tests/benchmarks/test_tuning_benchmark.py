@@ -18,7 +18,7 @@ from support.benchmark_commands import run_command
 
 def lines_of(name: str) -> list[str]:
     """Return the lines of a file in gensim's wheel."""
-    return Path(datapath(name)).read_text(encoding="utf8").splitlines()
+    return Path(datapath(name)).read_text(encoding="latin1").splitlines()
 
 
 def test_the_corpus_of_news_has_none_of_the_judged_articles_and_is_scored_by_peoples_judgements(tmp_path: Path) -> None:

@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 from gensim.models import Word2Vec
-from support.command_line import error_of, run, save_as
+from support.command_line import SENTENCES, error_of, run, save_as
 
 from gensim_tfw2v.files.formats import INDEX_ENGINES
 
 MODULES = {"faiss": "faiss", "usearch": "usearch.index"}
+
+
+@pytest.fixture(scope="module")
+def gensim_model() -> Word2Vec:
+    return Word2Vec([line.split() for line in SENTENCES], min_count=1, vector_size=8, workers=1)
 
 
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
