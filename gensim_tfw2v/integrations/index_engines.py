@@ -7,12 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int64Array
 from gensim_tfw2v.runtime.extras import MissingPackageError
-
-# Of the HNSW graphs: neighbours of a node, and candidates that are looked at while it is built and searched. With more,
-# more of the nearest vectors are found, in more time.
-_NEIGHBOURS, _BUILD, _SEARCH = 32, 200, 128
 
 
 class OpenIndex(Protocol):
@@ -35,7 +32,7 @@ class OpenIndex(Protocol):
 class _FaissIndex:
     def __init__(self, index: Any, library: Any) -> None:
         self._index, self._library = index, library
-        index.hnsw.efSearch = _SEARCH
+        index.hnsw.efSearch = tuning.INDEX_SEARCH_CANDIDATES
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -49,7 +46,7 @@ class _FaissIndex:
         return found
 
     def search(self, query: Float32Array, count: int) -> tuple[Int64Array, Float32Array]:
-        self._index.hnsw.efSearch = max(_SEARCH, count)
+        self._index.hnsw.efSearch = max(tuning.INDEX_SEARCH_CANDIDATES, count)
         similarities, numbers = self._index.search(query[None, :], count)
         is_found = numbers[0] >= 0  # -1 where there are fewer
         return numbers[0][is_found], similarities[0][is_found]
@@ -58,7 +55,7 @@ class _FaissIndex:
 class _UsearchIndex:
     def __init__(self, index: Any) -> None:
         self._index = index
-        index.expansion_search = _SEARCH
+        index.expansion_search = tuning.INDEX_SEARCH_CANDIDATES
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -71,7 +68,7 @@ class _UsearchIndex:
         return np.asarray(self._index.get(number), np.float32)
 
     def search(self, query: Float32Array, count: int) -> tuple[Int64Array, Float32Array]:
-        self._index.expansion_search = max(_SEARCH, count)
+        self._index.expansion_search = max(tuning.INDEX_SEARCH_CANDIDATES, count)
         found = self._index.search(query, count)
         return np.asarray(found.keys, np.int64), 1 - np.asarray(found.distances, np.float32)
 
@@ -81,12 +78,17 @@ def build_index(engine: str, unit: Float32Array) -> OpenIndex:
     size = unit.shape[1]
     if engine == "faiss":
         library = _faiss()
-        index = library.IndexHNSWFlat(size, _NEIGHBOURS, library.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction = _BUILD
+        index = library.IndexHNSWFlat(size, tuning.INDEX_NEIGHBOURS, library.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = tuning.INDEX_BUILD_CANDIDATES
         index.add(unit)
         return _FaissIndex(index, library)
     index = _usearch()(
-        ndim=size, metric="cos", dtype="f32", connectivity=_NEIGHBOURS, expansion_add=_BUILD, expansion_search=_SEARCH
+        ndim=size,
+        metric="cos",
+        dtype="f32",
+        connectivity=tuning.INDEX_NEIGHBOURS,
+        expansion_add=tuning.INDEX_BUILD_CANDIDATES,
+        expansion_search=tuning.INDEX_SEARCH_CANDIDATES,
     )
     index.add(np.arange(len(unit)), unit)
     return _UsearchIndex(index)

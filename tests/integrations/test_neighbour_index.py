@@ -74,6 +74,7 @@ def test_the_engine_opens_the_file_by_itself(engine: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
 def test_nearly_all_of_the_nearest_words_are_found(engine: str, tmp_path: Path) -> None:
     need(engine)
+    # Rare words are hardly trained, so that their vectors are nearly equal, which is hard for an index.
     model = TFWord2Vec(corpus_file=datapath("lee_background.cor"), min_count=1, epochs=5, sg=1, workers=1, seed=1)
     random = random_vectors(20_000, 50)
     for vectors in (model.wv, random):
