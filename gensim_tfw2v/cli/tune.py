@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=NAMES,
         default=NAMES[0],
-        help="what models are compared by: hits@10 or ndcg@10 for items and walks, halves or score for text "
+        help="what models are compared by: hits@10 or ndcg@10 for items, halves or score for text "
         "(default: %(default)s)",
     )
     _add_size(parser)
