@@ -31,6 +31,7 @@ __all__ = [
     "merge_vectors",
     "ray_cluster",
     "register_task_functions",
+    "tune",
 ]
 # The module that has each name, and its name there.
 _HOMES = {
@@ -51,6 +52,7 @@ _HOMES = {
     "merge_vectors": ("model.merged_vectors", "merge_vectors"),
     "ray_cluster": ("integrations.ray_cluster", "ray_cluster"),
     "register_task_functions": ("placement.server", "register_functions"),
+    "tune": ("search.tune", "tune"),
 }
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from gensim_tfw2v.integrations.vectorizer import Word2VecVectorizer
     from gensim_tfw2v.model.merged_vectors import merge_vectors
     from gensim_tfw2v.placement.server import register_functions as register_task_functions
+    from gensim_tfw2v.search.tune import tune
     from gensim_tfw2v.tensorboard.options import TensorBoardLog
     from gensim_tfw2v.tensorboard.projector import export_projector
     from gensim_tfw2v.training.divergence import DivergenceError

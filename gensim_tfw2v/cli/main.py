@@ -14,6 +14,7 @@ from gensim_tfw2v.cli import (
     encode,
     evaluate,
     export,
+    index,
     merge,
     neighbours,
     plan,
@@ -22,6 +23,7 @@ from gensim_tfw2v.cli import (
     tensorboard,
     train,
     train_arguments,
+    tune,
     walks,
 )
 from gensim_tfw2v.cli.errors import CommandError
@@ -42,6 +44,8 @@ RUN = {
     "walks": walks.run,
     "export": export.run,
     "plan": plan.run,
+    "tune": tune.run,
+    "index": index.run,
 }
 
 
@@ -71,6 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
         ("walks", "write random walks on a graph as a corpus", walks),
         ("export", "write vectors as a folder for the Hugging Face Hub", export),
         ("plan", "say what a training takes, and which tasks to start", plan),
+        ("tune", "search the settings that suit a corpus", tune),
+        ("index", "write an index that finds neighbours among millions of words", index),
     ):
         command = commands.add_parser(name, help=help_text, description=module.DESCRIPTION, allow_abbrev=False)
         module.add_arguments(command)

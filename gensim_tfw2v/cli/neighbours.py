@@ -10,19 +10,24 @@ from typing import Any
 
 from gensim_tfw2v.cli.arguments import whole_number
 from gensim_tfw2v.cli.errors import CommandError
-from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
+from gensim_tfw2v.cli.models import add_format_arguments, vectors_at
 from gensim_tfw2v.cli.near_spellings import near_spellings
 
 DESCRIPTION = """Print the words nearest to each WORD, with their cosine similarity. With --positive and --negative,
-print the words nearest to a sum of words minus others, as in: --positive king woman --negative man.
-For an unknown word, a line on standard error suggests near spellings, and the exit code is 1. Other words are
-answered."""
+print the words nearest to a sum of words minus others, as in: --positive king woman --negative man. With --index,
+search an index that `tfw2v index` wrote. For an unknown word, a line on standard error suggests near spellings, and
+the exit code is 1. Other words are answered."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v neighbours`."""
-    parser.add_argument("model", type=Path, help="gensim model, keyed vectors, or word2vec text or binary file")
-    parser.add_argument("words", metavar="WORD", nargs="*", help="words whose neighbours to print")
+    parser.add_argument("--index", metavar="FILE", type=Path, help="search this index, without MODEL (default: none)")
+    parser.add_argument(
+        "words",
+        metavar="MODEL WORD",
+        nargs="*",
+        help="gensim model, keyed vectors, or word2vec text or binary file, and words whose neighbours to print",
+    )
     parser.add_argument("--positive", metavar="WORD", nargs="+", default=[], help="words to add up")
     parser.add_argument("--negative", metavar="WORD", nargs="+", default=[], help="words to subtract")
     parser.add_argument(
@@ -38,12 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the neighbours of every word, and of the sum if there is one."""
-    typed: list[tuple[list[str], list[str]]] = [([word], []) for word in arguments.words]
+    searched, words = _searched_and_words(arguments)
+    typed: list[tuple[list[str], list[str]]] = [([word], []) for word in words]
     if arguments.positive or arguments.negative:
         typed.append((arguments.positive, arguments.negative))
     if not typed:
         raise CommandError("no WORD given, and no --positive or --negative")
-    vectors = vectors_of(arguments)
+    vectors = vectors_at(searched, arguments) if arguments.index is None else _opened_index(arguments)
     known = vectors.key_to_index
     queries = [
         ([_word(text, known) for text in positive], [_word(text, known) for text in negative])
@@ -58,8 +64,28 @@ def run(arguments: argparse.Namespace) -> None:
         print(_as_json(answers) if arguments.json else _as_text(answers), flush=True)  # before the lines of errors
     asked = dict.fromkeys(word for positive, negative in queries for word in positive + negative)
     if unknown := [word for word in asked if word not in known]:
-        complaints = (_complaint(word, arguments.model, vectors.index_to_key) for word in unknown)
+        place = f"{'model' if arguments.index is None else 'index'} {str(searched)!r}"
+        complaints = (_complaint(word, place, vectors.index_to_key) for word in unknown)
         raise CommandError(*complaints, exit_code=1)
+
+
+def _searched_and_words(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
+    """Return the file that is searched, a model or an index, and the words to look up."""
+    if arguments.index is not None:
+        return arguments.index, arguments.words
+    if not arguments.words:
+        raise CommandError("no MODEL given, and no --index")
+    return Path(arguments.words[0]), arguments.words[1:]
+
+
+def _opened_index(arguments: argparse.Namespace) -> Any:
+    """Return an index, which answers as a model does."""
+    if arguments.format or arguments.safe:
+        flag = "--safe" if arguments.safe else "--format"
+        raise CommandError(f"{flag} is for a MODEL; leave it out with --index")
+    from gensim_tfw2v.integrations.neighbour_index import NeighbourIndex
+
+    return NeighbourIndex.load(arguments.index)
 
 
 def _word(text: str, known: Mapping[Any, int]) -> Any:
@@ -67,10 +93,10 @@ def _word(text: str, known: Mapping[Any, int]) -> Any:
     return int(text) if text not in known and text.isdecimal() and int(text) in known else text
 
 
-def _complaint(word: str, model: Path, vocabulary: Sequence[object]) -> str:
-    """Return the line about a word that the model does not have."""
+def _complaint(word: str, place: str, vocabulary: Sequence[object]) -> str:
+    """Return the line about a word that is not where it was looked for."""
     near = ", ".join(map(repr, near_spellings(word, vocabulary)))
-    return f"word {word!r} is not in model {str(model)!r}" + (f"; near spellings: {near}" if near else "")
+    return f"word {word!r} is not in {place}" + (f"; near spellings: {near}" if near else "")
 
 
 def _title(positive: list[Any], negative: list[Any]) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.corpus.file_parts import file_parts
 from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_parts
+from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_writer import ShardWriter
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole_files import written_folder
@@ -46,31 +49,37 @@ def encode_corpus(
     column : str, optional
         The column of tables that has the sentences, if more than one could. Whole numbers become text.
     """
-    files, target = _files_of(Path(corpus)), Path(os.path.abspath(folder))
+    target = Path(os.path.abspath(folder))
     if shard_words < 1:
         raise ValueError(f"shard_words must be at least 1, got {shard_words!r}")
-    with written_folder(target) as unfinished:
-        _encode(files, unfinished, workers or usable_cores(), shard_words, progress, column)
+    with (
+        written_folder(target) as unfinished,
+        contextlib.closing(ShardWriter(unfinished, shard_words)) as writer,
+    ):
+        words, counts = read_corpus(corpus, writer.append, workers, progress, column)
+        writer.finish(zip(words, counts.tolist(), strict=True))
     return EncodedCorpus(target)
 
 
-def _encode(
-    files: list[Path],
-    folder: Path,
-    workers: int,
-    shard_words: int,
-    progress: ScanProgress | None,
-    column: str | None,
-) -> None:
-    vocabulary = RawVocabulary()
-    with contextlib.closing(ShardWriter(folder, shard_words)) as writer:
-        for path in files:
-            parts = file_parts(os.path.abspath(path), workers, tuning.FILE_PART_BYTES, column)
-            count_parts(parts, vocabulary, writer.append, progress)
-        words, counts = vocabulary.words_and_counts()
-        if not words:
-            raise ValueError(f"corpus {', '.join(map(str, files))} holds no words")
-        writer.finish(zip(_as_lines(words), counts.tolist(), strict=True))
+def read_corpus(
+    corpus: str | os.PathLike[str],
+    keep: Callable[[Sentences], None],
+    workers: int | None = None,
+    progress: ScanProgress | None = None,
+    column: str | None = None,
+) -> tuple[list[str], Int64Array]:
+    """Give all sentences of a corpus to `keep`, as word numbers, and return the words and their counts.
+
+    The arguments are those of `encode_corpus`.
+    """
+    files, vocabulary = _files_of(Path(corpus)), RawVocabulary()
+    for path in files:
+        parts = file_parts(os.path.abspath(path), workers or usable_cores(), tuning.FILE_PART_BYTES, column)
+        count_parts(parts, vocabulary, keep, progress)
+    words, counts = vocabulary.words_and_counts()
+    if not words:
+        raise ValueError(f"corpus {', '.join(map(str, files))} holds no words")
+    return _as_lines(words), counts
 
 
 def _as_lines(words: list[Any]) -> list[str]:

@@ -62,6 +62,11 @@ class EncodedCorpus:
             self._check_shard(shard)
 
     @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of the corpus's header, in hexadecimal, which identifies the corpus."""
+        return self._header.fingerprint
+
+    @property
     def shards(self) -> list[ShardSize]:
         """The size of each shard."""
         return self._header.shards

@@ -13,6 +13,7 @@ from gensim_tfw2v.files.whole_files import written_files
 
 FORMATS = ("gensim", "keyed-vectors", "text", "binary")
 SUFFIX_FORMATS = {".txt": "text", ".vec": "text", ".bin": "binary", ".kv": "keyed-vectors"}
+INDEX_ENGINES = ("faiss", "usearch")  # libraries whose indexes of vectors are written and read
 COMPRESSED = (".gz", ".bz2")
 # gensim writes large arrays to files beside MODEL: MODEL.ARRAY.npy, MODEL.wv.ARRAY.npy (npz if compressed).
 # Only its own array names match, because MODEL.labels.npy may belong to something else.

@@ -1,14 +1,15 @@
-"""A model's arguments `validation` and `early_stopping` → the validation of a training."""
+"""A model's arguments `validation` and `early_stopping` → the validation of a training; the same values at any time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 from gensim.models import Word2Vec
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.next_words import next_words
 from gensim_tfw2v.blocks.sampling import NegativeSampler
@@ -21,6 +22,8 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.corpus.sources import Source
 from gensim_tfw2v.model.corpus_reading import Corpus, CorpusReader, ReadingOptions
+from gensim_tfw2v.model.tables import matrix_of
+from gensim_tfw2v.model.training_plan import entropy_of
 from gensim_tfw2v.training.early_stopping import EarlyStopping
 from gensim_tfw2v.training.next_word_scores import NextWordScores
 from gensim_tfw2v.training.resuming import Beginning
@@ -120,6 +123,39 @@ def validation_for(
         points=[] if before is None else before.points,
     )
     return Validation(loss, state, beginning.checkpoint, _next_words(model, sentences, entropy))
+
+
+def validation_sentences(model: Word2Vec, validation: Any) -> Sentences:
+    """Return the known words of validation sentences, or of as many as a training measures, drawn by the seed."""
+    sample = _Sample(entropy_of(model))
+    _read(model, validation, sample)
+    return sample.sentences()
+
+
+def measured_now(model: Word2Vec, validation: Any, metric: str) -> float:
+    """Return a metric of a model's vectors on a file or an iterable, as `train()` measures it after an epoch."""
+    entropy, sentences = entropy_of(model), validation_sentences(model, validation)
+
+    def read(table: str, first: int, end: int) -> Float32Array:
+        rows: Float32Array = matrix_of(model, table)[first:end]
+        return rows
+
+    if metric == LOSS:
+        pairs = validation_pairs(sentences, _pair_settings(model), entropy)
+        _check_any(pairs, validation, sentences)
+        return ValidationLoss(pairs, model.vector_size, bool(model.cbow_mean)).mean_loss(read)
+    words = next_words(sentences, model.window, len(model.wv), entropy)
+    _check_any(words, validation, sentences)
+    return NextWordScores(words, len(model.wv), model.vector_size).measure(read)[metric]
+
+
+def _check_any(found: Sized, validation: Any, sentences: Sentences) -> None:
+    """Raise an error if there is nothing to measure in validation sentences."""
+    if not len(found):
+        raise ValueError(
+            f"validation is {_shown(validation)}, and none of its {sentences.lengths.size} sentences has two words of "
+            "the vocabulary; give more sentences"
+        )
 
 
 def _other_sentences(validation: Any, reason: str) -> ValueError:

@@ -172,9 +172,10 @@ class FractionBar:
     """Draws how much of a task is done."""
 
     def __init__(self, label: str) -> None:
-        self._bar = _bar(label, 1.0, "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}")
+        self._bar = _bar(label, 1.0, "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}")
 
-    def __call__(self, fraction: float) -> None:
+    def __call__(self, fraction: float, note: str = "") -> None:
+        self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(min(fraction, 1.0) - self._bar.n)
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ def test_help_and_version_need_neither_gensim_nor_tensorflow() -> None:
 import sys
 from gensim_tfw2v.cli import main as cli
 commands = ["train", "encode", "evaluate", "neighbours", "server", "cluster", "merge", "walks", "export"]
+commands += ["tune", "index"]
 for arguments in ["--help"], *([command, "--help"] for command in commands), ["--version"]:
     try:
         cli.main(arguments)
@@ -47,11 +48,11 @@ sys.exit(f"imported {heavy}" if heavy else 0)
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "evaluate", "neighbours", "server", "cluster", "merge", "walks", "export"]
+    "command", ["train", "evaluate", "neighbours", "server", "cluster", "merge", "walks", "export", "tune", "index"]
 )
 def test_help_names_the_default_of_every_flag_that_has_one(command: str) -> None:
     (commands,) = [action for action in cli.build_parser()._actions if isinstance(action.choices, dict)]
-    without_default = {"help", "output", "pairs", "analogies", "positive", "negative"} - (
+    without_default = {"help", "output", "pairs", "analogies", "positive", "negative", "engine"} - (
         {"negative"} if command == "train" else set()
     )
     for action in commands.choices[command]._actions:

@@ -34,6 +34,7 @@ from gensim_tfw2v.cluster import exposure, listening
 from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.strategy import own_port
+from gensim_tfw2v.runtime.system import bound_interface
 
 PORTS = PS_PORT, WORKER_PORT, COORDINATOR_PORT = 23450, 23451, 23452
 ON_NETWORK = {"ps": ["10.77.0.9:23450"], "worker": ["127.0.0.1:23451"]}
@@ -166,7 +167,7 @@ def test_a_strangers_call_from_before_the_start_is_never_carried_out(tmp_path: P
 def test_the_coordinators_port_answers_this_machine_alone() -> None:
     connect(shared_cluster())
     sockets = list(listening._own_sockets(own_port()))
-    interfaces = [listening._interface_of(one) for one in sockets if listening._is_listening(one)]
+    interfaces = [bound_interface(one) for one in sockets if listening._is_listening(one)]
     assert interfaces
     assert set(interfaces) == {"lo"}
 
@@ -183,7 +184,7 @@ strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
 
 def interfaces():
     sockets = listening._own_sockets(own_port())
-    return [listening._interface_of(one) for one in sockets if listening._is_listening(one)]
+    return [bound_interface(one) for one in sockets if listening._is_listening(one)]
 
 print(set(interfaces()))
 connection.connect(strategy)

@@ -27,6 +27,7 @@ TARGETS = {
     "task-call": ("messages", "CALLS"),
     "lease-name": ("messages", "LEASES"),
     "description": ("messages", "DESCRIPTIONS"),
+    "search-results": ("search_results", "RESULTS"),
 }
 
 

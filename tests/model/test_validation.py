@@ -15,6 +15,7 @@ from support.contract import PURE_MODES, SENTENCES, assert_equal_models
 from support.overfitting import EPOCHS, OTHERS, SETTINGS, TRAINED, Snapshots, assert_learnt, sentences
 
 from gensim_tfw2v import EarlyStopping, TFWord2Vec, encode_corpus
+from gensim_tfw2v.model.validation import measured_now
 
 SMALL: dict[str, Any] = {"vector_size": 8, "min_count": 1, "sample": 0, "epochs": 3, "workers": 1}
 
@@ -65,6 +66,21 @@ def test_measuring_leaves_the_vectors_as_they_are() -> None:
     assert_equal_models(plain, measured)
     assert len(measured.validation_losses) == EPOCHS
     assert plain.validation_losses == []
+
+
+@pytest.mark.parametrize("metric", ["loss", "hits@10", "ndcg@10"])
+def test_what_is_measured_of_a_trained_model_is_what_its_training_measured_last(metric: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "others.txt", OTHERS)
+    model = TFWord2Vec(TRAINED, validation=path, validation_metric=metric, **SETTINGS | {"epochs": 2})
+    measured = {"loss": model.validation_losses, **model.validation_scores}[metric]
+    assert measured_now(model, str(path), metric) == measured[-1]
+
+
+def test_sentences_without_two_known_words_cannot_be_measured() -> None:
+    model = TFWord2Vec(TRAINED, **SETTINGS | {"epochs": 1})
+    for metric in ("loss", "hits@10"):
+        with pytest.raises(ValueError, match="validation is a list, and none of its 0 sentences has two words"):
+            measured_now(model, [["nobody", "knows"]], metric)
 
 
 def test_callbacks_see_the_losses_up_to_their_epoch(overfitted: tuple[TFWord2Vec, Snapshots]) -> None:

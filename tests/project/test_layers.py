@@ -42,6 +42,7 @@ LAYERS = [
     ["word2vec"],
     ["planning.calibration"],
     ["integrations"],
+    ["search"],
     ["cli"],
     ["__main__"],
 ]

@@ -63,6 +63,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
         "merge_vectors",
         "ray_cluster",
         "register_task_functions",
+        "tune",
     ]
     for name in gensim_tfw2v.__all__:
         assert getattr(gensim_tfw2v, name)

@@ -82,3 +82,13 @@ def test_a_release_that_is_not_built_yet_cannot_be_checked(step: str, tmp_path: 
     (tmp_path / f"gensim_tfw2v-{gensim_tfw2v.__version__}.tar.gz").touch()  # and no wheel
     message = message_of("release", step, TFW2V_DIST=tmp_path)
     assert message == f"release: error: this version is not in {tmp_path} yet: run scripts/release build first\n"
+
+
+def test_without_a_server_of_postgresql_or_its_pgvector_the_check_says_what_to_name(tmp_path: Path) -> None:
+    message = message_of("check-pgvector", TFW2V_POSTGRES=tmp_path)
+    assert message.startswith("check-pgvector: error: no server of PostgreSQL found. Install one, or name its programs")
+    for program, says in (("initdb", ""), ("pg_config", f"echo {tmp_path}")):
+        (tmp_path / program).write_text(f"#!/bin/sh\n{says}\n")
+        (tmp_path / program).chmod(0o755)
+    message = message_of("check-pgvector", TFW2V_POSTGRES=tmp_path)
+    assert message.startswith(f"check-pgvector: error: PostgreSQL in {tmp_path} has no pgvector")

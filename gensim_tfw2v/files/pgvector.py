@@ -1,0 +1,80 @@
+"""Vectors of words → a folder that psql loads into PostgreSQL with pgvector: rows in COPY's binary format.
+
+A row is the number of a word, the word, and its vector as pgvector receives it: how many numbers there are, 0, and the
+numbers as float32. All is big-endian.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gensim_tfw2v.files.vectors import pieces
+from gensim_tfw2v.files.whole_files import written_folder
+
+_HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack(">ii", 0, 0)
+_END = struct.pack(">h", -1)
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+MOST_INDEXED = 2000  # numbers of a vector that pgvector's indexes take
+_LOAD = """-- Run in this folder: psql --dbname DATABASE --file load.sql
+\\set ON_ERROR_STOP on
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE TABLE {table} (id integer PRIMARY KEY, word text NOT NULL UNIQUE, vector vector({numbers}) NOT NULL);
+\\copy {table} (id, word, vector) FROM 'words.copy' WITH (FORMAT binary)
+{index}COMMIT;
+-- SELECT word FROM {table} ORDER BY vector <=> (SELECT vector FROM {table} WHERE word = 'cat') LIMIT 10;
+"""
+
+
+def export_pgvector(keyed_vectors: Any, folder: str | os.PathLike[str], *, table: str = "words") -> None:
+    """Write vectors as a new folder with ``load.sql`` and ``words.copy``, which appears when it is complete.
+
+    Parameters
+    ----------
+    keyed_vectors : gensim.models.KeyedVectors
+        The vectors, such as ``model.wv``.
+    folder : str or os.PathLike
+        The folder to write. It must not exist yet.
+    table : str, optional
+        The table that ``load.sql`` makes.
+
+    Raises
+    ------
+    ValueError
+        If the name of the table is none, or if a word has a zero byte, which PostgreSQL's texts cannot have.
+    FileExistsError
+        If there is such a folder.
+    """
+    check_table(table)
+    words = [str(word).encode("utf-8") for word in keyed_vectors.index_to_key]
+    for word in words:
+        if b"\x00" in word:
+            raise ValueError(f"the word {word.decode('utf-8')!r} has a zero byte, which PostgreSQL's texts cannot have")
+    numbers = int(keyed_vectors.vector_size)
+    index = f"CREATE INDEX ON {table} USING hnsw (vector vector_cosine_ops);\n" if numbers <= MOST_INDEXED else ""
+    with written_folder(Path(os.path.abspath(folder))) as unfinished:
+        with (unfinished / "words.copy").open("wb") as file:
+            _write_rows(file, words, keyed_vectors.vectors)
+        load = _LOAD.format(table=table, numbers=numbers, index=index)
+        (unfinished / "load.sql").write_text(load, encoding="utf-8")
+
+
+def check_table(table: str) -> None:
+    """Raise ValueError if this cannot be the name of a table."""
+    if not _NAME.fullmatch(table):
+        raise ValueError(f"table must be of a to z, 0 to 9 and _, at most 63 of them, no digit first, got {table!r}")
+
+
+def _write_rows(file: BinaryIO, words: list[bytes], matrix: Any) -> None:
+    numbers = matrix.shape[1]
+    head = struct.pack(">ihh", 4 + 4 * numbers, numbers, 0)
+    file.write(_HEADER)
+    for first, rows in pieces(matrix):
+        for number, row in enumerate(rows.astype(">f4"), start=first):
+            word = words[number]
+            file.write(struct.pack(">hiii", 3, 4, number, len(word)) + word + head + row.tobytes())
+    file.write(_END)

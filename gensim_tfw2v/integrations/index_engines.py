@@ -1,0 +1,129 @@
+"""The libraries that find nearest vectors quickly: each builds, writes and reads an HNSW graph of directions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gensim_tfw2v import tuning
+from gensim_tfw2v.arrays import Float32Array, Int64Array
+from gensim_tfw2v.runtime.extras import MissingPackageError
+
+
+class OpenIndex(Protocol):
+    """An index of vectors of length 1, numbered from 0."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of vectors, and numbers of each."""
+
+    def write(self, path: Path) -> None:
+        """Write the index in the library's own format."""
+
+    def vector(self, number: int) -> Float32Array:
+        """Return one of the vectors."""
+
+    def search(self, query: Float32Array, count: int) -> tuple[Int64Array, Float32Array]:
+        """Return the numbers of the nearest vectors and their cosine similarities, the nearest first."""
+
+
+class _FaissIndex:
+    def __init__(self, index: Any, library: Any) -> None:
+        self._index, self._library = index, library
+        index.hnsw.efSearch = tuning.INDEX_SEARCH_CANDIDATES
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self._index.ntotal), int(self._index.d)
+
+    def write(self, path: Path) -> None:
+        self._library.write_index(self._index, str(path))
+
+    def vector(self, number: int) -> Float32Array:
+        found: Float32Array = self._index.reconstruct(number)
+        return found
+
+    def search(self, query: Float32Array, count: int) -> tuple[Int64Array, Float32Array]:
+        self._index.hnsw.efSearch = max(tuning.INDEX_SEARCH_CANDIDATES, count)
+        similarities, numbers = self._index.search(query[None, :], count)
+        is_found = numbers[0] >= 0  # -1 where there are fewer
+        return numbers[0][is_found], similarities[0][is_found]
+
+
+class _UsearchIndex:
+    def __init__(self, index: Any) -> None:
+        self._index = index
+        index.expansion_search = tuning.INDEX_SEARCH_CANDIDATES
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self._index), int(self._index.ndim)
+
+    def write(self, path: Path) -> None:
+        self._index.save(str(path))
+
+    def vector(self, number: int) -> Float32Array:
+        return np.asarray(self._index.get(number), np.float32)
+
+    def search(self, query: Float32Array, count: int) -> tuple[Int64Array, Float32Array]:
+        self._index.expansion_search = max(tuning.INDEX_SEARCH_CANDIDATES, count)
+        found = self._index.search(query, count)
+        return np.asarray(found.keys, np.int64), 1 - np.asarray(found.distances, np.float32)
+
+
+def build_index(engine: str, unit: Float32Array) -> OpenIndex:
+    """Return a new index of vectors of length 1."""
+    size = unit.shape[1]
+    if engine == "faiss":
+        library = _faiss()
+        index = library.IndexHNSWFlat(size, tuning.INDEX_NEIGHBOURS, library.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = tuning.INDEX_BUILD_CANDIDATES
+        index.add(unit)
+        return _FaissIndex(index, library)
+    index = _usearch()(
+        ndim=size,
+        metric="cos",
+        dtype="f32",
+        connectivity=tuning.INDEX_NEIGHBOURS,
+        expansion_add=tuning.INDEX_BUILD_CANDIDATES,
+        expansion_search=tuning.INDEX_SEARCH_CANDIDATES,
+    )
+    index.add(np.arange(len(unit)), unit)
+    return _UsearchIndex(index)
+
+
+def read_index(engine: str, path: Path) -> OpenIndex:
+    """Return the index in a file; raise ValueError if there is none."""
+    try:
+        if engine == "faiss":
+            library = _faiss()
+            return _FaissIndex(library.read_index(str(path)), library)
+        return _UsearchIndex(_usearch().restore(str(path)))
+    except (RuntimeError, AttributeError) as error:  # faiss, and what is not the index that it should be
+        raise ValueError(f"{engine} cannot read it: {error}") from error
+
+
+def check_engine(engine: str) -> None:
+    """Raise MissingPackageError, which names the extra, if an engine's package is not installed."""
+    if engine == "faiss":
+        _faiss()
+    else:
+        _usearch()
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise MissingPackageError("an index of faiss", "faiss-cpu", "faiss") from None
+    return faiss
+
+
+def _usearch() -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError:
+        raise MissingPackageError("an index of usearch", "usearch", "usearch") from None
+    return Index

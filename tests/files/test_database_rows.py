@@ -1,0 +1,125 @@
+"""Rows for pgvector and Qdrant have every word and every number, as plain readers of both formats find them."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from support.command_line import error_of, run
+
+from gensim_tfw2v.files import qdrant, vectors
+from gensim_tfw2v.files.pgvector import export_pgvector
+from gensim_tfw2v.files.qdrant import export_qdrant
+
+WORDS: list[Any] = ["the", "Käse", "it's", '"quoted"', "back\\slash", 7, "tab\tbed"]
+MATRIX = np.random.default_rng(3).normal(0, 1, (len(WORDS), 5)).astype(np.float32)
+MATRIX[0, :3] = 1e-30, -3.4e38, 0
+
+
+@pytest.fixture
+def keyed_vectors(monkeypatch: pytest.MonkeyPatch) -> KeyedVectors:
+    """Return vectors that are read two rows at a time."""
+    monkeypatch.setattr(vectors, "_PIECE_BYTES", 2 * 4 * MATRIX.shape[1])
+    found = KeyedVectors(MATRIX.shape[1])
+    found.add_vectors(WORDS, MATRIX)
+    return found
+
+
+def rows_of(data: bytes) -> list[tuple[int, str, list[float]]]:
+    """Return the rows in the binary format of COPY, as PostgreSQL's documentation describes it."""
+    file = io.BytesIO(data)
+    assert file.read(11) == b"PGCOPY\n\xff\r\n\x00"
+    assert struct.unpack(">ii", file.read(8)) == (0, 0)
+    rows = []
+    while (fields := struct.unpack(">h", file.read(2))[0]) != -1:
+        values = [file.read(struct.unpack(">i", file.read(4))[0]) for _ in range(fields)]
+        assert fields == 3
+        count, unused = struct.unpack(">hh", values[2][:4])
+        assert unused == 0
+        numbers = struct.unpack(f">{count}f", values[2][4:])
+        rows.append((struct.unpack(">i", values[0])[0], values[1].decode("utf-8"), list(numbers)))
+    assert file.read() == b""
+    return rows
+
+
+def test_rows_of_pgvector_are_those_of_the_vectors(keyed_vectors: KeyedVectors, tmp_path: Path) -> None:
+    export_pgvector(keyed_vectors, tmp_path / "rows", table="my_words")
+    rows = rows_of((tmp_path / "rows" / "words.copy").read_bytes())
+    assert [(number, word) for number, word, _ in rows] == list(enumerate(map(str, WORDS)))
+    assert np.array_equal(np.array([numbers for _, _, numbers in rows], np.float32), MATRIX)
+    load = (tmp_path / "rows" / "load.sql").read_text()
+    assert (
+        "CREATE TABLE my_words (id integer PRIMARY KEY, word text NOT NULL UNIQUE, vector vector(5) NOT NULL);" in load
+    )
+    assert "USING hnsw" in load
+
+
+def test_vectors_that_are_too_long_for_an_index_have_none(tmp_path: Path) -> None:
+    long = KeyedVectors(2001)
+    long.add_vectors(["a"], np.zeros((1, 2001), np.float32))
+    export_pgvector(long, tmp_path / "rows")
+    assert "USING hnsw" not in (tmp_path / "rows" / "load.sql").read_text()
+
+
+@pytest.mark.parametrize("table", ["", "Words", "my words", "1st", "words; DROP TABLE words", "w" * 64])
+def test_a_table_needs_a_plain_name(table: str, keyed_vectors: KeyedVectors, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="table must be of a to z"):
+        export_pgvector(keyed_vectors, tmp_path / "rows", table=table)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_word_with_a_zero_byte_is_named(tmp_path: Path) -> None:
+    odd = KeyedVectors(1)
+    odd.add_vectors(["a\x00b"], np.zeros((1, 1), np.float32))
+    with pytest.raises(ValueError, match=r"the word 'a\\x00b' has a zero byte"):
+        export_pgvector(odd, tmp_path / "rows")
+
+
+def test_points_of_qdrant_are_those_of_the_vectors(
+    keyed_vectors: KeyedVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant, "BATCH", 3)
+    export_qdrant(keyed_vectors, tmp_path / "points")
+    batches = [json.loads(path.read_text()) for path in sorted((tmp_path / "points").glob("points-*.json"))]
+    assert [len(batch["points"]) for batch in batches] == [3, 3, 1]
+    points = [point for batch in batches for point in batch["points"]]
+    assert [point["id"] for point in points] == list(range(len(WORDS)))
+    assert [point["payload"] for point in points] == [{"word": word} for word in WORDS]
+    assert np.array_equal(np.array([point["vector"] for point in points], np.float32), MATRIX)
+    collection = json.loads((tmp_path / "points" / "collection.json").read_text())
+    assert collection == {"vectors": {"size": 5, "distance": "Cosine"}}
+    subprocess.run(["sh", "-n", str(tmp_path / "points" / "load.sh")], check=True)
+
+
+@pytest.mark.slow
+def test_qdrants_client_takes_the_points_and_finds_neighbours(keyed_vectors: KeyedVectors, tmp_path: Path) -> None:
+    library = pytest.importorskip("qdrant_client", reason="needs qdrant-client, which no extra installs")
+    export_qdrant(keyed_vectors, tmp_path / "points")
+    client = library.QdrantClient(":memory:")
+    collection = json.loads((tmp_path / "points" / "collection.json").read_text())
+    client.create_collection("words", vectors_config=library.models.VectorParams(**collection["vectors"]))
+    points = json.loads((tmp_path / "points" / "points-000000.json").read_text())
+    client.upsert("words", points=[library.models.PointStruct(**point) for point in points["points"]])
+    found = client.query_points("words", query=MATRIX[3].tolist(), limit=3).points
+    expected = ['"quoted"', *(word for word, _ in keyed_vectors.most_similar('"quoted"', topn=2))]
+    assert [point.payload["word"] for point in found] == expected
+
+
+@pytest.mark.parametrize("target", ["pgvector", "qdrant"])
+def test_the_command_writes_rows_for_a_database(
+    target: str, keyed_vectors: KeyedVectors, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keyed_vectors.save("words.kv")
+    assert run("export", "words.kv", "rows", "--for", target) == 0
+    assert capsys.readouterr().out == "rows: 7 words, 5 dimensions\n"
+    expected = {"pgvector": "load.sql words.copy", "qdrant": "collection.json load.sh points-000000.json"}
+    assert sorted(path.name for path in Path("rows").iterdir()) == expected[target].split()
+    assert run("export", "words.kv", "rows", "--for", target) == 2
+    assert "'rows' is there already" in error_of(capsys).replace(f"{scratch}/", "")
