@@ -19,6 +19,7 @@ from support.contract import SENTENCES, SMALL
 from gensim_tfw2v import ClusterError, TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster import listening, strategy
 from gensim_tfw2v.cluster.specification import addresses_of, read_file
+from gensim_tfw2v.runtime.system import bound_interface
 
 
 def trained(**cluster: Any) -> TFWord2Vec:
@@ -33,7 +34,7 @@ def answer(cluster: Any, allow_network: bool) -> dict[str, Any]:
     except ClusterError as error:
         return {"error": str(error)}
     ports = strategy.own_port()
-    interfaces = [listening._interface_of(one) for one in listening._own_sockets(ports) if listening._is_listening(one)]
+    interfaces = [bound_interface(one) for one in listening._own_sockets(ports) if listening._is_listening(one)]
     tasks = [address for job in addresses_of(cluster).values() for address in job]
     return {
         "difference": float(np.abs(model.wv.vectors - trained().wv.vectors).max()),
