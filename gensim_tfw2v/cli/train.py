@@ -220,16 +220,18 @@ def _log_lines(wanted: bool) -> Iterator[None]:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(LOG_FORMAT))
     loggers = [logging.getLogger(name) for name in ("gensim", "gensim_tfw2v")]
-    levels = [logger.level for logger in loggers]
+    before = [(logger, logger.level, logger.propagate) for logger in loggers]
     for logger in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
+        logger.propagate = False  # a library that is imported may add a handler to the root logger
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
+        for logger, level, propagates in before:
             logger.removeHandler(handler)
             logger.setLevel(level)
+            logger.propagate = propagates
 
 
 def _summary(trained: Trained, output: Path, file_format: str) -> str:

@@ -7,7 +7,6 @@ decompositions of matrices of a few hundred columns then take ten times the proc
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -34,9 +33,8 @@ def one_blas_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
-@functools.cache
 def _libraries() -> Any:
-    """Return the libraries of this process that have threads of their own."""
+    """Return the libraries that this process has loaded by now, and that have threads of their own."""
     import scipy.linalg  # noqa: F401  (only libraries that are loaded are found)
     from threadpoolctl import ThreadpoolController
 

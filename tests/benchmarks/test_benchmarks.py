@@ -339,6 +339,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         "float32",
         "linear",
         "adagrad",
+        "gpu:1",
         True,
         False,
         distribution="downpour",

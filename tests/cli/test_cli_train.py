@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
+import logging
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models import KeyedVectors
-from support.command_line import SENTENCES, error_of, train, write_corpus
+from support.command_line import SENTENCES, error_of, run, train, write_corpus
 from support.interrupts import heed_interrupts
 
 from gensim_tfw2v import TFWord2Vec
@@ -170,3 +172,18 @@ def test_vectors_written_as_text_equal_those_of_the_model(corpus: Path, tmp_path
     model = TFWord2Vec.load(str(tmp_path / "model")).wv
     text = KeyedVectors.load_word2vec_format(str(tmp_path / "model.txt"))
     assert np.allclose(model["cat"], text["cat"], atol=1e-5)
+
+
+def test_log_lines_are_written_once_though_the_root_logger_has_a_handler(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """absl, which TensorFlow imports, may add one."""
+    root, others = logging.getLogger(), io.StringIO()
+    handler = logging.StreamHandler(others)
+    root.addHandler(handler)
+    try:
+        assert run("train", str(corpus), "--output", str(tmp_path / "m.kv"), "--min-count", "1") == 0
+    finally:
+        root.removeHandler(handler)
+    assert capsys.readouterr().err.count(" : INFO : saved ") == 1
+    assert others.getvalue() == ""

@@ -146,6 +146,7 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         **{"workers": 2, "progress": False, "cache_memory": 1000, "cache_disk": 2**20, "cache_dir": str(tmp_path)},
         **{"checkpoint_every": 5, "keep_checkpoints": 1, "cluster": None, "column": None, "weights": None},
+        **{"device": "cpu"},
         **{"cluster_timeout": 7.0, "cluster_overlap": True, "cluster_dtype": "float32", "allow_network": True},
         **{
             "backup_workers": 0,
@@ -156,7 +157,7 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
         },
     }
     # A training without validation gets none when it is resumed; test_validation_resumed.py has one that has it.
-    assert changes.keys() == MAY_CHANGE - {"validation", "early_stopping"}
+    assert changes.keys() == MAY_CHANGE - {"validation", "validation_every", "early_stopping"}
     resumed = TFWord2Vec.resume(checkpoints.path, SENTENCES, **changes)
     assert {name: getattr(resumed, name) for name in changes} == changes
     assert len(checkpoints.checkpoints()) == 1

@@ -38,12 +38,14 @@ class TableRow:
 
 
 def rows_of_tables() -> Iterator[TableRow]:
-    """Yield the rows of all tables of Python code; fail on one that cannot be read."""
-    heading = ""
+    """Yield the rows of all tables that name an error; fail on one that cannot be read."""
+    heading, columns = "", 0
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line.removeprefix("## ")
-        elif line.startswith("| `") and not line.startswith("| `tfw2v "):
+        elif line.startswith("| ") and not line.startswith("| `"):
+            columns = line.count("|") - 1
+        elif line.startswith("| `") and columns > 2:
             cells = CELLS.match(line)
             assert cells, f"not a row of code, error, fragments and perhaps gensim: {line}"
             fragments = tuple(re.findall("`(.+?)`", cells["fragments"]))
