@@ -51,7 +51,7 @@ def job(tmp_path: Path) -> dict[str, str]:
         "SLURM_JOB_ID": "42",
         "SLURM_CPUS_PER_TASK": "2",
         "SERVER": "exec sleep 60",
-        "STATUS": "true",
+        "STATUS": "[[ -e server.log ]]",  # the task has begun
         "TRAIN": "true",
     }
 
