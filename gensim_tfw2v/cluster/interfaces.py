@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 LOOPBACK = "lo"  # Linux gives the loopback interface no other name
+LOOPBACK_ADDRESS = "127.0.0.1"
+MOST_PORT = 2**16 - 1
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from gensim_tfw2v.cluster.errors import ClusterError
-from gensim_tfw2v.cluster.interfaces import LOOPBACK, ip_address
+from gensim_tfw2v.cluster.interfaces import LOOPBACK, LOOPBACK_ADDRESS, ip_address
 from gensim_tfw2v.runtime.system import PROC, bind_to_interface, bound_interface, can_bind_to_interface, open_files
 
 _TABLES = (PROC / "self/net/tcp", PROC / "self/net/tcp6")
@@ -70,7 +70,7 @@ def why_not() -> str | None:
     if not can_bind_to_interface():
         return "only Linux can bind a listening socket to an interface"
     try:
-        with socket.create_server(("127.0.0.1", 0)) as trial:
+        with socket.create_server((LOOPBACK_ADDRESS, 0)) as trial:
             if restrict([trial.getsockname()[1]], LOOPBACK):
                 return None
             return "the system does not list this process's sockets in /proc"

@@ -18,6 +18,7 @@ from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.exposure import check_system, warn_if_open
 from gensim_tfw2v.cluster.health import answers
+from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS
 from gensim_tfw2v.cluster.specification import Addresses, DescribedTasks
 from gensim_tfw2v.cluster.watchdog import kill_after
 from gensim_tfw2v.runtime.processes import is_running, machine_name
@@ -50,10 +51,7 @@ class LocalCluster(DescribedTasks):
 
     def start(self, job: str, task: int) -> None:
         """Start a task's process, for the first time or after its end."""
-        command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
-        command += ["--cluster", str(self._folder / "cluster.json"), "--with-parent", str(os.getpid())]
-        if job == "worker":
-            command += ["--cores", str(self._cores)]
+        command = task_command(job, task, str(self._folder / "cluster.json"), self._cores)
         if warn_if_open():
             command.append("--insecure")
         with self.log(job, task).open("ab") as log:
@@ -139,6 +137,19 @@ def check_sizes(ps: int, workers: int, cores: int) -> None:
         raise ValueError(f"a worker trains with at least one core, got cores={cores!r}")
 
 
+def task_command(job: str, task: int, cluster: str, cores: int) -> list[str]:
+    """Return the command that runs a task until this process ends; a worker trains with so many cores.
+
+    Parameters
+    ----------
+    cluster : str
+        Value of the flag ``--cluster``.
+    """
+    command = [sys.executable, "-m", "gensim_tfw2v", "server", "--job", job, "--task", str(task)]
+    command += ["--cluster", cluster, "--with-parent", str(os.getpid())]
+    return command if job == "ps" else [*command, "--cores", str(cores)]
+
+
 def task_environment() -> dict[str, str]:
     """Return the environment of a task that this process starts, which finds the same package."""
     package_root = str(Path(__file__).resolve().parents[2])
@@ -174,10 +185,10 @@ def _started(ps: int, workers: int, cores: int, folder: Path) -> LocalCluster:
     raise AssertionError("the last try raises")
 
 
-def free_addresses(count: int) -> list[str]:
-    """Return addresses on loopback at which nobody listens."""
+def free_addresses(count: int, host: str = LOOPBACK_ADDRESS) -> list[str]:
+    """Return addresses of this machine, by default on loopback, at which nobody listens."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+            one.bind((host, 0))
+        return [f"{host}:{one.getsockname()[1]}" for one in sockets]

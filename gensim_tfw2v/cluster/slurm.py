@@ -12,15 +12,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS, MOST_PORT
 
 SERVERS_VARIABLE = "TFW2V_PS"
 PORT_VARIABLE = "TFW2V_PORT"
 _COUNTS, _ONE = "SLURM_TASKS_PER_NODE", "1"  # and the number of tasks where Slurm does not set it
-_LOOPBACK = "127.0.0.1"
 # Ports follow from the job's number, so that jobs on one node have ports of their own. They end below 32768, where
 # Linux begins to choose ports for programs that ask for any.
 _FIRST_PORT, _JOBS, _PORTS_OF_JOB = 10_000, 1_000, 20
-_MOST_PORT = 2**16 - 1
 
 _IN_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
@@ -41,10 +40,10 @@ def addresses_in_job(environment: Mapping[str, str] = os.environ) -> dict[str, l
             "start the tasks with one `srun` on all nodes"
         )
     first = _first_port(environment)
-    if first + max(counts) - 1 > _MOST_PORT:
+    if first + max(counts) - 1 > MOST_PORT:
         raise ValueError(f"{PORT_VARIABLE}={first} leaves no ports for {max(counts)} tasks on a node")
     if len(hosts) == 1:
-        hosts = [_LOOPBACK]
+        hosts = [LOOPBACK_ADDRESS]
     tasks = [f"{host}:{first + number}" for host, count in zip(hosts, counts, strict=True) for number in range(count)]
     servers = _whole_number(environment, SERVERS_VARIABLE, "1", least=1)
     if servers >= len(tasks):

@@ -10,11 +10,11 @@ from typing import Any
 
 from gensim_tfw2v.cluster import slurm
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS, MOST_PORT
 
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
 COORDINATOR = "chief"  # as TensorFlow calls the coordinator's job
-_MOST_PORT = 2**16 - 1
 OF_TF_CONFIG, OF_SLURM = "env", "slurm"  # descriptions that are in the environment of this process
 IN_ENVIRONMENT = (OF_TF_CONFIG, OF_SLURM)
 _FORMS = (
@@ -146,7 +146,7 @@ def _check_addresses(addresses: Sequence[Any]) -> None:
 
 def _is_address(text: str) -> bool:
     host, _, port = text.rpartition(":")
-    return bool(host) and port.isascii() and port.isdigit() and int(port) <= _MOST_PORT
+    return bool(host) and port.isascii() and port.isdigit() and int(port) <= MOST_PORT
 
 
 def named_tasks(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
@@ -171,7 +171,7 @@ def workers_beside(worker: int, addresses: Sequence[str]) -> int:
 def _host_of(address: str) -> str:
     """Return the host of an address of the form host:port; the usual names of a machine's loopback are one host."""
     host = address.rpartition(":")[0].lower()
-    return "localhost" if host in ("127.0.0.1", "[::1]", "::1") else host
+    return "localhost" if host in (LOOPBACK_ADDRESS, "[::1]", "::1") else host
 
 
 def port_of(address: str) -> int:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
-import sys
 import threading
 from typing import Any
 
 from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import await_answers
-from gensim_tfw2v.cluster.local import check_sizes, task_environment
-from gensim_tfw2v.cluster.specification import JOBS, Addresses, DescribedTasks, named_tasks
+from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS
+from gensim_tfw2v.cluster.local import check_sizes, free_addresses, task_command, task_environment
+from gensim_tfw2v.cluster.specification import JOBS, OF_TF_CONFIG, Addresses, DescribedTasks, named_tasks
 from gensim_tfw2v.runtime.extras import MissingPackageError
 
 _START_SECONDS = 120.0
 _MOST_RESTARTS = 100  # of each actor
-_LOOPBACK = "127.0.0.1"
 
 
 class RayCluster(DescribedTasks):
@@ -106,8 +104,7 @@ class _Task:
     """An actor with a process that is one task of the cluster. Both end together."""
 
     def __init__(self, job: str, task: int, addresses: Addresses, cores: int, allow_network: bool) -> None:
-        command = [sys.executable, "-m", "gensim_tfw2v", "server", "--cluster", "env", "--job", job]
-        command += ["--task", str(task), "--with-parent", str(os.getpid()), "--cores", str(cores)]
+        command = task_command(job, task, OF_TF_CONFIG, cores)
         if allow_network:
             command.append("--allow-network")
         self._process = subprocess.Popen(command, env=task_environment() | {"TF_CONFIG": json.dumps(addresses)})
@@ -122,10 +119,8 @@ def _free_address(allow_network: bool) -> str:
     """Return an address of the machine that calls this, at which nobody listens."""
     import ray
 
-    host = ray.util.get_node_ip_address() if allow_network else _LOOPBACK
-    with socket.socket() as free:
-        free.bind((host, 0))
-        return f"{host}:{free.getsockname()[1]}"
+    (address,) = free_addresses(1, ray.util.get_node_ip_address() if allow_network else LOOPBACK_ADDRESS)
+    return address
 
 
 def _placed(cores: list[int], allow_network: bool) -> Any:
