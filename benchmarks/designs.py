@@ -30,7 +30,7 @@ from measuring.jobs import (
 )
 from report import pictures
 from report.design_table import cost_table, design_rows, promise_table, result_table
-from report.reports import add_output_arguments, earlier_runs, say, start_report
+from report.reports import add_output_arguments, earlier_runs, failure_tables, say, start_report
 from report.stopping import status_of
 
 _SETTINGS = ("vector_size", "epochs", "words", *MACHINE_SETTINGS, "spark_memory", "compute_dtype", "cluster_dtype",
@@ -136,9 +136,7 @@ class DesignTable:
                 f"What it takes, {mode}": cost_table(of_mode, self._cpu),
             }
         tables |= {"What holds for each": promise_table(rows)} if rows else {}
-        failed = [[run["mode"], run["name"], str(run["workers"]), " / ".join(run["error"].splitlines())]
-                  for run in self.runs if "error" in run]  # fmt: skip
-        tables |= {"Failed runs": [["mode", "design", "workers", "error"], *failed]} if failed else {}
+        tables |= failure_tables([run | {"design": run["name"]} for run in self.runs], ("mode", "design", "workers"))
         return self.report.save(tables, {"rows": [asdict(row) for row in rows], "runs": self.runs})
 
     def draw(self) -> None:

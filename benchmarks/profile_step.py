@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     host, blocks = profile_host(maker, chunks)
     tokens = sum(block.tokens for block in blocks)
     make_seconds = _seconds_of(lambda: [make_block(maker, chunk) for chunk in chunks])
-    run_seconds, by_name, by_type = profile_graph(placement, blocks, job.alpha)
+    run_seconds, by_name, by_type = profile_graph(placement, blocks, job.alpha, read_operations)
     totals = {
         "host: making blocks": make_seconds,
         "graph: running blocks": run_seconds,
@@ -112,14 +112,14 @@ def profile_graph(
     placement: Any,
     blocks: list[Any],
     learning_rate: float,
-    read: Callable[[Path], tuple[Seconds, Seconds]] | None = None,
+    read: Callable[[Path], tuple[Seconds, Seconds]],
 ) -> tuple[float, Seconds, Seconds]:
     """Return the seconds of the blocks without the profiler, and those of each operation by name and by type.
 
     Parameters
     ----------
-    read : callable, optional
-        Reads these from a folder of the profiler. Default: `read_operations`.
+    read : callable
+        Reads these from a folder of the profiler, as `read_operations` does.
     """
     from tensorflow import profiler
 
@@ -134,7 +134,7 @@ def profile_graph(
         profiler.experimental.start(folder)
         run()
         profiler.experimental.stop()
-        by_name, by_type = (read or read_operations)(Path(folder))
+        by_name, by_type = read(Path(folder))
     return run_seconds, by_name, by_type
 
 

@@ -9,8 +9,10 @@ from typing import Any
 _NO_WORK = {
     *("Const", "Identity", "IdentityN", "NoOp", "Placeholder", "Shape", "ShapeN", "Size", "Rank"),
     *("Reshape", "ExpandDims", "Squeeze", "ReadVariableOp", "TensorListReserve", "TensorListSetItem"),
-    *("While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"),
+    *("PartitionedCall", "StatefulPartitionedCall"),
 }
+# Of the graphs that they call, the one whose operations count: the body of a loop, and a batch without its loss.
+_CALLED = {"While": "body", "StatelessWhile": "body", "If": "else_branch", "StatelessIf": "else_branch"}
 
 
 def nodes_of(objective: Any, kernel: Any) -> Iterator[Any]:
@@ -21,9 +23,7 @@ def nodes_of(objective: Any, kernel: Any) -> Iterator[Any]:
     objective, kernel
         The arguments of `gensim_tfw2v.steps.graph.block_function`.
     """
-    from gensim_tfw2v.steps.graph import block_function
-
-    graph = block_function(objective, kernel).graph.as_graph_def()
+    graph = _graph_of(objective, kernel)
     yield from graph.node
     for function in graph.library.function:
         yield from function.node_def
@@ -48,24 +48,24 @@ def launches_a_batch(objective: Any, kernel: Any) -> int:
 
     These are the nodes of the loop over batches that compute, and whose results are in the GPU's memory.
     """
+    graph = _graph_of(objective, kernel)
+    functions = {function.signature.name: function for function in graph.library.function}
+    loops = [node for node in graph.node if _CALLED.get(node.op) == "body"]
+    return sum(_launches(node, functions) for node in loops)
+
+
+def _graph_of(objective: Any, kernel: Any) -> Any:
     from gensim_tfw2v.steps.graph import block_function
 
-    graph = block_function(objective, kernel).graph.as_graph_def()
-    functions = {function.signature.name: function for function in graph.library.function}
-    loops = [node for node in graph.node if node.op in ("While", "StatelessWhile")]
-    return sum(_launches(functions[node.attr["body"].func.name], functions) for node in loops)
+    return block_function(objective, kernel).graph.as_graph_def()
 
 
-def _launches(function: Any, functions: dict[str, Any]) -> int:
-    count = 0
-    for node in function.node_def:
-        if node.op in ("If", "StatelessIf"):
-            count += _launches(functions[node.attr["else_branch"].func.name], functions)
-        elif node.op in ("While", "StatelessWhile"):
-            count += _launches(functions[node.attr["body"].func.name], functions)
-        elif node.op not in _NO_WORK:
-            count += _is_on_gpu(node)
-    return count
+def _launches(node: Any, functions: dict[str, Any]) -> int:
+    """Return how many operations a node starts, with those of the graph that it calls."""
+    if node.op in _CALLED:
+        called = functions[node.attr[_CALLED[node.op]].func.name]
+        return sum(_launches(inner, functions) for inner in called.node_def)
+    return int(node.op not in _NO_WORK and _is_on_gpu(node))
 
 
 def _is_on_gpu(node: Any) -> bool:
