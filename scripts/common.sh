@@ -119,6 +119,12 @@ has_stunnel() { command -v stunnel4 >/dev/null || command -v stunnel >/dev/null;
 
 can_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
+# Installs packages of Debian.
+install_programs() {
+    apt-get update -qq >/dev/null 2>&1 || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends "$@" >/dev/null
+}
+
 # Makes sure that there is a browser for the tests of TensorBoard's pages.
 ensure_browser() { ensure has_browser "the tests that look at TensorBoard" chromium chromium-driver; }
 
@@ -131,8 +137,7 @@ ensure() {
     shift 2
     if ! "$is_there" && can_install; then
         say "installs $* with apt-get for $tests; --no-browser leaves that out"
-        apt-get update -qq >/dev/null 2>&1 || true
-        DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends "$@" >/dev/null 2>&1 || true
+        install_programs "$@" 2>/dev/null || true
     fi
     "$is_there" || say "$tests will be skipped (on Debian, what they need: apt-get install $*)"
 }
