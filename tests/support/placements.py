@@ -38,6 +38,7 @@ def _common_cluster() -> LocalCluster:
 
 @functools.cache
 def _other_cluster(ps: int, workers: int, cores: int, is_mortal: bool = False) -> LocalCluster:
+    """Return a cluster of these sizes; the one whose tasks are killed is no other test's."""
     return _others.enter_context(local_cluster(ps, workers, cores))
 
 
