@@ -15,6 +15,7 @@ from support.contract import assert_equal_models, topic_gap, two_topics
 from support.interrupts import freeze
 from support.placements import leases_on, shared_cluster
 from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, killed, train, untrained
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
 from gensim_tfw2v.cluster.errors import ClusterError
@@ -23,15 +24,6 @@ from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.training import recovery
 from gensim_tfw2v.training.loop import TrainingLoop
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-def stop() -> None:
-    """End a training."""
-    raise StopError
 
 
 class Harmed:

@@ -15,21 +15,13 @@ from gensim.models.callbacks import CallbackAny2Vec
 from support.contract import PURE_MODES, assert_equal_models, topic_gap
 from support.mode_cases import MODE_NAMES
 from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, killed, train, untrained
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.errors import CheckpointError
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 
 RANDOM = np.random.default_rng(45)
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-def stop() -> None:
-    """End a training."""
-    raise StopError
 
 
 @pytest.fixture(scope="module")

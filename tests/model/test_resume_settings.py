@@ -10,20 +10,12 @@ import numpy as np
 import pytest
 from support.contract import MODES, assert_equal_models
 from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interrupted, train, untrained
+from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
 from gensim_tfw2v.model.resuming import MAY_CHANGE
 from gensim_tfw2v.training.checkpointing import Checkpointer
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
-
-
-def stop() -> None:
-    """End a training."""
-    raise StopError
 
 
 def stop_at_block(number: int, monkeypatch: pytest.MonkeyPatch) -> None:

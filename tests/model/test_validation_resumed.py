@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.contract import assert_equal_models
 from support.overfitting import OTHERS, SETTINGS, TRAINED, Snapshots, sentences
+from support.stopping import StopError
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
@@ -18,10 +19,6 @@ from gensim_tfw2v.training.validation import Validation
 PATIENCE = 3
 STOPPING: dict[str, Any] = {**SETTINGS, "validation": OTHERS, "early_stopping": PATIENCE, "batch_words": 200}
 CHECKPOINTS: dict[str, Any] = {"checkpoint_every": "200 words"}
-
-
-class StopError(Exception):
-    """What ends a training in these tests."""
 
 
 class StopAfter(Snapshots):
