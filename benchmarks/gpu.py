@@ -182,13 +182,13 @@ def read_kernels(folder: Path) -> tuple[Seconds, Seconds]:
 
 def _device_facts(name: str) -> dict[str, str]:
     """Return what there is to know of a device; raise ValueError that lists all if it is not there."""
-    from gensim_tfw2v.runtime.devices import find_device
+    from gensim_tfw2v.runtime.devices import GPU, find_device
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     tf = load_tensorflow()
     device = find_device(name)
     gpus = tf.config.list_physical_devices("GPU")
-    details = tf.config.experimental.get_device_details(gpus[device.number]) if device.kind == "gpu" else {}
+    details = tf.config.experimental.get_device_details(gpus[device.number]) if device.kind == GPU else {}
     return {"device": device.name} | {key.replace("_", " "): str(value) for key, value in details.items()}
 
 
