@@ -17,7 +17,7 @@ from measuring.corpora import write_zipf_corpus
 from measuring.graph_operations import launches_a_batch
 from measuring.jobs import Job, add_corpus_argument, number_from, usable_cores
 from measuring.runner import run_all
-from profile_step import Seconds, make_block, prepare, profile_graph, read_operations, with_rate
+from profile_step import Seconds, make_block, planes_in, prepare, profile_graph, read_operations, with_rate
 from report.reports import Report, add_output_arguments, failure_tables, row_table, say, start_report
 from report.stopping import status_of
 from report.summaries import rows_by
@@ -173,36 +173,32 @@ def measure_step(arguments: argparse.Namespace, corpus: Path) -> Step:
 
 def read_kernels(folder: Path) -> tuple[Seconds, Seconds]:
     """Return the seconds of each kernel on GPUs, twice, from a folder of the profiler."""
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
     by_name: Counter[str] = Counter()
-    for path in folder.glob("**/*.xplane.pb"):
-        space = xplane_pb2.XSpace.FromString(path.read_bytes())
-        for plane in (plane for plane in space.planes if "GPU" in plane.name):
-            for line in (line for line in plane.lines if line.name.startswith("Stream")):
-                for event in line.events:
-                    by_name[plane.event_metadata[event.metadata_id].name] += event.duration_ps / 1e12
+    for plane in planes_in(folder, "GPU"):
+        for event in (event for line in plane.lines if line.name.startswith("Stream") for event in line.events):
+            by_name[plane.event_metadata[event.metadata_id].name] += event.duration_ps / 1e12
     return dict(by_name), dict(by_name)
 
 
 def _device_facts(name: str) -> dict[str, str]:
     """Return what there is to know of a device; raise ValueError that lists all if it is not there."""
-    from gensim_tfw2v.runtime.devices import find_device
+    from gensim_tfw2v.runtime.devices import GPU, find_device
     from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 
     tf = load_tensorflow()
     device = find_device(name)
     gpus = tf.config.list_physical_devices("GPU")
-    details = tf.config.experimental.get_device_details(gpus[device.number]) if device.kind == "gpu" else {}
+    details = tf.config.experimental.get_device_details(gpus[device.number]) if device.kind == GPU else {}
     return {"device": device.name} | {key.replace("_", " "): str(value) for key, value in details.items()}
 
 
 def _profile_table(step: Step) -> list[list[str]]:
-    shown = sorted(step.by_kernel.items(), key=lambda item: -item[1])
-    rest = sum(seconds for _, seconds in shown[_PROFILED:])
-    others = [(f"{len(shown) - _PROFILED} others", rest)] if rest else []
-    lines = [[name.replace("|", "\\|"), f"{seconds * 1e9 / step.tokens:.1f}"] for name, seconds in shown[:_PROFILED]]
-    return [["kernel", "ns/token"], *lines, *([name, f"{value * 1e9 / step.tokens:.1f}"] for name, value in others)]
+    found = sorted(step.by_kernel.items(), key=lambda item: -item[1])
+    shown, others = found[:_PROFILED], found[_PROFILED:]
+    if others:
+        shown.append((f"{len(others)} others", sum(seconds for _, seconds in others)))
+    lines = [[name.replace("|", "\\|"), f"{seconds * 1e9 / step.tokens:.1f}"] for name, seconds in shown]
+    return [["kernel", "ns/token"], *lines]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,19 +140,24 @@ def profile_graph(
 
 def read_operations(folder: Path) -> tuple[Seconds, Seconds]:
     """Return the seconds of each operation on CPUs, by name and by type, from a folder of the profiler."""
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
     by_name: Counter[str] = Counter()
     by_type: Counter[str] = Counter()
+    for plane in planes_in(folder, "CPU"):
+        for event in (event for line in plane.lines for event in line.events):
+            found = _OPERATION.match(plane.event_metadata[event.metadata_id].name)
+            if found and found["type"] not in _HOLDS_OTHERS:
+                by_name[f"{found['name']} ({found['type']})"] += event.duration_ps / 1e12
+                by_type[found["type"]] += event.duration_ps / 1e12
+    return dict(by_name), dict(by_type)
+
+
+def planes_in(folder: Path, device: str) -> Iterator[Any]:
+    """Yield the planes of a kind of device, "CPU" or "GPU", from a folder of the profiler."""
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
     for path in folder.glob("**/*.xplane.pb"):
         space = xplane_pb2.XSpace.FromString(path.read_bytes())
-        for plane in (plane for plane in space.planes if "CPU" in plane.name):
-            for event in (event for line in plane.lines for event in line.events):
-                found = _OPERATION.match(plane.event_metadata[event.metadata_id].name)
-                if found and found["type"] not in _HOLDS_OTHERS:
-                    by_name[f"{found['name']} ({found['type']})"] += event.duration_ps / 1e12
-                    by_type[found["type"]] += event.duration_ps / 1e12
-    return dict(by_name), dict(by_type)
+        yield from (plane for plane in space.planes if device in plane.name)
 
 
 def make_block(maker: Any, chunk: Any) -> Any:

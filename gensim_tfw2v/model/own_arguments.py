@@ -12,22 +12,11 @@ from gensim_tfw2v.arguments.argument import (
     Argument,
     Flag,
 )
-from gensim_tfw2v.arguments.rules import (
-    Bytes,
-    Choice,
-    DeviceName,
-    Interval,
-    PositiveNumber,
-    SentencesOrShare,
-    Text,
-    WholeNumber,
-    Words,
-)
+from gensim_tfw2v.arguments.rules import Bytes, Choice, DeviceName, Interval, PositiveNumber, Text, WholeNumber
+from gensim_tfw2v.model.validation_arguments import VALIDATION_ARGUMENTS
 from gensim_tfw2v.placement.design_arguments import DESIGN_ARGUMENTS
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN, DESIGNS, designs_described
 from gensim_tfw2v.steps.settings import FREEZABLE, OPTIMIZERS, SGD
-from gensim_tfw2v.training.early_stopping import EarlyStoppingRule
-from gensim_tfw2v.training.validation_metrics import LOSS, METRICS
 
 DTYPES = ("bfloat16", "float32")  # TensorFlow's names
 SCHEDULES = ("linear",)
@@ -109,72 +98,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         flag=Flag(LEARNING_FLAGS, "FILE", "file that has a weight for each sentence, one number a line"),
         is_saved=False,
     ),
-    Argument(
-        "validation",
-        None,
-        "float, str, os.PathLike or iterable, optional",
-        "Sentences on which `train()` measures a [loss](docs/how-to/stop.md) after each epoch: a share of the corpus's "
-        "sentences, which the seed draws and training then leaves out, a corpus file, or an iterable. Also an argument "
-        "of `train()`. It is not saved with the model",
-        "none is measured",
-        rule=SentencesOrShare(),
-        flag=Flag(
-            LEARNING_FLAGS,
-            "SHARE|CORPUS",
-            "share of the sentences to hold out, such as 0.01, or another corpus, on which a loss is measured after "
-            "each epoch",
-            default="none",
-        ),
-        is_read_by_train=True,
-        is_saved=False,
-    ),
-    Argument(
-        "validation_metric",
-        LOSS,
-        '{"loss", "hits@10", "ndcg@10"}',
-        "What decides which epoch is the best. The other two also measure, for items, how often the last item of a "
-        "validation session is among the ten that the model expects ([definition](docs/how-to/stop.md#items))",
-        rule=Choice(METRICS, or_none=False),
-        flag=Flag(LEARNING_FLAGS, None, "what decides which epoch is the best"),
-        is_read_by_train=True,
-        is_fixed_in_training=True,
-    ),
-    Argument(
-        "validation_every",
-        None,
-        "int or str, optional",
-        'Words, such as 5e6 or `"5e6 words"`, after which `train()` [also measures within an '
-        "epoch](docs/how-to/stop.md#within-an-epoch)",
-        "only after each epoch",
-        rule=Words(),
-        flag=Flag(
-            LEARNING_FLAGS,
-            "WORDS",
-            "measure on the validation sentences after so many words as well, such as 5e6",
-            default="only after each epoch",
-        ),
-        is_read_by_train=True,
-        is_saved=False,
-    ),
-    Argument(
-        "early_stopping",
-        None,
-        "int or EarlyStopping, optional",
-        "Number of epochs without improvement, by default a lower validation loss, after which [training "
-        "ends](docs/how-to/stop.md), or an `EarlyStopping` that also sets the smallest improvement. The model then has "
-        "the vectors of the best epoch. Also an argument of `train()`. It is not saved with the model",
-        "all epochs are trained",
-        rule=EarlyStoppingRule(),
-        flag=Flag(
-            LEARNING_FLAGS,
-            "N[,X]",
-            "end training after N epochs in which validation does not improve, or not by more than X, and write the "
-            "vectors of the best epoch",
-            default="train all --epochs",
-        ),
-        is_read_by_train=True,
-        is_saved=False,
-    ),
+    *VALIDATION_ARGUMENTS,
     Argument(
         "device",
         None,

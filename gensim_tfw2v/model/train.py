@@ -162,9 +162,8 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
     # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.
     end_is_chosen = model._is_constructed and bool(arguments.end_alpha)
     fall = fall_within_epoch(model, from_file=corpus.file is not None, end_is_chosen=end_is_chosen)
-    examples, is_weighted = arguments.total_examples, corpus.weights is not None
     choices = begun_with or choices_for(
-        model, choice, examples, total_words, fall, arguments.freeze, weighted=is_weighted
+        model, choice, arguments.total_examples, total_words, fall, arguments.freeze, corpus.weights is not None
     )
     held_out = hold_out_for(arguments.validation, choices.entropy)
     source = model._reader.source(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gensim.models import Word2Vec
@@ -20,7 +20,7 @@ from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
-from gensim_tfw2v.runtime.devices import GPU
+from gensim_tfw2v.runtime.devices import GPU, Device
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import (
     StepSettings,
@@ -33,6 +33,20 @@ from gensim_tfw2v.training.choices import TrainingChoices
 from gensim_tfw2v.training.plan import TrainingPlan
 
 UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default; with it, blocks have the size that is best for them
+
+
+class _FastProducts(NamedTuple):
+    """How the device that trains multiplies matrices."""
+
+    bfloat16: bool  # faster than float32
+    tiled: bool  # by whole tiles (AMX)
+
+    @classmethod
+    def on(cls, device: Device | None) -> _FastProducts:
+        """Return those of a device; None is a cluster, whose workers count as processors like this one."""
+        if device is not None and device.kind == GPU:  # GPUs round float32 themselves, to TF32
+            return cls(bfloat16=False, tiled=False)
+        return cls(multiplies_bfloat16(), multiplies_tiles())
 
 
 def choices_for(
@@ -53,8 +67,8 @@ def choices_for(
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
     in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    on_gpu = choice.device is not None and choice.device.kind == GPU
-    shape = _batch_shape(model, kept, choice.cores, flat, in_running_sums, on_gpu)
+    fast = _FastProducts.on(choice.device)
+    shape = _batch_shape(model, kept, choice.cores, flat, in_running_sums, fast)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -69,7 +83,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=replace(_step_settings(model, shape, windows, hits, flat, on_gpu), freeze=freeze, weighted=weighted),
+        settings=replace(_step_settings(model, shape, windows, hits, flat, fast), freeze=freeze, weighted=weighted),
     )
 
 
@@ -138,7 +152,7 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
 
 
 def _batch_shape(
-    model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in_running_sums: bool, on_gpu: bool
+    model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in_running_sums: bool, fast: _FastProducts
 ) -> BatchShape:
     return choose_batch_shape(
         kept,
@@ -150,23 +164,16 @@ def _batch_shape(
         model.batch_tokens,
         model.run_tokens,
         model.shared_negatives,
-        bfloat16_products=_prefers_bfloat16(on_gpu)
-        if model.compute_dtype is None
-        else model.compute_dtype == "bfloat16",
-        tiled=multiplies_tiles() and not on_gpu,
+        bfloat16_products=fast.bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
+        tiled=fast.tiled,
         cores=cores,
         flat=flat,
         in_running_sums=in_running_sums,
     )
 
 
-def _prefers_bfloat16(on_gpu: bool) -> bool:
-    """Return whether the processor that trains multiplies bfloat16 faster; GPUs round float32 themselves, to TF32."""
-    return multiplies_bfloat16() and not on_gpu
-
-
 def _step_settings(
-    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool, on_gpu: bool
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool, fast: _FastProducts
 ) -> StepSettings:
     max_step_rates, shortens_steps = model.update_bound, False
     if max_step_rates is None:
@@ -174,7 +181,7 @@ def _step_settings(
         shortens_steps = choose_shortening(bool(model.sg), model.negative, bool(model.hs))
     compute_dtype = model.compute_dtype
     if compute_dtype is None:
-        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, _prefers_bfloat16(on_gpu))
+        compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, fast.bfloat16)
     return StepSettings(
         skip_gram=bool(model.sg),
         mean_context=bool(model.cbow_mean),

@@ -41,16 +41,12 @@ def check_validation(arguments: Mapping[str, Any], trains_later: bool = False) -
     A model that is trained later may get its validation sentences then.
     """
     validation, stopping, metric = (arguments[name] for name in ("validation", "early_stopping", "validation_metric"))
-    if stopping is not None and validation is None and not trains_later:
-        raise ValueError(
-            f"early_stopping={stopping!r} needs validation sentences, and validation is None; give validation=, such "
-            "as 0.05"
-        )
-    if arguments["validation_every"] is not None and validation is None and not trains_later:
-        raise ValueError(
-            f"validation_every={arguments['validation_every']!r} needs validation sentences, and validation is None; "
-            "give validation=, such as 0.05"
-        )
+    for name in ("early_stopping", "validation_every"):
+        if arguments[name] is not None and validation is None and not trains_later:
+            raise ValueError(
+                f"{name}={arguments[name]!r} needs validation sentences, and validation is None; give validation=, "
+                "such as 0.05"
+            )
     if validation is not None and metric != LOSS and not arguments["negative"]:
         raise ValueError(
             f"validation_metric={metric!r} ranks words by their output vectors, which only negative sampling trains, "

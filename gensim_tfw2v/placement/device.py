@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def check_device(arguments: Mapping[str, Any], has_cluster: bool) -> None:
-    """Raise ValueError if a model's arguments ask for a GPU, and for what GPUs cannot do."""
+    """Raise ValueError if a model's arguments ask for a GPU and for something that GPUs cannot do."""
     device = arguments["device"]
     if device is None or kind_of(device) != GPU:
         return

@@ -11,7 +11,6 @@ from gensim_tfw2v.runtime.system import PROC, can_ask_for_processes
 
 BOOT_ID = PROC / "sys/kernel/random/boot_id"
 PROCESS_NAMESPACE = PROC / "self/ns/pid"
-_PROCESSES = PROC
 _STATE, _START_TIME = 0, 19  # places in /proc/PID/stat, counted after the command's name
 _ENDED = (b"Z", b"X")  # states of processes that nobody has waited for yet
 
@@ -36,7 +35,7 @@ def start_time(process: int) -> int | None:
     Another process that gets the number later has another time. If the system does not say the time, it is 0.
     """
     try:
-        stat = Path(_PROCESSES, str(process), "stat").read_bytes()
+        stat = Path(PROC, str(process), "stat").read_bytes()
     except OSError:
         return 0 if is_running(process) else None
     fields = stat.rpartition(b")")[2].split()  # the command's name, in parentheses, may hold anything

@@ -1,4 +1,4 @@
-"""What operating systems do not have in common: asked for here alone, each with what follows where it is missing.
+"""What only some operating systems have. This module alone asks for it, and says what follows where it is missing.
 
 `docs/reference/platforms.md` says what that means for users.
 """
@@ -55,7 +55,7 @@ def can_ask_for_processes() -> bool:
 
 
 def why_no_cluster() -> str | None:
-    """Return why this process can have nothing to do with a cluster, None if it can.
+    """Return why this system cannot take part in a cluster, None if it can.
 
     Tasks are watched, and their connections cut, by processes that share open sockets and wait for a pipe to end.
     """

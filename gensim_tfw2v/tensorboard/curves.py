@@ -49,7 +49,7 @@ def epoch_points(progress: EpochProgress) -> dict[str, float]:
     points = {"speed/words_per_second_of_epoch": progress.counts.words_per_second}
     if progress.counts.measured_pairs:
         points["loss/epoch"] = progress.counts.mean_loss
-    return _with_essentials(points) | validation_points(progress.validation)
+    return points | validation_points(progress.validation)
 
 
 def validation_points(values: Mapping[str, float]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
@@ -15,13 +15,8 @@ from gensim_tfw2v.corpus.read_ahead import ChunkReader
 from gensim_tfw2v.corpus.sources import Chunk, Source
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.training.epoch import Epoch, EpochPlan
-from gensim_tfw2v.training.progress import (
-    ChunkObserver,
-    EpochCounts,
-    EpochPosition,
-    ProgressObserver,
-    ValidationPoint,
-)
+from gensim_tfw2v.training.measuring import Measuring
+from gensim_tfw2v.training.progress import ChunkObserver, EpochCounts, EpochPosition, ProgressObserver
 
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -39,13 +34,16 @@ class _Epochs:
         source: Source,
         placement: Placement,
         begun: Mapping[int, EpochPosition],
-        chunk_observers: Sequence[ChunkObserver],
+        checkpointer: ChunkObserver | None,
+        measuring: Measuring | None,
     ) -> None:
         self._plans = iter(plans)
         self._source = source
         self._placement = placement
         self._begun_before = begun
-        self._chunk_observers = chunk_observers
+        self._has_checksums = checkpointer is not None
+        # What is measured at the end of a chunk is in the checkpoint that is written then.
+        self._chunk_observers = [each for each in (measuring, checkpointer) if each is not None]
         self._lock = threading.Lock()  # guards the next five
         self._begun: list[Epoch] = []
         self._latest: deque[Epoch] = deque(maxlen=tuning.MOST_EPOCHS_AT_ONCE)  # all epochs that workers train
@@ -99,7 +97,7 @@ class _Epochs:
         epoch = None
         if (plan := next(self._plans, None)) is not None:
             begin = self._begun_before.get(plan.epoch, EpochPosition(plan.epoch))
-            has_checksums = bool(self._chunk_observers) or begin.passed.chunks > 0
+            has_checksums = self._has_checksums or begin.passed.chunks > 0
             reader = ChunkReader(self._source, self._placement.concurrency, begin.passed, has_checksums)
             epoch = Epoch(plan, reader, self._placement, begin)
             self._latest.append(epoch)
@@ -135,9 +133,8 @@ def train_epochs(
     placement: Placement,
     observers: Sequence[ProgressObserver],
     begun: Mapping[int, EpochPosition] | None = None,
-    chunk_observers: Sequence[ChunkObserver] = (),
-    measure: Callable[[int], Mapping[str, float]] | None = None,
-    new_points: Callable[[], Sequence[ValidationPoint]] = tuple,
+    checkpointer: ChunkObserver | None = None,
+    measuring: Measuring | None = None,
 ) -> Generator[tuple[EpochPlan, EpochCounts], None, None]:
     """Yield each epoch's plan and counts once its chunks are trained; workers may train the next epoch meanwhile.
 
@@ -149,15 +146,13 @@ def train_epochs(
     ----------
     begun : mapping of int to EpochPosition, optional
         How far an earlier training has come in the epochs that it began, by their numbers.
-    chunk_observers : sequence of ChunkObserver, optional
-        Receive every trained chunk, in this order.
-    measure : callable, optional
-        Takes the number of an epoch whose chunks are trained, and returns what is measured then, by name. If there is
-        only one epoch, no chunk is trained meanwhile.
-    new_points : callable, optional
-        Returns what was measured within the epoch since it was called last.
+    checkpointer : ChunkObserver, optional
+        Receives every trained chunk. The positions that it is given have checksums of the corpus.
+    measuring : Measuring, optional
+        Measures after each chunk, before the checkpointer receives it, and once the chunks of an epoch are trained. If
+        there is only one epoch, no chunk is trained meanwhile.
     """
-    epochs = _Epochs(plans, source, placement, begun or {}, chunk_observers)
+    epochs = _Epochs(plans, source, placement, begun or {}, checkpointer, measuring)
     threads = [
         threading.Thread(target=epochs.work, args=(worker,), name=f"tfw2v-worker-{worker}")
         for worker in range(placement.concurrency)
@@ -169,11 +164,11 @@ def train_epochs(
             thread.start()
         began = time.perf_counter()
         while (epoch := epochs.begun.get()) is not None:
-            _report_until_ended(epoch, began, observers, new_points)
+            _report_until_ended(epoch, began, observers, measuring)
             if not epoch.is_finished:
                 break
             began += epoch.counts.seconds - epoch.seconds_before
-            measured = {} if measure is None else measure(epoch.plan.epoch)
+            measured = {} if measuring is None else measuring.after_epoch(epoch.plan.epoch)
             for observer in observers:
                 observer.end_epoch(replace(epoch.progress(), validation=measured))
             yield epoch.plan, epoch.counts
@@ -188,10 +183,7 @@ def train_epochs(
 
 
 def _report_until_ended(
-    epoch: Epoch,
-    began: float,
-    observers: Sequence[ProgressObserver],
-    new_points: Callable[[], Sequence[ValidationPoint]],
+    epoch: Epoch, began: float, observers: Sequence[ProgressObserver], measuring: Measuring | None
 ) -> None:
     """Report the progress of an epoch that began at this time to all observers, until it is finished or stopped."""
     has_ended = False
@@ -200,6 +192,6 @@ def _report_until_ended(
             epoch.ended.get(timeout=_SECONDS_BETWEEN_REPORTS)
             has_ended = True
         epoch.set_seconds(time.perf_counter() - began)
-        progress = replace(epoch.progress(), points=new_points())
+        progress = replace(epoch.progress(), points=() if measuring is None else measuring.new_points())
         for observer in observers:
             observer.advance(progress)

@@ -19,7 +19,7 @@ from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.epoch import EpochPlan
 from gensim_tfw2v.training.epochs import train_epochs
 from gensim_tfw2v.training.log import Log, LoggedTraining, StartLog
-from gensim_tfw2v.training.measuring_cadence import MeasuringCadence
+from gensim_tfw2v.training.measuring import Measuring
 from gensim_tfw2v.training.plan import TrainingPlan
 from gensim_tfw2v.training.progress import EpochCounts, EpochPosition, ProgressObserver
 from gensim_tfw2v.training.recovery import Recovery
@@ -81,9 +81,6 @@ class TrainingLoop:
         )
         self._recovery = Recovery(model, call.connect, folder, self._run)
         self._validation = call.validation
-        self._measuring: MeasuringCadence | None = None  # None: nothing is measured within epochs
-        if self._validation.every is not None:
-            self._measuring = MeasuringCadence(self._validation.every, self._measure_within)
         self._checkpointer: Checkpointer | None = None
         if folder is not None:
             kept = self._validation.kept_arrays
@@ -98,6 +95,7 @@ class TrainingLoop:
             cleanup.callback(shown.close)
             self._sync = TableSync(self._model, self._plan.placement(self._source))
             cleanup.callback(self._sync.close)
+            self._measuring = Measuring(self._validation, self._sync)
             self._observers: list[ProgressObserver] = [shown, self._recovery]
             if call.start_log is not None:
                 self._observers.append(cleanup.enter_context(self._start_log(call.start_log)))
@@ -168,22 +166,11 @@ class TrainingLoop:
         if self._checkpointer is not None:
             self._checkpointer.begin(placement, sync.shapes())
         plans, observers = map(self._plan.epoch, epochs), self._observers
-        # What is measured at the end of a chunk is in the checkpoint that is written then.
-        chunk_observers = [each for each in (self._measuring, self._checkpointer) if each is not None]
         begun = {epoch: self._positions[epoch] for epoch in epochs if epoch in self._positions}
         with (
             _most_moved_word_named(sync),
             closing(
-                train_epochs(
-                    plans,
-                    self._source,
-                    placement,
-                    observers,
-                    begun,
-                    chunk_observers,
-                    self._measure,
-                    self._validation.new_points,
-                )
+                train_epochs(plans, self._source, placement, observers, begun, self._checkpointer, self._measuring)
             ) as trained,
         ):
             for done, counts in trained:
@@ -204,14 +191,6 @@ class TrainingLoop:
                 sync.check_words()
                 if has_backup:
                     self._recovery.keep(self._finished(), sync.placement.state())
-
-    def _measure(self, epoch: int) -> dict[str, float]:
-        """Return what validation measures after an epoch."""
-        return self._validation.measure(self._sync, epoch)
-
-    def _measure_within(self, position: EpochPosition) -> None:
-        """Measure at a position within an epoch."""
-        self._validation.measure_within(self._sync, position)
 
     def _recover(self, error: ClusterError) -> None:
         """Continue from an earlier moment after servers were lost."""
@@ -236,9 +215,7 @@ class TrainingLoop:
         self._model.set_finished([position.counts for position in self._finished()], self._seconds_before)
         self._model.set_validation(self._validation.values(len(self._finished())))
         positions = list(self._positions.values())
-        self._validation.continue_from(positions)
-        if self._measuring is not None:
-            self._measuring.continue_from(positions)
+        self._measuring.continue_from(positions)
         self._recovery.keep(positions, self._placement_state)
         for observer in self._observers:
             observer.continue_from(positions)
@@ -281,16 +258,15 @@ class TrainingLoop:
 
     def _report(self) -> dict[str, Any] | None:
         """Return what training has used so far."""
-        report = self._sync.report(sum(position.counts.raw_words for position in self._finished()))
-        if report is not None:
-            report = {**report, "recoveries": self._recovery.report()}
+        of_cluster = self._sync.report(sum(position.counts.raw_words for position in self._finished()))
+        report = {} if of_cluster is None else {**of_cluster, "recoveries": self._recovery.report()}
         if self._checkpointer is not None:
-            report = {**(report or {}), "checkpoints": self._checkpointer.report()}
+            report["checkpoints"] = self._checkpointer.report()
         if self._validation.metrics:
-            report = {**(report or {}), "validation": self._validation.report(len(self._finished()))}
+            report["validation"] = self._validation.report(len(self._finished()))
         if (device := self._plan.choice.device) is not None:
-            report = {**(report or {}), "device": device.name}
-        return report
+            report["device"] = device.name
+        return report or None
 
 
 def _warn_of_other_size(plan: EpochPlan, counts: EpochCounts) -> None:

@@ -6,9 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from gensim_tfw2v.arrays import Float32Array
@@ -102,7 +100,6 @@ class Validation:
         self._loss, self._state, self._next_words = loss, state, next_words
         self._stopping = None if state is None else state.early_stopping
         self._seconds = 0.0
-        self._new_points: SimpleQueue[ValidationPoint] = SimpleQueue()  # that `new_points` has not returned yet
         self._best: Mapping[str, Float32Array] = {} if checkpoint is None else best_tables_in(checkpoint)
 
     @property
@@ -149,13 +146,13 @@ class Validation:
             self._seconds += time.perf_counter() - began
         return values
 
-    def measure_within(self, sync: TableSync, position: EpochPosition) -> None:
-        """Measure the current vectors at a position within an epoch; early stopping does not consider the values."""
+    def measure_within(self, sync: TableSync, position: EpochPosition) -> ValidationPoint:
+        """Return the values of the current vectors at a position within an epoch, which early stopping ignores."""
         assert self._state is not None
         counts = position.counts
         point = ValidationPoint(position.epoch, counts.raw_words, counts.trained_words, self._measured(sync))
         self._state = replace(self._state, points=[*self._state.points, point])
-        self._new_points.put(point)
+        return point
 
     def _measured(self, sync: TableSync) -> dict[str, float]:
         """Return the values of the current vectors."""
@@ -166,14 +163,6 @@ class Validation:
             values |= self._next_words.measure(sync.rows)
         self._seconds += time.perf_counter() - began
         return values
-
-    def new_points(self) -> list[ValidationPoint]:
-        """Return what was measured within epochs since this was called last."""
-        found = []
-        with suppress(Empty):
-            while True:
-                found.append(self._new_points.get_nowait())
-        return found
 
     def continue_from(self, positions: Sequence[EpochPosition]) -> None:
         """Forget what was measured within epochs after these positions of all epochs."""

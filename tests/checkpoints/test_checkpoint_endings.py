@@ -75,7 +75,7 @@ def test_a_process_that_nobody_has_waited_for_has_ended(folder: CheckpointFolder
 def test_on_a_system_that_does_not_say_when_processes_began_they_are_known_to_run(
     folder: CheckpointFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(processes, "_PROCESSES", tmp_path / "none")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "none")
     assert processes.start_time(os.getppid()) == 0
     kept = leftover(folder, processes.machine_name(), os.getppid(), 5)
     ended = leftover(folder, processes.machine_name(), ended_process(), 5)

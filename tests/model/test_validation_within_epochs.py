@@ -15,10 +15,11 @@ from support.placements import shared_cluster
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.checkpoints.folder import CheckpointFolder
+from gensim_tfw2v.corpus import passes
+from gensim_tfw2v.corpus.chunks import Chunk
 from gensim_tfw2v.placement.designs import DESIGNS
 
-# Three blocks an epoch; the rate is the same everywhere, so a part of an epoch is an epoch of fewer
-# sentences.
+# Three blocks an epoch; the rate is the same everywhere, so a part of an epoch is an epoch of fewer sentences.
 EVERY: dict[str, Any] = {**SETTINGS, "epochs": 2, "batch_words": 200, "validation_every": 150}
 ENDS = [204, 408, 600]
 
@@ -69,6 +70,20 @@ def test_several_workers_measure_too() -> None:
     found = [(point["epoch"], point["words"]) for point in points_of(model)]
     assert found == sorted(set(found))
     assert found[-1][0] == 19
+
+
+def test_without_checkpoints_no_checksum_of_the_corpus_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a training that resumes needs to know whether the corpus is the same, and it takes time for each chunk."""
+    computed: list[int] = []
+
+    def counted(chunk: Chunk, before: int) -> int:
+        computed.append(chunk.number)
+        return before
+
+    monkeypatch.setattr(passes, "checksum_after", counted)
+    model = TFWord2Vec(TRAINED, validation=OTHERS, **EVERY)
+    assert points_of(model)
+    assert computed == []
 
 
 def test_a_training_resumed_anywhere_has_the_points_of_an_uninterrupted_one(
