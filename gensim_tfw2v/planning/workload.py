@@ -19,12 +19,13 @@ _ROW_BYTES = {"bfloat16": 2, "float32": 4}
 _NUMBER_BYTES = 4  # of float32, in a table
 _WORD_BYTES, _TREE_WORD_BYTES = 500, 700  # of a word and its counts while a vocabulary is built; gensim's figures
 _SHAPING_WORDS = 200_000  # batches of larger vocabularies have the same shape
+ID_BYTES = 4  # of a word, and of a row's number
 TABLES = 2  # of each mode: inputs, and outputs or nodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """A training, apart from where it runs."""
+    """A training, apart from where it runs. The defaults are those of the class."""
 
     words: int  # raw words of an epoch
     frequencies: WordFrequencies
