@@ -25,7 +25,7 @@ class Speed:
 
     of_worker: float  # alone, waiting for its own link only
     workers: int
-    exchange_share: float  # of a worker's computing: exchanging rows with one core, beside training with all of them
+    exchange_share: float  # of a worker's time: one core exchanges rows, and in the rest all cores train
     limits: Mapping[str, float]  # all workers' words a second, if only this part were busy
     processor_nanoseconds: Mapping[str, float]  # of each kind of task, for each raw word
 
