@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,21 @@ def megabytes(count: int) -> str:
 def test_the_page_has_the_constants_of_the_code(sentence: str) -> None:
     text = PAGE.read_text(encoding="utf8").replace("\N{MULTIPLICATION SIGN}", "x").replace("\N{MINUS SIGN}", "-")
     assert sentence in " ".join(text.split())
+
+
+def test_the_page_has_the_measured_and_planned_figures() -> None:
+    result = Path(__file__).parents[2] / "benchmarks" / "results" / "plan_accuracy.json"
+    rows = [
+        (run["configuration"], name, run["measured"][name], run["planned"][name])
+        for run in json.loads(result.read_text(encoding="utf8"))["runs"]
+        for name in run["planned"]
+    ]
+    table = [
+        f"| {configuration} | {name} | {measured:.{digits}f} | {planned:.{digits}f} | {planned / measured:.2f} |"
+        for configuration, name, measured, planned in rows
+        for digits in [0 if name.startswith("MB") else 1]
+    ]
+    assert "\n".join(table) in PAGE.read_text(encoding="utf8")
 
 
 def test_defaults_are_those_of_the_class() -> None:
