@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from machines import networks
 from machines.emulated import Machines
@@ -22,8 +22,21 @@ from measuring.runner import RunFailedError, run
 from report.reports import add_output_arguments, failure_tables, say, start_report
 from report.stopping import status_of
 
-CONFIGURATIONS = ("one process", "2 servers, 2 workers", "1 server, 8 emulated workers")
-_EMULATED_CORES, _EMULATED_RATE = 0.1, "1gbit"
+
+class Cluster(NamedTuple):
+    """The tasks of a configuration, each on an emulated machine of its own or all on this one."""
+
+    servers: int
+    workers: int
+    is_emulated: bool
+
+
+CLUSTERS = {
+    "2 servers, 2 workers": Cluster(2, 2, is_emulated=False),
+    "1 server, 8 emulated workers": Cluster(1, 8, is_emulated=True),
+}
+CONFIGURATIONS = ("one process", *CLUSTERS)
+_EMULATED_CORES, _EMULATED_RATE, _SERVING_CORES = 0.1, "1gbit", 1.0
 _SETTINGS = ("configurations", "profile", "mode", "vector_size", "epochs", "window", "negative", "min_count", "sample",
              "alpha")  # fmt: skip
 _NOTES = (
@@ -83,20 +96,19 @@ def plan_for(configuration: str, arguments: argparse.Namespace, profile: Any) ->
     from gensim_tfw2v.planning.corpus_sample import estimate_corpus
     from gensim_tfw2v.planning.machines import DOWNPOUR, HERE, Layout, Machine
     from gensim_tfw2v.planning.plan import plan_of
+    from gensim_tfw2v.planning.units import bits_a_second
     from gensim_tfw2v.planning.workload import Workload
 
     corpus = estimate_corpus(arguments.corpus, arguments.min_count)
     settings = {name: getattr(arguments, name) for name in ("mode", "vector_size", "window", "negative", "sample")}
     workload = Workload(words=corpus.words, frequencies=corpus.frequencies, epochs=arguments.epochs, **settings)
-    cores = usable_cores()
-    machine, layout = {
-        CONFIGURATIONS[0]: (Machine(cores), Layout(HERE)),
-        CONFIGURATIONS[1]: (Machine(1), Layout(DOWNPOUR, workers=2, servers=2, host_cores=cores)),
-        CONFIGURATIONS[2]: (
-            Machine(_EMULATED_CORES, bits_a_second=1e9, serving_cores=1.0),
-            Layout(DOWNPOUR, workers=8, servers=1, host_cores=cores),
-        ),
-    }[configuration]
+    cores, cluster = usable_cores(), CLUSTERS.get(configuration)
+    if cluster is None:
+        return plan_of(workload, Machine(cores), Layout(HERE), profile)
+    layout = Layout(DOWNPOUR, workers=cluster.workers, servers=cluster.servers, host_cores=cores)
+    machine = Machine(1)
+    if cluster.is_emulated:
+        machine = Machine(_EMULATED_CORES, bits_a_second=bits_a_second(_EMULATED_RATE), serving_cores=_SERVING_CORES)
     return plan_of(workload, machine, layout, profile)
 
 
@@ -140,31 +152,30 @@ def table_of(runs: list[dict[str, Any]]) -> list[list[str]]:
 def _measure(configuration: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what a training measures, or its "error"."""
     job = job_from(arguments, system="tfw2v", scores=False, schedule="linear", seed=1, workers=usable_cores())
-    if configuration == CONFIGURATIONS[0]:
+    cluster = CLUSTERS.get(configuration)
+    if cluster is None:
         try:
             record = run(job)
         except RunFailedError as failure:
             return {"error": str(failure)}
         return {"measured": {"seconds": record["train_seconds"], "MB of the process": record["peak_rss_bytes"] / 1e6}}
-    is_emulated = configuration == CONFIGURATIONS[2]
     machines = argparse.Namespace(
-        plain=not is_emulated,
-        rate=_EMULATED_RATE if is_emulated else None,
-        ps=1 if is_emulated else 2,
-        cpu=_EMULATED_CORES if is_emulated else None,
-        ps_cpu=1.0 if is_emulated else None,
-        coordinator_cpu=1.0 if is_emulated else None,
+        plain=not cluster.is_emulated,
+        rate=_EMULATED_RATE if cluster.is_emulated else None,
+        ps=cluster.servers,
+        cpu=_EMULATED_CORES if cluster.is_emulated else None,
+        ps_cpu=_SERVING_CORES if cluster.is_emulated else None,
+        coordinator_cpu=_SERVING_CORES if cluster.is_emulated else None,
         worker_cores=1,
     )
-    workers = 8 if is_emulated else 2
     with ExitStack() as stack:
         stack.enter_context(networks.alone())
         emulated = stack.enter_context(closing(Machines(machines)))
-        if is_emulated and not emulated.is_whole:
+        if cluster.is_emulated and not emulated.is_whole:
             return {"error": f"not all of it can be emulated here: {emulated.emulated}"}
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-plan-")))
         began = time.monotonic()
-        record = emulated.run(replace(job, workers=workers), folder, emulated.cores(workers))
+        record = emulated.run(replace(job, workers=cluster.workers), folder, emulated.cores(cluster.workers))
         say(f"{configuration}: {time.monotonic() - began:.0f} s in all")
     return record if "error" in record else {"measured": figures_of_cluster(record), "run": record}
 

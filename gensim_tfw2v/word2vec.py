@@ -33,7 +33,6 @@ from gensim_tfw2v.model.vocabulary import (
     set_huffman_tree,
     without_positions,
 )
-from gensim_tfw2v.planning.model_memory import estimated_memory
 from gensim_tfw2v.tensorboard.options import LogDir
 from gensim_tfw2v.training.early_stopping import EarlyStopping
 from gensim_tfw2v.training.resuming import ResumeFrom
@@ -213,19 +212,6 @@ class TFWord2Vec(Word2Vec):
     def create_binary_tree(self) -> None:
         """Set each word's ``code`` and ``point``, its path in the Huffman tree."""
         set_huffman_tree(self)
-
-    def estimate_memory(self, vocab_size: int | None = None, report: dict[str, int] | None = None) -> dict[str, int]:
-        """Return the bytes of the model's parts, as gensim does; ``tfw2v plan`` adds what training takes.
-
-        Parameters
-        ----------
-        vocab_size : int, optional
-            Words of the vocabulary. Default: those that the model has.
-        report : dict, optional
-            Sizes to which these are added.
-        """
-        words = vocab_size or len(self.wv)
-        return estimated_memory(words, self.vector_size, bool(self.hs), bool(self.negative), report)
 
     # -- training --------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ def choose_batch_shape(
         if skip_gram and not tree:
             limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / cores)
         least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
-        batch_tokens = max(least, _power_of_two_below(min(limits)))
+        batch_tokens = max(least, power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
         targets = 0 if has_short_runs else run_tokens + (2 * window if skip_gram else 0)  # beside them, in registers
@@ -141,7 +141,8 @@ def _share(size: float, parts: int, by_root: float) -> float:
     return max(size / parts, by_root * float(np.cbrt(size)))
 
 
-def _power_of_two_below(value: float) -> int:
+def power_of_two_below(value: float) -> int:
+    """Return the largest power of two that is at most `value`, and at least 1."""
     return 1 << int(np.log2(max(value, 1.0)))
 
 

@@ -167,7 +167,7 @@ def _choice(arguments: argparse.Namespace, profile: Profile) -> Choice:
 
 def _workload(arguments: argparse.Namespace) -> Workload:
     from gensim_tfw2v.planning.frequencies import WordFrequencies
-    from gensim_tfw2v.planning.memory import CACHE_BYTES, ID_BYTES
+    from gensim_tfw2v.planning.memory import fits_cache
     from gensim_tfw2v.planning.workload import Workload
 
     words, is_encoded = arguments.words, False
@@ -189,7 +189,7 @@ def _workload(arguments: argparse.Namespace) -> Workload:
         sample=arguments.sample,
         epochs=arguments.epochs,
         min_count=arguments.min_count,
-        encoded=is_encoded or words * ID_BYTES > CACHE_BYTES,
+        encoded=is_encoded or not fits_cache(words),
         vocabulary_range=vocabulary_range,
     )
 

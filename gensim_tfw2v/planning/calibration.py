@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.blocks.batch_shape import power_of_two_below
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.modes import MODES
@@ -33,7 +33,6 @@ _FIRST_GRAPH_SECONDS = 0.5
 class ClusterCosts:
     """What tasks of a cluster compute for each raw word of a training, in nanoseconds."""
 
-    vector_size: int
     block_words: float
     bytes_a_word: float  # between workers and servers
     worker: float
@@ -118,7 +117,7 @@ def _model(mode: str, vector_size: int, **arguments: Any) -> TFWord2Vec:
         min_count=_MIN_COUNT,
         progress=False,
         # As for large corpora: this small one would have smaller batches with hierarchical softmax.
-        batch_tokens=min(tuning.MOST_BATCH_TOKENS, 1 << int(math.log2(tuning.MOST_BATCH_NUMBERS / vector_size))),
+        batch_tokens=power_of_two_below(min(tuning.MOST_BATCH_TOKENS, tuning.MOST_BATCH_NUMBERS / vector_size)),
         **arguments,
     )
 
@@ -127,30 +126,17 @@ def _step_cost(corpus: str, mode: str) -> StepCost:
     """Return the costs of a token with a fixed part, from the processor time of one thread."""
     times = []
     for vector_size in _SIZES:
-        model = _model(mode, vector_size, workers=1)
-        model.build_vocab(corpus_file=corpus)
-        _train(model, corpus)  # makes the graph
-        began = time.process_time()
-        tokens, _ = _train(model, corpus)
-        times.append((time.process_time() - began) * 1e9 / tokens)
+        seconds, tokens = _processor_seconds(_model(mode, vector_size, workers=1), corpus)
+        times.append(seconds * 1e9 / tokens)
     of_a_number = max((times[1] - times[0]) / (_SIZES[1] - _SIZES[0]), 0.0)
     return StepCost(max(times[0] - of_a_number * _SIZES[0], 0.0), of_a_number)
 
 
 def _cluster_costs(corpus: str, cluster: LocalCluster, vector_size: int, block_words: int) -> ClusterCosts:
     """Return what tasks compute beside steps, which one thread takes for the same words here."""
-    alone = _model("sg-neg", vector_size, workers=1)
-    alone.build_vocab(corpus_file=corpus)
-    _train(alone, corpus)
-    began = time.process_time()
-    _train(alone, corpus)
-    steps = time.process_time() - began
+    steps, _ = _processor_seconds(_model("sg-neg", vector_size, workers=1), corpus)
     model = _model("sg-neg", vector_size, workers=_WORKERS, batch_words=block_words, cluster=cluster)
-    model.build_vocab(corpus_file=corpus)
-    _train(model, corpus)
-    began = time.process_time()
-    _train(model, corpus)
-    coordinator = time.process_time() - began
+    coordinator, _ = _processor_seconds(model, corpus)
     report = model.training_report
     assert report is not None
     seconds = {"worker": 0.0, "ps": 0.0}
@@ -158,13 +144,21 @@ def _cluster_costs(corpus: str, cluster: LocalCluster, vector_size: int, block_w
         seconds[task.partition(" ")[0]] += metrics["cpu_seconds"]
     nanoseconds = 1e9 / _WORDS
     return ClusterCosts(
-        vector_size,
         _WORDS / report["blocks"],
         report["bytes"] / _WORDS - 4,  # without ids
         (seconds["worker"] - steps) * nanoseconds,
         seconds["ps"] * nanoseconds,
         coordinator * nanoseconds,
     )
+
+
+def _processor_seconds(model: TFWord2Vec, corpus: str) -> tuple[float, int]:
+    """Return this process's processor time of a training after the one that makes the graphs, and its tokens."""
+    model.build_vocab(corpus_file=corpus)
+    _train(model, corpus)
+    began = time.process_time()
+    tokens, _ = _train(model, corpus)
+    return time.process_time() - began, tokens
 
 
 def _train(model: TFWord2Vec, corpus: str) -> tuple[int, int]:

@@ -6,14 +6,16 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gensim_tfw2v.planning.machines import AVERAGING, DESIGNS, DOWNPOUR, HERE, Layout, Machine
+from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
 from gensim_tfw2v.planning.plan import Plan, plan_of
 from gensim_tfw2v.planning.profiles import Profile
+from gensim_tfw2v.planning.speed import LIMITS_OF_SERVERS
 from gensim_tfw2v.planning.units import duration
 from gensim_tfw2v.planning.workload import Workload
 
 MOST_SECONDS = 24 * 3600.0
 _MOST_TASKS = 1024  # of each kind
+_MOST_SERVERS_PER_WORKER = 4  # for the sake of speed alone
 _CLEARLY_FASTER = 1.2  # a smaller gain is not worth more machines, nor a design that needs equal ones
 _GROWTH = 1.5  # of the tasks that are tried, one after the other
 
@@ -56,10 +58,11 @@ def choose_plan(workload: Workload, machine: Machine, profile: Profile, wish: Wi
         reasons.append(f"one machine would take {duration(here.seconds)}")
     else:
         reasons.append(f"one machine would be enough: {duration(here.seconds)}")
-    plans = {design: _cluster(workload, machine, profile, wish, design) for design in DESIGNS}
     if wish.design is not None:
-        return Choice(plans[wish.design], [*reasons, f"{wish.design} was asked for"], here)
-    plan, reason = _better_design(plans[DOWNPOUR], plans[AVERAGING], wish)
+        plan = _cluster(workload, machine, profile, wish, wish.design)
+        return Choice(plan, [*reasons, f"{wish.design} was asked for"], here)
+    downpour, averaging = (_cluster(workload, machine, profile, wish, design) for design in (DOWNPOUR, AVERAGING))
+    plan, reason = _better_design(downpour, averaging, wish)
     if not wish.is_for_cluster and here.fits and plan.seconds > here.seconds / _CLEARLY_FASTER:
         best = f"{plan.layout.workers} workers would take {duration(plan.seconds)}"
         return Choice(
@@ -106,7 +109,7 @@ def _cluster(workload: Workload, machine: Machine, profile: Profile, wish: Wish,
     if wish.workers is not None:
         return plan_with(wish.workers)
     plans = []
-    for workers in _counts(1):
+    for workers in _counts():
         plans.append(plan_with(workers))
         if plans[-1].seconds <= wish.most_seconds:
             return _fewest(plan_with, plans[-1], wish.most_seconds)
@@ -131,26 +134,24 @@ def _with_servers(
     workload: Workload, machine: Machine, profile: Profile, wish: Wish, design: str, workers: int
 ) -> Plan:
     """Return a plan with the fewest servers that have the memory and do not limit the speed."""
-    if design == AVERAGING:
-        return plan_of(
-            workload, machine, Layout(design, workers, wish.servers or 1, wish.batch_words, wish.host_cores), profile
-        )
-    plan = None
-    for servers in _counts(1) if wish.servers is None else [wish.servers]:
+
+    def plan_with(servers: int) -> Plan:
         layout = Layout(design, workers, servers, wish.batch_words, wish.host_cores)
-        plan = plan_of(workload, machine, layout, profile)
-        limited = plan.speed.bottleneck.startswith("the servers'")
-        if "server" not in plan.tasks_over_memory and not limited:
+        return plan_of(workload, machine, layout, profile)
+
+    if wish.servers is not None or design == AVERAGING:  # averaging needs a server and does not use it
+        return plan_with(wish.servers or 1)
+    for servers in _counts():
+        plan = plan_with(servers)
+        is_slow = plan.speed.bottleneck in LIMITS_OF_SERVERS and servers < _MOST_SERVERS_PER_WORKER * workers
+        if "server" not in plan.tasks_over_memory and not is_slow:
             break
-        if servers >= 4 * workers and "server" not in plan.tasks_over_memory:
-            break
-    assert plan is not None
     return plan
 
 
-def _counts(first: int) -> Iterator[int]:
+def _counts() -> Iterator[int]:
     """Yield numbers of tasks, such as 1, 2, 3, 4, 6, 9, 13."""
-    count = first
+    count = 1
     while count <= _MOST_TASKS:
         yield count
         count = max(count + 1, math.floor(count * _GROWTH))

@@ -7,6 +7,7 @@ import shlex
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.planning.machines import DOWNPOUR, HERE
 from gensim_tfw2v.planning.plan import Plan
+from gensim_tfw2v.planning.workload import Workload
 
 _CORPUS, _FOLDER, _OUTPUT = "corpus.txt", "encoded-corpus", "vectors.kv"
 
@@ -49,18 +50,14 @@ def _train(plan: Plan, corpus: str) -> str:
     flags = ["--sg"] if workload.skip_gram else []
     if workload.tree:
         flags += ["--hs", "1", "--negative", "0"]
-    elif workload.negative != 5:
+    elif workload.negative != Workload.negative:
         flags += ["--negative", str(workload.negative)]
-    for flag, value, usual in (
-        ("--vector-size", workload.vector_size, 100),
-        ("--window", workload.window, 5),
-        ("--epochs", workload.epochs, 5),
-        ("--min-count", workload.min_count, 5),
-        ("--sample", workload.sample, 1e-3),
-        ("--batch-words", plan.layout.batch_words, None),
-    ):
-        if value != usual:
-            flags += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
+    for name in ("vector_size", "window", "epochs", "min_count", "sample"):
+        value = getattr(workload, name)
+        if value != getattr(Workload, name):
+            flags += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+    if plan.layout.batch_words is not None:
+        flags += ["--batch-words", str(plan.layout.batch_words)]
     return shlex.join(["tfw2v", "train", corpus, "--output", _OUTPUT, *flags])
 
 

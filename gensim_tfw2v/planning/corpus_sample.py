@@ -141,7 +141,7 @@ def extended(
 
 
 def repetition_of(pieces: Sequence[Sequence[str]], counter: Mapping[str, int], min_count: int) -> float:
-    """Return how many words of a piece count as drawn independently, by all its words: see `WordFrequencies`.
+    """Return which share of a piece's words counts as drawn independently: see `WordFrequencies`.
 
     Only words with `min_count` occurrences in all pieces count.
     """

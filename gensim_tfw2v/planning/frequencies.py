@@ -28,8 +28,8 @@ class WordFrequencies:
     shares : ndarray
         [G], the share of a corpus's raw words that each word of a group is.
     repetition : float
-        Words of a block that are drawn independently, by all its words. A block of n words has as many distinct words
-        as `repetition` · n words that are drawn one by one by their shares.
+        Share of a block's words that count as drawn independently. A block of n words has as many distinct words as
+        `repetition` · n words that are drawn one by one by their shares.
     """
 
     words: Float64Array

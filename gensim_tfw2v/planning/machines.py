@@ -26,7 +26,7 @@ class Machine:
 
     @property
     def training_cores(self) -> float:
-        """How many cores that each train for themselves would be as fast as its cores that train one model."""
+        """How many cores, each with a model of its own, are as fast as all cores of this machine with one model."""
         return self.cores if self.cores <= 1 else self.cores / (1 + CORE_CONTENTION * (self.cores - 1))
 
     @property

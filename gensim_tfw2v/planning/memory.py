@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.planning.traffic import Traffic
-from gensim_tfw2v.planning.workload import TABLES, Workload
+from gensim_tfw2v.planning.workload import ID_BYTES, TABLES, Workload
 
 # Measured on processes whose tables are small: docs/how-it-works/planning.md.
 _PROCESS = 650_000_000  # one process: Python, gensim, TensorFlow and its graphs
@@ -17,7 +17,6 @@ _MESSAGES_AT_ONCE = 2  # of workers that a server answers
 _TOKEN = 20  # a block's arrays
 _AVERAGED_TABLES, _ROW_STATE, _AVERAGED_NUMBER = 2, 4, 24  # of a worker that averages: docs/how-it-works
 CACHE_BYTES = 256 << 20  # `cache_memory`: ids that stay in memory
-ID_BYTES = 4
 
 
 def memory_here(workload: Workload, cores: float) -> int:
@@ -61,7 +60,11 @@ def memory_of_coordinator(workload: Workload, has_vectors: bool) -> int:
     return round(_COORDINATOR + workload.model_bytes["vocab"] + vectors + _cached_ids(workload))
 
 
+def fits_cache(words: int) -> bool:
+    """Return whether a corpus stays in memory as ids; a larger one is read in every epoch."""
+    return words * ID_BYTES <= CACHE_BYTES
+
+
 def _cached_ids(workload: Workload) -> int:
-    """Return the bytes of the corpus in memory; a larger one is read in every epoch."""
-    size = workload.words * ID_BYTES
-    return 0 if workload.encoded or size > CACHE_BYTES else size
+    """Return the bytes of the corpus in memory."""
+    return workload.words * ID_BYTES if fits_cache(workload.words) and not workload.encoded else 0

@@ -6,10 +6,11 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gensim_tfw2v.files.whole_files import written_file
 from gensim_tfw2v.planning.profiles import Profile, RowCost, StepCost
 from gensim_tfw2v.planning.stored_profiles import AMX, AVX2, STORED
 from gensim_tfw2v.runtime.processor import multiplies_tiles, processor_name
@@ -48,9 +49,8 @@ def write_calibrated(profile: Profile) -> Path:
     """Keep a calibrated profile, and return its file."""
     path = calibrated_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    unfinished.write_text(json.dumps({"format": _FORMAT, **asdict(profile)}, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, path)
+    with written_file(path) as unfinished:
+        unfinished.write_text(json.dumps({"format": _FORMAT, **asdict(profile)}, indent=1) + "\n", encoding="utf-8")
     return path
 
 
@@ -74,8 +74,8 @@ def _profile_in(found: Mapping[str, Any]) -> Profile:
     for task in ("worker", "server"):
         values[task] = RowCost(**values[task])
     profile = Profile(**values)
-    for field in fields(profile):
-        _check(field.name, getattr(profile, field.name))
+    for name, value in asdict(profile).items():
+        _check(name, value)
     return profile
 
 
@@ -84,7 +84,5 @@ def _check(name: str, value: Any) -> None:
     if isinstance(value, Mapping):
         for key, part in value.items():
             _check(f"{name}[{key!r}]", part)
-    elif isinstance(value, StepCost | RowCost):
-        _check(name, asdict(value))
     elif not isinstance(value, str) and not (math.isfinite(value) and value >= 0):
         raise ValueError(f"{name} is {value!r}")

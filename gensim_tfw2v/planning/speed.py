@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from gensim_tfw2v.planning.workload import Workload
 
 WORKERS, LINKS = "the workers' cores", "the workers' links"
 SERVERS, SERVER_MEMORY, SERVER_LINKS = "the servers' cores", "the servers' memory", "the servers' links"
+LIMITS_OF_SERVERS = (SERVERS, SERVER_MEMORY, SERVER_LINKS)
 COORDINATOR, COORDINATOR_LINK, HOST = "the coordinator", "the coordinator's link", "the machine's cores"
 _READ_AND_CHANGED = 3  # a server reads a row to send it, and reads and writes it to change it
 _LEAST = 1e-9  # of what divides: a part that costs nothing sets no limit
@@ -25,7 +25,7 @@ class Speed:
 
     of_worker: float  # alone, waiting for its own link only
     workers: int
-    exchange_share: float  # of a worker's computing: exchanging rows with one core, beside training with all of them
+    exchange_share: float  # of a worker's time: one core exchanges rows, and in the rest all cores train
     limits: Mapping[str, float]  # all workers' words a second, if only this part were busy
     processor_nanoseconds: Mapping[str, float]  # of each kind of task, for each raw word
 
@@ -105,5 +105,4 @@ def _time_of(training: float, exchanging: float, overlaps: bool) -> float:
 
 
 def _nanoseconds_a_word(cost: RowCost, sent_bytes: float, messages: int, words: float) -> float:
-    total = cost.nanoseconds_a_byte * sent_bytes + cost.milliseconds_a_block * 1e6 * messages
-    return total / words if words else math.inf
+    return (cost.nanoseconds_a_byte * sent_bytes + cost.milliseconds_a_block * 1e6 * messages) / words

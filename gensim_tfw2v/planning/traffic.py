@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from gensim_tfw2v import tuning
 from gensim_tfw2v.placement.block_size import choose_blocks_in_flight, choose_exchange_words, choose_round_words
 from gensim_tfw2v.planning.block_rows import rows_of_block
-from gensim_tfw2v.planning.workload import TABLES, Workload
+from gensim_tfw2v.planning.workload import ID_BYTES, TABLES, Workload
 
-_ID_BYTES = 4  # of a word, and of a row's number
 _SPAN_BYTES = 64  # that name the sentences of a block in an encoded corpus
 
 
@@ -38,22 +37,20 @@ class Traffic:
         return max(self.pulled, self.pushed) if self.between_workers else self.pulled + self.pushed
 
 
-def downpour_traffic(
-    workload: Workload, workers: int, cores: int, batch_words: int | None = None, overlap: bool | None = None
-) -> Traffic:
+def downpour_traffic(workload: Workload, workers: int, cores: int, batch_words: int | None) -> Traffic:
     """Return what a block takes whose rows are on servers.
 
     Parameters
     ----------
     cores : int
         Of each worker.
-    batch_words, overlap : optional
-        The model's `batch_words` and `cluster_overlap`.
+    batch_words : int, optional
+        The model's `batch_words`.
     """
-    blocks = choose_blocks_in_flight(workload.words, workers, workload.limits, batch_words, cores, overlap)
+    blocks = choose_blocks_in_flight(workload.words, workers, workload.limits, batch_words, cores)
     words = workload.words / math.ceil(workload.words / blocks.block_words)  # the last block is shorter
     rows = rows_of_block(workload, words, blocks.negative_pool).all
-    one_way = rows * (workload.row_bytes + _ID_BYTES)
+    one_way = rows * (workload.row_bytes + ID_BYTES)
     one_way += (blocks.parts - 1) * blocks.shared_rows * TABLES * workload.row_bytes
     ids = _bytes_of_ids(workload, words)
     return Traffic(words, blocks.in_flight, rows, one_way, one_way, ids)
@@ -69,10 +66,10 @@ def averaging_traffic(workload: Workload, workers: int, cores: int, batch_words:
     exchanges = max(round_words // choose_exchange_words(workload.words), 1)
     shared = exchanges * tuning.AVERAGED_SHARED_ROWS * TABLES * workload.row_bytes
     to_others = (workers - 1) / workers
-    one_way = to_others * ((own + changed) * (workload.row_bytes + _ID_BYTES) + 2 * shared)
+    one_way = to_others * ((own + changed) * (workload.row_bytes + ID_BYTES) + 2 * shared)
     ids = _bytes_of_ids(workload, part_words)
     return Traffic(part_words, workers, own, one_way, one_way, ids, between_workers=True)
 
 
 def _bytes_of_ids(workload: Workload, words: float) -> float:
-    return _SPAN_BYTES if workload.encoded else words * workload.frequencies.known_share * _ID_BYTES
+    return _SPAN_BYTES if workload.encoded else words * workload.frequencies.known_share * ID_BYTES

@@ -36,15 +36,15 @@ def byte_count(text: str) -> int:
     return int(value)
 
 
-def whole_count(text: str, least: int = 1) -> int:
+def whole_count(text: str) -> int:
     """Return the number that a text such as 17000000 or 1e11 stands for; raise ValueError if it is no count."""
     try:
         value = float(text)
         is_whole = value == math.floor(value)
     except (ValueError, OverflowError):
         is_whole, value = False, 0.0
-    if not is_whole or value < least:
-        raise ValueError(f"{text!r} is not a whole number of {least} or more, such as 17000000 or 1e11")
+    if not is_whole or value < 1:
+        raise ValueError(f"{text!r} is not a whole number of 1 or more, such as 17000000 or 1e11")
     return int(value)
 
 

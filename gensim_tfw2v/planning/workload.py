@@ -12,18 +12,20 @@ from gensim_tfw2v.blocks.batch_shape import choose_batch_shape
 from gensim_tfw2v.blocks.batches import BatchShape
 from gensim_tfw2v.placement.block_size import InFlightLimits, in_flight_limits
 from gensim_tfw2v.planning.frequencies import WordFrequencies
-from gensim_tfw2v.planning.model_memory import NUMBER_BYTES, model_bytes, table_bytes
 from gensim_tfw2v.planning.modes import MODES
 from gensim_tfw2v.planning.tree_nodes import tree_nodes
 
 _ROW_BYTES = {"bfloat16": 2, "float32": 4}
+_NUMBER_BYTES = 4  # of float32, in a table
+_WORD_BYTES, _TREE_WORD_BYTES = 500, 700  # of a word and its counts while a vocabulary is built; gensim's figures
 _SHAPING_WORDS = 200_000  # batches of larger vocabularies have the same shape
+ID_BYTES = 4  # of a word, and of a row's number
 TABLES = 2  # of each mode: inputs, and outputs or nodes
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """A training, apart from where it runs."""
+    """A training, apart from where it runs. The defaults are those of the class."""
 
     words: int  # raw words of an epoch
     frequencies: WordFrequencies
@@ -61,18 +63,21 @@ class Workload:
 
     @property
     def model_bytes(self) -> dict[str, int]:
-        """Bytes of the parts of the model, as `TFWord2Vec.estimate_memory` names them."""
-        return model_bytes(self.vocabulary, self.vector_size, self.tree, not self.tree)
+        """Bytes of the parts of the model, with the names and values of gensim's `estimate_memory`."""
+        # Computed here because the planner runs without gensim, whose import takes seconds.
+        table = self.vocabulary * self.vector_bytes
+        word_bytes = _TREE_WORD_BYTES if self.tree else _WORD_BYTES
+        return {"vocab": self.vocabulary * word_bytes, "vectors": table, "syn1" if self.tree else "syn1neg": table}
 
     @property
     def table_bytes(self) -> int:
         """Bytes of all tables."""
-        return table_bytes(self.model_bytes)
+        return TABLES * self.vocabulary * self.vector_bytes
 
     @property
     def vector_bytes(self) -> int:
         """Bytes of one vector in a table."""
-        return self.vector_size * NUMBER_BYTES
+        return self.vector_size * _NUMBER_BYTES
 
     @property
     def kept_share(self) -> float:

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gensim.models import Word2Vec
 
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
 from gensim_tfw2v.planning.plan import Plan, plan_of
-from gensim_tfw2v.planning.stored_profiles import AMX
+from gensim_tfw2v.planning.profiles import Profile
+from gensim_tfw2v.planning.stored_profiles import AMX, AVX2
 from gensim_tfw2v.planning.traffic import averaging_traffic
+from gensim_tfw2v.planning.units import bits_a_second
 from gensim_tfw2v.planning.workload import Workload
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -29,13 +30,25 @@ def runs_of(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return [(run, found["settings"]) for run in found["runs"]]
 
 
-def planned(run: dict[str, Any], settings: dict[str, Any], mode: str) -> Plan:
+def measured_workload(run: dict[str, Any]) -> Workload:
+    """Return what a run of one process trained."""
+    frequencies = WordFrequencies.of_law(VOCABULARY, WORDS, 5)
+    return Workload(words=WORDS, frequencies=frequencies, mode=run["mode"], vector_size=run["vector_size"])
+
+
+def planned(
+    run: dict[str, Any],
+    settings: dict[str, Any],
+    mode: str,
+    machine: Machine | None = None,
+    profile: Profile = AMX,
+) -> Plan:
     words = run["report"]["raw_words"] // settings["epochs"]
     frequencies = WordFrequencies.of_law(run["vocabulary"], words, settings["min_count"])
     workload = Workload(words=words, frequencies=frequencies, mode=mode, vector_size=settings["vector_size"])
     batch_words = settings.get("batch_words")
     layout = Layout(DOWNPOUR, run["workers"], settings["ps"], batch_words)
-    return plan_of(workload, Machine(settings.get("worker_cores") or 1), layout, AMX)
+    return plan_of(workload, machine or Machine(settings.get("worker_cores") or 1), layout, profile)
 
 
 CLUSTERS = [
@@ -77,14 +90,27 @@ def test_memory_of_one_process_is_near_the_measured_one(name: str) -> None:
     for run, _ in runs_of(name):
         if run["system"] != "tfw2v":
             continue
-        workload = Workload(
-            words=WORDS,
-            frequencies=WordFrequencies.of_law(VOCABULARY, WORDS, 5),
-            mode=run["mode"],
-            vector_size=run["vector_size"],
-        )
-        memory = plan_of(workload, Machine(run["workers"]), Layout(HERE), AMX).memory["process"]
+        memory = plan_of(measured_workload(run), Machine(run["workers"]), Layout(HERE), AMX).memory["process"]
         assert memory == pytest.approx(run["peak_rss_bytes"], rel=0.1), run["mode"]
+
+
+@pytest.mark.parametrize(("name", "profile"), [("five_epochs", AMX), ("avx2_table", AVX2), ("avx2_size_300", AVX2)])
+def test_stored_costs_give_the_speeds_that_they_were_taken_from(name: str, profile: Profile) -> None:
+    for run, settings in runs_of(name):
+        if run["system"] != "tfw2v":
+            continue
+        plan = plan_of(measured_workload(run), Machine(run["workers"]), Layout(HERE), profile)
+        measured = settings["epochs"] * WORDS / run["train_seconds"]
+        assert plan.speed.words_a_second == pytest.approx(measured, rel=0.1), run["mode"]
+
+
+def test_stored_costs_of_tasks_give_the_speeds_that_they_were_taken_from() -> None:
+    for run, settings in runs_of("nodes_avx2"):
+        # Servers and the coordinator had all the processor time that they asked for.
+        machine = Machine(settings["cpu"], bits_a_second=bits_a_second(settings["rate"]), serving_cores=1.0)
+        found = planned(run, settings, "sg-neg", machine, AVX2).speed.words_a_second
+        measured = run["report"]["raw_words"] / run["train_seconds"]
+        assert found == pytest.approx(measured, rel=0.1), run["workers"]
 
 
 def test_memory_of_workers_that_average_has_the_parts_of_the_formula() -> None:
@@ -100,18 +126,11 @@ def test_memory_of_workers_that_average_has_the_parts_of_the_formula() -> None:
         assert beyond == pytest.approx(run["formula_bytes"], rel=0.01)
 
 
-@pytest.mark.parametrize("settings", [{}, {"hs": 1}, {"hs": 1, "negative": 0}, {"vector_size": 7}])
-def test_the_class_estimates_the_memory_that_gensims_does(settings: dict[str, Any]) -> None:
-    models = [cls(**settings) for cls in (Word2Vec, TFWord2Vec)]
-    gensims, ours = (model.estimate_memory(vocab_size=1234) for model in models)
-    assert ours == gensims
-    assert models[1].estimate_memory(1234, {"other": 5}) == models[0].estimate_memory(1234, {"other": 5})
-
-
 @pytest.mark.parametrize(("mode", "hs"), [("sg-neg", 0), ("cbow-hs", 1)])
 def test_the_planner_and_the_class_agree_on_the_model(mode: str, hs: int) -> None:
     counts = np.full(500, 20)
-    workload = Workload(words=10_000, frequencies=WordFrequencies.of_counts(counts, 10_000), mode=mode)
-    model = TFWord2Vec(hs=hs, negative=0 if hs else 5)
+    workload = Workload(words=10_000, frequencies=WordFrequencies.of_counts(counts, 10_000), mode=mode, vector_size=7)
+    model = TFWord2Vec(hs=hs, negative=0 if hs else 5, vector_size=7)
     estimated = model.estimate_memory(vocab_size=500)
-    assert workload.model_bytes == {name: size for name, size in estimated.items() if name != "total"}
+    assert workload.model_bytes | {"total": sum(workload.model_bytes.values())} == estimated
+    assert workload.table_bytes == estimated["total"] - estimated["vocab"]

@@ -85,7 +85,6 @@ def test_an_unknown_profile_is_an_error_with_the_known_ones() -> None:
 def test_costs_are_found_again_in_what_they_add_up_to() -> None:
     runs = [
         ClusterCosts(
-            vector_size=0,
             block_words=block,
             bytes_a_word=sent,
             worker=4.0 * sent + 20e6 / block,
