@@ -70,5 +70,13 @@ def test_the_loss_is_compared_only_where_it_measures_the_same() -> None:
     assert {candidate["window"] for candidate in candidates_of("loss", 5, window=[9])} == {9}
 
 
+def test_a_function_that_is_called_loss_compares_everything() -> None:
+    def loss(model: Any) -> float:
+        return 0.0
+
+    dimensions = dimensions_for(metric_of(loss), {"negative": [5, 10]})
+    assert {"sg", "window", "ns_exponent"} <= default_candidate(dimensions, DEFAULTS).keys()
+
+
 def test_every_setting_is_an_argument() -> None:
     assert set(SETTABLE) <= DEFAULTS.keys()
