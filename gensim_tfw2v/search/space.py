@@ -29,7 +29,8 @@ SETTABLE = (
 
 
 def _one_by_one(name: str, *values: Any) -> Dimension:
-    return tuple({name: value} for value in values)
+    """Return a choice for each value. Without equal ones, because candidates are drawn until enough of them differ."""
+    return tuple({name: value} for place, value in enumerate(values) if value not in values[:place])
 
 
 # The defaults are among the values.

@@ -49,6 +49,12 @@ def test_a_small_space_is_tried_completely() -> None:
     ]
 
 
+def test_a_value_that_is_named_twice_is_tried_once() -> None:
+    own = {name: [DEFAULTS[name]] for name in ("ns_exponent", "sample", "alpha", "optimizer", "shrink_windows", "sg")}
+    found = candidates_of("hits@10", 5, **own, negative=[5], window=[5, 10, 5, 10, 5, 10])
+    assert [candidate["window"] for candidate in found] == [5, 10]
+
+
 def test_own_values_replace_the_usual_ones() -> None:
     found = candidates_of("halves", 27, window=[3, 4], hs=[1], vector_size=[50])
     assert {candidate["window"] for candidate in found} == {3, 4}
