@@ -15,6 +15,7 @@ from typing import Any
 
 from measuring.agreement import FREQUENT_WORDS, NEIGHBOURS, Agreement, Likeness, agreement, likeness_of
 from measuring.checkout import import_tensorflow
+from measuring.corpora import articles
 from measuring.jobs import MODES, usable_cores
 from report.reports import MISSING, add_output_arguments, start_report
 
@@ -79,7 +80,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def small_jobs(mode: str, arguments: argparse.Namespace) -> list[SmallJob]:
     """Return jobs of one mode: the Lee corpus, the same again, and jobs that each differ in one setting."""
-    lee = lee_sentences()
+    lee = articles("lee_background.cor", "utf8")  # 300 news articles, 60,000 words
     skip_gram, tree = MODES[mode]
     base: dict[str, Any] = {"sg": skip_gram, "hs": tree, "negative": 0 if tree else 5}
     base |= {"epochs": arguments.epochs, "workers": arguments.workers}
@@ -94,15 +95,6 @@ def small_jobs(mode: str, arguments: argparse.Namespace) -> list[SmallJob]:
         ("20 sentences", lee[:20], base),
     ]
     return [SmallJob(name, mode, sentences, settings) for name, sentences, settings in kinds]
-
-
-def lee_sentences() -> list[list[str]]:
-    """Return the Lee corpus from gensim's wheel: 300 news articles, 60,000 words."""
-    from gensim.test.utils import datapath
-    from gensim.utils import simple_preprocess
-
-    with open(datapath("lee_background.cor"), encoding="utf8") as articles:
-        return [simple_preprocess(article) for article in articles]
 
 
 def time_job(job: SmallJob, repeats: int) -> Timing:

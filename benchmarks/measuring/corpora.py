@@ -26,3 +26,12 @@ def write_zipf_corpus(vocabulary: int, words: int, seed: int, path: Path, line_w
     with path.open("w", encoding="ascii") as lines:
         for first in range(0, len(ranks), line_words):
             lines.write(" ".join(f"w{rank}" for rank in ranks[first : first + line_words]) + "\n")
+
+
+def articles(name: str, encoding: str) -> list[list[str]]:
+    """Return the words of the articles in a file of gensim's wheel."""
+    from gensim.test.utils import datapath
+    from gensim.utils import simple_preprocess
+
+    with open(datapath(name), encoding=encoding) as lines:
+        return [simple_preprocess(line) for line in lines]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from measuring.checkout import ROOT
+from measuring.corpora import articles
 
 
 class Task(ABC):
@@ -61,8 +62,8 @@ class Text(Task):
     fixed: ClassVar[dict[str, Any]] = {"min_count": 2}
 
     def __init__(self) -> None:
-        self._articles = _articles("lee_background.cor", "utf8")
-        self._judged = _articles("lee.cor", "latin1")
+        self._articles = articles("lee_background.cor", "utf8")
+        self._judged = articles("lee.cor", "latin1")
         from gensim.test.utils import datapath
 
         self._judgements = np.loadtxt(datapath("similarities0-1.txt"))
@@ -105,15 +106,6 @@ TASKS: dict[str, type[Task]] = {task.name: task for task in (Items, Text, Graph)
 
 def _write_lines(path: Path, sentences: Iterable[list[str]]) -> None:
     path.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf8")
-
-
-def _articles(name: str, encoding: str) -> list[list[str]]:
-    """Return the words of the articles in a file of gensim's wheel."""
-    from gensim.test.utils import datapath
-    from gensim.utils import simple_preprocess
-
-    with open(datapath(name), encoding=encoding) as articles:
-        return [simple_preprocess(article) for article in articles]
 
 
 def _example(name: str) -> ModuleType:

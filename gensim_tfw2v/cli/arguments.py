@@ -97,6 +97,26 @@ def add_column(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_progress(parser: argparse.ArgumentParser | argparse._ArgumentGroup, elsewhere: str, quiet: str) -> None:
+    """Declare --progress and --quiet.
+
+    Parameters
+    ----------
+    elsewhere : str
+        What shows progress where there is no terminal.
+    quiet : str
+        What --quiet means.
+    """
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--progress",
+        action="store_true",
+        default=None,
+        help=f"show a progress bar (default: on a terminal; {elsewhere} elsewhere)",
+    )
+    shown.add_argument("--quiet", "-q", action="store_true", help=f"{quiet} (default: no)")
+
+
 def interval(text: str) -> float | str:
     """The seconds that a text stands for, or a text of words such as "5e6 words"."""
     try:

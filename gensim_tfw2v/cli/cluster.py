@@ -9,6 +9,7 @@ from typing import Any
 
 from gensim_tfw2v.cli.arguments import add_allow_network
 from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_from
+from gensim_tfw2v.cli.columns import lines_of_columns
 from gensim_tfw2v.cli.errors import CommandError
 
 DESCRIPTION = "Show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1."
@@ -64,9 +65,7 @@ def _show(tasks: Mapping[str, str], silent: set[str], described: Mapping[str, An
         print(json.dumps(states, indent=2))
         return
     rows = [_row(name, address, name not in silent, described.get(name)) for name, address in tasks.items()]
-    widths = [max(len(row[column]) for row in [_COLUMNS, *rows]) for column in range(len(_COLUMNS))]
-    for row in [_COLUMNS, *rows]:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(*lines_of_columns([_COLUMNS, *rows], at_left=len(_COLUMNS)), sep="\n")
 
 
 def _row(name: str, address: str, does_answer: bool, found: Mapping[str, Any] | None) -> Sequence[str]:

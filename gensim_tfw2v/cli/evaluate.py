@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gensim_tfw2v.cli.arguments import whole_number
+from gensim_tfw2v.cli.columns import lines_of_columns
 from gensim_tfw2v.cli.models import add_format_arguments, vectors_of
 from gensim_tfw2v.cli.score_files import check_score_files
 
@@ -104,15 +105,7 @@ def as_table(scores: Scores, sections: bool = False) -> str:
         for section in analogy.sections if sections else ():
             rows.append(("  " + section.name, *_analogy_cells(section)))
     rows.append(("mean", _percent(scores.mean, 1), "", "", "", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    return "\n".join(lines_of_columns(rows, at_left=1))
 
 
 def _analogy_cells(score: Any) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from gensim_tfw2v.arguments.argument import (
     Flag,
 )
 from gensim_tfw2v.arguments.rules import Choice
-from gensim_tfw2v.cli.arguments import ReadRule, add_column, reader_of, whole_number
+from gensim_tfw2v.cli.arguments import ReadRule, add_column, add_progress, reader_of, whole_number
 from gensim_tfw2v.cli.corpora import check_corpus, open_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.log_arguments import LOG_OPTIONS, add_log_arguments, log_of
@@ -256,14 +256,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_progress(parser: argparse.ArgumentParser) -> None:
-    shown = parser.add_argument_group("progress").add_mutually_exclusive_group()
-    shown.add_argument(
-        "--progress",
-        action="store_true",
-        default=None,
-        help="show a progress bar (default: on a terminal; log lines elsewhere)",
-    )
-    shown.add_argument("--quiet", "-q", action="store_true", help="no progress, no log, no summary (default: no)")
+    add_progress(parser.add_argument_group("progress"), "log lines", "no progress, no log, no summary")
 
 
 def _add_own(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gensim_tfw2v.cli.arguments import add_column, positive_number, share, share_or_corpus, whole_number
+from gensim_tfw2v.cli.arguments import (
+    add_column,
+    add_progress,
+    positive_number,
+    share,
+    share_or_corpus,
+    whole_number,
+)
 from gensim_tfw2v.cli.corpora import check_corpus, text_errors_named
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cli.score_files import check_score_files
@@ -89,14 +96,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     add("--workers", metavar="N", type=whole_number(1), default=3, help="cores to use (default: %(default)s)")
     add("--cache-dir", metavar="FOLDER", help="folder for the encoded corpus (default: the temporary folder)")
     add("--json", action="store_true", help="print JSON instead of a table (default: no)")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
-        "--progress",
-        action="store_true",
-        default=None,
-        help="show a progress bar (default: on a terminal; a line for each training elsewhere)",
-    )
-    shown.add_argument("--quiet", "-q", action="store_true", help="no progress (default: no)")
+    add_progress(parser, "a line for each training", "no progress")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gensim_tfw2v.cli.columns import lines_of_columns
 from gensim_tfw2v.cli.setting_flags import flags_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def as_text(found: SearchResult, corpus: Path, column: str | None) -> str:
         summary = f"the default settings are the best of {counted}"
     else:
         summary = f"{found.metric} {_number(best.value)}, the defaults {_number(default.value)}; {counted}"
-    return "\n".join([*_lines(_table(found)), "", summary, command_of(best, corpus, column)])
+    return "\n".join([*lines_of_columns(_table(found), at_left=0), "", summary, command_of(best, corpus, column)])
 
 
 def as_json(found: SearchResult, corpus: Path, column: str | None) -> str:
@@ -71,12 +72,6 @@ def _table(found: SearchResult) -> list[list[str]]:
         row += [str(trial.settings[name]) for name in names]
         rows.append([*row, *(["the defaults"] if trial is found.default else [])])
     return rows
-
-
-def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines of columns."""
-    widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(max(map(len, rows)))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=False)) for row in rows]
 
 
 def _number(value: float | None) -> str:

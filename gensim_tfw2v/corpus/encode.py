@@ -16,6 +16,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_writer import ShardWriter
 from gensim_tfw2v.corpus.shards import EncodedCorpus
 from gensim_tfw2v.files.whole_files import written_folder
+from gensim_tfw2v.files.word_texts import as_texts, check_undivided
 from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 
@@ -84,15 +85,12 @@ def read_corpus(
 
 def _as_lines(words: list[Any]) -> list[str]:
     """Return words as texts that the vocabulary can have; raise ValueError naming a word of a table that it cannot."""
-    texts = [str(word) for word in words]
-    for text in texts:
-        if text.split() != [text]:
-            raise ValueError(
-                f"the column holds the word {text!r}, and words of an encoded corpus have no white space and are not "
-                "empty; train from the table itself, or replace these words"
-            )
-    if len(set(texts)) < len(texts):
-        raise ValueError("some tables hold whole numbers and others the same numbers as text; encode them apart")
+    texts = as_texts(words, "some tables hold whole numbers and others the same numbers as text; encode them apart")
+    check_undivided(
+        texts,
+        "the column holds the word {!r}, and words of an encoded corpus have no white space and are not empty; train "
+        "from the table itself, or replace these words",
+    )
     return texts
 
 

@@ -92,7 +92,7 @@ class NumberTable:
         self._look_up = look_up
         self._ids: Int32Array = np.empty(0, np.int32)
 
-    def ids(self, numbers: Int64Array) -> Int32Array:
+    def ids(self, numbers: npt.NDArray[np.integer]) -> Int32Array:
         """Return the ids of numbers, none of which is below 0. New ones are looked up in their order."""
         largest = int(numbers.max(initial=-1))
         if largest >= tuning.MOST_TABLE_NUMBERS:

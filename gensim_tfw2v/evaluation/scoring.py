@@ -16,6 +16,7 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.evaluation.scores import AnalogyScore, PairScore, Scores, SectionScore
+from gensim_tfw2v.evaluation.unit_vectors import of_length_1
 
 # gensim's limit: rarer words count as unknown.
 RESTRICT_VOCABULARY = 300_000
@@ -99,8 +100,7 @@ class _KnownWords:
         names = [word.upper() for word in words] if case_insensitive else words
         rows = {names[row]: row for row in range(len(names) - 1, -1, -1)}
         vectors = np.asarray(keyed_vectors.vectors[: len(words)], dtype=np.float32)
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return cls(vectors / np.where(norms > 0, norms, 1), names, rows, case_insensitive)
+        return cls(of_length_1(vectors), names, rows, case_insensitive)
 
     @classmethod
     def none(cls) -> _KnownWords:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from gensim_tfw2v.files.vectors import pieces
 from gensim_tfw2v.files.whole_files import written_folder
+from gensim_tfw2v.files.word_texts import as_texts
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack(">ii", 0, 0)
 _END = struct.pack(">h", -1)
@@ -45,15 +46,16 @@ def export_pgvector(keyed_vectors: Any, folder: str | os.PathLike[str], *, table
     Raises
     ------
     ValueError
-        If the name of the table is none, or if a word has a zero byte, which PostgreSQL's texts cannot have.
+        If the name of the table is none, if a word has a zero byte, which PostgreSQL's texts cannot have, or if two
+        words have the same text.
     FileExistsError
         If there is such a folder.
     """
     check_table(table)
-    words = [str(word).encode("utf-8") for word in keyed_vectors.index_to_key]
+    words = as_texts(keyed_vectors.index_to_key)
     for word in words:
-        if b"\x00" in word:
-            raise ValueError(f"the word {word.decode('utf-8')!r} has a zero byte, which PostgreSQL's texts cannot have")
+        if "\x00" in word:
+            raise ValueError(f"the word {word!r} has a zero byte, which PostgreSQL's texts cannot have")
     numbers = int(keyed_vectors.vector_size)
     index = f"CREATE INDEX ON {table} USING hnsw (vector vector_cosine_ops);\n" if numbers <= MOST_INDEXED else ""
     with written_folder(Path(os.path.abspath(folder))) as unfinished:
@@ -69,12 +71,12 @@ def check_table(table: str) -> None:
         raise ValueError(f"table must be of a to z, 0 to 9 and _, at most 63 of them, no digit first, got {table!r}")
 
 
-def _write_rows(file: BinaryIO, words: list[bytes], matrix: Any) -> None:
+def _write_rows(file: BinaryIO, words: list[str], matrix: Any) -> None:
     numbers = matrix.shape[1]
     head = struct.pack(">ihh", 4 + 4 * numbers, numbers, 0)
     file.write(_HEADER)
     for first, rows in pieces(matrix):
         for number, row in enumerate(rows.astype(">f4"), start=first):
-            word = words[number]
+            word = words[number].encode("utf-8")
             file.write(struct.pack(">hiii", 3, 4, number, len(word)) + word + head + row.tobytes())
     file.write(_END)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gensim_tfw2v.files.vectors import pieces
 from gensim_tfw2v.files.whole_files import written_folder
+from gensim_tfw2v.files.word_texts import as_texts, check_undivided
 
 UNKNOWN = "[UNK]"  # the token of words that have no vector
 _TENSOR = "embeddings"
@@ -107,14 +108,10 @@ def export_pretrained(
 
 def _tokens(words: list[Any]) -> list[str]:
     """Return words as texts; raise ValueError that names one that a text cannot have as a word."""
-    tokens = [str(word) for word in words]
-    for token in tokens:
-        if token.split() != [token]:
-            raise ValueError(f"the word {token!r} has white space, or is empty, and no text could have it as a word")
+    tokens = as_texts(words)
+    check_undivided(tokens, "the word {!r} has white space, or is empty, and no text could have it as a word")
     if UNKNOWN in tokens:
         raise ValueError(f"the word {UNKNOWN!r} stands for unknown words there; leave it out of the vocabulary")
-    if len(set(tokens)) < len(tokens):
-        raise ValueError("the vocabulary has a number both as an int and as a text; give all words as text")
     return tokens
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def export_qdrant(keyed_vectors: Any, folder: str | os.PathLike[str]) -> None:
             for first, rows in pieces(keyed_vectors.vectors)
             for number, row in enumerate(rows.tolist(), start=first)
         )
-        _write_batches(unfinished, points, len(words))
+        _write_batches(unfinished, points)
 
 
 def _point(number: int, word: Any, row: Iterable[float]) -> str:
@@ -62,10 +63,8 @@ def _point(number: int, word: Any, row: Iterable[float]) -> str:
     return f'{{"id":{number},"vector":[{numbers}],"payload":{json.dumps({"word": word}, ensure_ascii=False)}}}'
 
 
-def _write_batches(folder: Path, points: Iterable[str], count: int) -> None:
+def _write_batches(folder: Path, points: Iterator[str]) -> None:
     """Write points to files that are sent one after the other."""
-    batches = iter(points)
-    for batch in range(-(-count // BATCH)):
-        some = [point for _, point in zip(range(BATCH), batches, strict=False)]
+    for batch, some in enumerate(iter(lambda: list(itertools.islice(points, BATCH)), [])):
         text = f'{{"points":[{",".join(some)}]}}'
         (folder / f"points-{batch:06d}.json").write_text(text, encoding="utf-8")

@@ -30,16 +30,36 @@ class OpenIndex(Protocol):
 
 
 class _FaissIndex:
-    def __init__(self, index: Any, library: Any) -> None:
-        self._index, self._library = index, library
-        index.hnsw.efSearch = tuning.INDEX_SEARCH_CANDIDATES
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    @staticmethod
+    def library() -> Any:
+        try:
+            import faiss
+        except ImportError:
+            raise MissingPackageError("an index of faiss", "faiss-cpu", "faiss") from None
+        return faiss
+
+    @classmethod
+    def build(cls, unit: Float32Array) -> OpenIndex:
+        library = cls.library()
+        index = library.IndexHNSWFlat(unit.shape[1], tuning.INDEX_NEIGHBOURS, library.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = tuning.INDEX_BUILD_CANDIDATES
+        index.hnsw.efSearch = tuning.INDEX_SEARCH_CANDIDATES  # is in the file, for those who open it with faiss
+        index.add(unit)
+        return cls(index)
+
+    @classmethod
+    def read(cls, path: Path) -> OpenIndex:
+        return cls(cls.library().read_index(str(path)))
 
     @property
     def shape(self) -> tuple[int, int]:
         return int(self._index.ntotal), int(self._index.d)
 
     def write(self, path: Path) -> None:
-        self._library.write_index(self._index, str(path))
+        self.library().write_index(self._index, str(path))
 
     def vector(self, number: int) -> Float32Array:
         found: Float32Array = self._index.reconstruct(number)
@@ -55,7 +75,33 @@ class _FaissIndex:
 class _UsearchIndex:
     def __init__(self, index: Any) -> None:
         self._index = index
-        index.expansion_search = tuning.INDEX_SEARCH_CANDIDATES
+
+    @staticmethod
+    def library() -> Any:
+        try:
+            import usearch.index
+        except ImportError:
+            raise MissingPackageError("an index of usearch", "usearch", "usearch") from None
+        return usearch.index
+
+    @classmethod
+    def build(cls, unit: Float32Array) -> OpenIndex:
+        index = cls.library().Index(
+            ndim=unit.shape[1],
+            metric="cos",
+            dtype="f32",
+            connectivity=tuning.INDEX_NEIGHBOURS,
+            expansion_add=tuning.INDEX_BUILD_CANDIDATES,
+        )
+        index.add(np.arange(len(unit)), unit)
+        return cls(index)
+
+    @classmethod
+    def read(cls, path: Path) -> OpenIndex:
+        index = cls.library().Index.restore(str(path))
+        if index is None:
+            raise RuntimeError("it is no index")
+        return cls(index)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,57 +119,22 @@ class _UsearchIndex:
         return np.asarray(found.keys, np.int64), 1 - np.asarray(found.distances, np.float32)
 
 
+_ENGINES: dict[str, type[_FaissIndex] | type[_UsearchIndex]] = {"faiss": _FaissIndex, "usearch": _UsearchIndex}
+
+
 def build_index(engine: str, unit: Float32Array) -> OpenIndex:
     """Return a new index of vectors of length 1."""
-    size = unit.shape[1]
-    if engine == "faiss":
-        library = _faiss()
-        index = library.IndexHNSWFlat(size, tuning.INDEX_NEIGHBOURS, library.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction = tuning.INDEX_BUILD_CANDIDATES
-        index.add(unit)
-        return _FaissIndex(index, library)
-    index = _usearch()(
-        ndim=size,
-        metric="cos",
-        dtype="f32",
-        connectivity=tuning.INDEX_NEIGHBOURS,
-        expansion_add=tuning.INDEX_BUILD_CANDIDATES,
-        expansion_search=tuning.INDEX_SEARCH_CANDIDATES,
-    )
-    index.add(np.arange(len(unit)), unit)
-    return _UsearchIndex(index)
+    return _ENGINES[engine].build(unit)
 
 
 def read_index(engine: str, path: Path) -> OpenIndex:
     """Return the index in a file; raise ValueError if there is none."""
     try:
-        if engine == "faiss":
-            library = _faiss()
-            return _FaissIndex(library.read_index(str(path)), library)
-        return _UsearchIndex(_usearch().restore(str(path)))
-    except (RuntimeError, AttributeError) as error:  # faiss, and what is not the index that it should be
+        return _ENGINES[engine].read(path)
+    except RuntimeError as error:
         raise ValueError(f"{engine} cannot read it: {error}") from error
 
 
 def check_engine(engine: str) -> None:
     """Raise MissingPackageError, which names the extra, if an engine's package is not installed."""
-    if engine == "faiss":
-        _faiss()
-    else:
-        _usearch()
-
-
-def _faiss() -> Any:
-    try:
-        import faiss
-    except ImportError:
-        raise MissingPackageError("an index of faiss", "faiss-cpu", "faiss") from None
-    return faiss
-
-
-def _usearch() -> Any:
-    try:
-        from usearch.index import Index
-    except ImportError:
-        raise MissingPackageError("an index of usearch", "usearch", "usearch") from None
-    return Index
+    _ENGINES[engine].library()

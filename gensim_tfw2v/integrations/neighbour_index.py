@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.evaluation.unit_vectors import of_length_1
 from gensim_tfw2v.files.formats import INDEX_ENGINES, ModelFileError
 from gensim_tfw2v.files.whole_files import written_files
 from gensim_tfw2v.integrations.index_engines import OpenIndex, build_index, read_index
@@ -57,7 +57,7 @@ class NeighbourIndex:
             query -= self._index.vector(number)
         asked = {*added, *taken}
         count = min(topn + len(asked), len(self.index_to_key))
-        numbers, similarities = self._index.search(_of_length_1(query), count)
+        numbers, similarities = self._index.search(of_length_1(query), count)
         found = zip(numbers.tolist(), similarities.tolist(), strict=True)
         return [(self.index_to_key[number], value) for number, value in found if number not in asked][:topn]
 
@@ -102,9 +102,3 @@ def recall(index: NeighbourIndex, keyed_vectors: Any, words: Sequence[Any], topn
         exact = {neighbour for neighbour, _ in keyed_vectors.most_similar(word, topn=topn)}
         found += len(exact & {neighbour for neighbour, _ in index.most_similar([word], topn=topn)})
     return found / max(1, len(words) * min(topn, len(keyed_vectors) - 1))
-
-
-def _of_length_1(vector: Float32Array) -> Float32Array:
-    length = float(np.linalg.norm(vector))
-    result: Float32Array = vector / max(length, float(np.finfo(np.float32).tiny))
-    return result

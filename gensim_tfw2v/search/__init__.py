@@ -1,1 +1,1 @@
-"""Searches settings: which trainings there are, which of them go on, and what they are compared by."""
+"""Searches settings: which candidates there are, which of them are trained longer, and how they are compared."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gensim_tfw2v.corpus.encode import encode_corpus
-from gensim_tfw2v.corpus.encode_split import encode_split
+from gensim_tfw2v.corpus.encode_split import HELD_OUT, TRAINED, encode_split
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
 
 AnyPath = str | os.PathLike[str]
@@ -21,7 +21,7 @@ class SearchCorpora(NamedTuple):
 
 
 def check_corpora(corpus: AnyPath, validation: float | AnyPath, share: float) -> None:
-    """Raise an error if these corpora cannot be had."""
+    """Raise an error if a corpus is missing, or cannot be divided as asked."""
     if not isinstance(share, float | int) or not 0 < share <= 1:
         raise ValueError(f"share must be a number above 0 and at most 1, got {share!r}")
     if isinstance(validation, str | os.PathLike):
@@ -31,7 +31,7 @@ def check_corpora(corpus: AnyPath, validation: float | AnyPath, share: float) ->
             )
         if not os.path.exists(validation):
             raise FileNotFoundError(f"validation {os.fspath(validation)!r} is not there")
-    elif isinstance(validation, bool) or not isinstance(validation, float) or not 0 < validation < 1:
+    elif not isinstance(validation, float) or not 0 < validation < 1:
         raise ValueError(f"validation must be a share above 0 and below 1, or a path, got {validation!r}")
     elif is_encoded(corpus):
         raise ValueError(
@@ -59,12 +59,10 @@ def encode_corpora(
         What the draw of sentences follows from.
     """
     if isinstance(validation, float):
-        split = encode_split(corpus, folder, validation, share, seed, column=column)
-        return SearchCorpora(split.trained, split.held_out)
-    names = {"trained": corpus, "held-out": validation}
+        return SearchCorpora(*encode_split(corpus, folder, validation, share, seed, column))
     return SearchCorpora(
         *(
             EncodedCorpus(path) if is_encoded(path) else encode_corpus(path, folder / name, column=column)
-            for name, path in names.items()
+            for name, path in ((TRAINED, corpus), (HELD_OUT, validation))
         )
     )

@@ -11,6 +11,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int64Array
 from gensim_tfw2v.corpus.fixed_draws import drawn_evenly
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.evaluation.unit_vectors import of_length_1
 
 _KEY = 0  # of the sample of sentences, the same for all models
 _ROUNDING = 1e-6  # similarities that differ by less are equal
@@ -41,9 +42,9 @@ def reciprocal_rank_of_halves(sentences: Sentences, vectors: Float32Array) -> fl
     begins, lengths = begins[usable], lengths[usable]
     middles = begins + lengths // 2
     needed, places = np.unique(sentences.ids, return_inverse=True)
-    unit = _of_length_1(vectors[needed])
-    first = _of_length_1(_means(unit, places, begins, middles))
-    second = _of_length_1(_means(unit, places, middles, begins + lengths))
+    unit = of_length_1(vectors[needed])
+    first = of_length_1(_means(unit, places, begins, middles))
+    second = of_length_1(_means(unit, places, middles, begins + lengths))
     similarities = first @ second.T
     ranks = (similarities >= np.diag(similarities)[:, None] - _ROUNDING).sum(axis=1)  # its own is among them
     return float((1.0 / ranks).mean())
@@ -53,9 +54,3 @@ def _means(unit: Float32Array, rows: Int64Array, begins: Int64Array, ends: Int64
     """Return the mean of the vectors of the rows between each two places."""
     means = [unit[rows[begin:end]].mean(axis=0) for begin, end in zip(begins, ends, strict=True)]
     return np.array(means, np.float32)
-
-
-def _of_length_1(vectors: Float32Array) -> Float32Array:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    result: Float32Array = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-    return result

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 _Candidate = TypeVar("_Candidate")
 
-FACTOR = 3  # of the candidates of a round, one in so many goes on, and is trained so many times as long
+FACTOR = 3  # the next round has one in so many candidates, and trains each for so many times as many epochs
 
 
 class Round(NamedTuple):
@@ -18,7 +18,7 @@ class Round(NamedTuple):
 
 
 def plan_rounds(candidates: int, epochs: int, most: int) -> list[Round]:
-    """Return the rounds, at most so many: the first has all candidates, and the last trains all epochs.
+    """Return at most `most` rounds: the first has all candidates, and the last trains all epochs.
 
     There are fewer where a round would have no candidate, or no epoch.
     """
@@ -46,7 +46,7 @@ def survivors(values: Sequence[float], count: int) -> list[int]:
 def successive_halving(
     candidates: Sequence[_Candidate], rounds: Sequence[Round], value_of: Callable[[_Candidate, int], float]
 ) -> None:
-    """Train the best candidates of each round in the next one.
+    """Train all candidates in the first round, and the best ones of each round again in the next one.
 
     Parameters
     ----------

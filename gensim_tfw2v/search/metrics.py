@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gensim_tfw2v.training.validation_metrics import LOSS as LOSS
-from gensim_tfw2v.training.validation_metrics import METRICS
+from gensim_tfw2v.training.validation_metrics import LOSS, METRICS
 
 HALVES, SCORE = "halves", "score"
 NAMES = (*(name for name in METRICS if name != LOSS), HALVES, SCORE, LOSS)
@@ -23,22 +22,22 @@ class Metric:
         One of `NAMES`, or the name of the user's function.
     measure : callable
         Takes a model and the folder of the held-out sentences, and returns a number.
-    is_better_low : bool
-        Whether lower values are better.
+    is_loss : bool
+        Whether it is the validation loss. Lower values are better, and only those of equal predictions can be compared.
     needs_negatives : bool
         Whether models without negative sampling cannot be measured.
     """
 
     name: str
     measure: Callable[[Any, str], float]
-    is_better_low: bool = False
+    is_loss: bool = False
     needs_negatives: bool = False
 
     def value_to_raise(self, value: float | None) -> float:
         """Return a value as a number that is higher where the model is better; that of a failed training is lowest."""
         if value is None:
             return -float("inf")
-        return -value if self.is_better_low else value
+        return -value if self.is_loss else value
 
 
 def metric_of(
@@ -69,7 +68,7 @@ def metric_of(
     return Metric(
         metric,
         lambda model, held_out: _validation(model, held_out, metric),
-        is_better_low=metric == LOSS,
+        is_loss=metric == LOSS,
         needs_negatives=metric != LOSS,
     )
 

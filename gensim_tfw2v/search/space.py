@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v.corpus.fixed_draws import fractions, key_of
-from gensim_tfw2v.search.metrics import LOSS, Metric
+from gensim_tfw2v.search.metrics import Metric
 
 Settings = dict[str, Any]
 Dimension = tuple[Settings, ...]
@@ -29,7 +29,8 @@ SETTABLE = (
 
 
 def _one_by_one(name: str, *values: Any) -> Dimension:
-    return tuple({name: value} for value in values)
+    """Return a choice for each value. Without equal ones, because candidates are drawn until enough of them differ."""
+    return tuple({name: value} for place, value in enumerate(values) if value not in values[:place])
 
 
 # The defaults are among the values.
@@ -65,7 +66,7 @@ def dimensions_for(metric: Metric, own: Mapping[str, Sequence[Any]]) -> list[Dim
     """
     _check(metric, own)
     predictions = _NEGATIVES if metric.needs_negatives else (*_NEGATIVES, _TREE)
-    usual = _OF_TRAINING if metric.name == LOSS else (*_OF_WHAT_IS_PREDICTED, predictions, *_OF_TRAINING)
+    usual = _OF_TRAINING if metric.is_loss else (*_OF_WHAT_IS_PREDICTED, predictions, *_OF_TRAINING)
     others = [dimension for dimension in usual if not any(name in own for name in dimension[0])]
     return others + [_one_by_one(name, *values) for name, values in own.items()]
 
@@ -81,7 +82,7 @@ def _check(metric: Metric, own: Mapping[str, Sequence[Any]]) -> None:
                 f"space[{name!r}] has {len(values)} values, and models of different vocabularies cannot be compared; "
                 "give one value"
             )
-        if metric.name == LOSS and name in OF_LOSS and len(values) > 1:
+        if metric.is_loss and name in OF_LOSS and len(values) > 1:
             raise ValueError(
                 f"space[{name!r}] has {len(values)} values, and losses with different ones cannot be compared; give "
                 "one value, or another metric"

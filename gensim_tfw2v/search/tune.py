@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import math
@@ -121,12 +122,13 @@ def tune(
     for candidate in candidates:
         TFWord2Vec(**common, **candidate)  # which checks the values
     plan = plan_rounds(len(candidates), epochs, rounds)
-    with tempfile.TemporaryDirectory(prefix="tfw2v-tune-", dir=cache_dir) as folder:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-tune-", dir=cache_dir))
         corpora = encode_corpora(corpus, validation, share, seed, column, Path(folder))
         known = ResultsFile(results, _identity(corpora, measured, seed, pairs, analogies))
         with shown_while("loading TensorFlow", wants_bar(progress) and not is_tensorflow_loaded()):
             load_tensorflow()
-        bar = FractionBar("tune") if wants_bar(progress) else None
+        bar = stack.enter_context(contextlib.closing(FractionBar("tune"))) if wants_bar(progress) else None
         search = Search(
             partial(_train_and_measure, corpora, measured, common),
             measured,
@@ -134,11 +136,7 @@ def tune(
             budget,
             _reports(measured, bar, report),
         )
-        try:
-            return search.run(default, defaults["epochs"], candidates, plan)
-        finally:
-            if bar is not None:
-                bar.close()
+        return search.run(default, defaults["epochs"], candidates, plan)
 
 
 def _train_and_measure(

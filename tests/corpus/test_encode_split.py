@@ -29,8 +29,7 @@ def sentences_of(corpus: EncodedCorpus) -> list[list[str]]:
 
 def split(folder: Path, held_out: float = 0.2, trained: float = 1.0, seed: int = 1) -> list[EncodedCorpus]:
     folder.mkdir()
-    corpora = encode_split(write(folder / "corpus.txt", SENTENCES), folder, held_out, trained, seed)
-    return [corpora.trained, corpora.held_out]
+    return list(encode_split(write(folder / "corpus.txt", SENTENCES), folder, held_out, trained, seed))
 
 
 def test_each_part_has_the_files_of_its_own_text(tmp_path: Path) -> None:

@@ -82,6 +82,14 @@ def test_a_word_with_a_zero_byte_is_named(tmp_path: Path) -> None:
         export_pgvector(odd, tmp_path / "rows")
 
 
+def test_a_number_that_is_a_text_as_well_is_refused_because_words_of_the_table_differ(tmp_path: Path) -> None:
+    odd = KeyedVectors(1)
+    odd.add_vectors([7, "7"], np.zeros((2, 1), np.float32))
+    with pytest.raises(ValueError, match="a number both as an int and as a text"):
+        export_pgvector(odd, tmp_path / "rows")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_points_of_qdrant_are_those_of_the_vectors(
     keyed_vectors: KeyedVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

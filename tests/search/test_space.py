@@ -49,6 +49,12 @@ def test_a_small_space_is_tried_completely() -> None:
     ]
 
 
+def test_a_value_that_is_named_twice_is_tried_once() -> None:
+    own = {name: [DEFAULTS[name]] for name in ("ns_exponent", "sample", "alpha", "optimizer", "shrink_windows", "sg")}
+    found = candidates_of("hits@10", 5, **own, negative=[5], window=[5, 10, 5, 10, 5, 10])
+    assert [candidate["window"] for candidate in found] == [5, 10]
+
+
 def test_own_values_replace_the_usual_ones() -> None:
     found = candidates_of("halves", 27, window=[3, 4], hs=[1], vector_size=[50])
     assert {candidate["window"] for candidate in found} == {3, 4}
@@ -68,6 +74,14 @@ def test_the_loss_is_compared_only_where_it_measures_the_same() -> None:
     names = {"shrink_windows", "sample", "alpha", "optimizer"}
     assert [set(candidate) for candidate in candidates_of("loss", 5)] == [names] * 5
     assert {candidate["window"] for candidate in candidates_of("loss", 5, window=[9])} == {9}
+
+
+def test_a_function_that_is_called_loss_compares_everything() -> None:
+    def loss(model: Any) -> float:
+        return 0.0
+
+    dimensions = dimensions_for(metric_of(loss), {"negative": [5, 10]})
+    assert {"sg", "window", "ns_exponent"} <= default_candidate(dimensions, DEFAULTS).keys()
 
 
 def test_every_setting_is_an_argument() -> None:

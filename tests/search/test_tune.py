@@ -12,6 +12,7 @@ from support.error_table import cases_under
 from gensim_tfw2v import TFWord2Vec, encode_corpus, tune
 from gensim_tfw2v.search import tune as module
 from gensim_tfw2v.search.search import SearchResult
+from gensim_tfw2v.training.divergence import Divergence, DivergenceError
 
 ITEMS, LENGTH = 40, 6
 FIXED: dict[str, Any] = {"vector_size": 16, "min_count": 1, "sg": 1, "sample": 0, "optimizer": "sgd", "ns_exponent": 0}
@@ -48,7 +49,7 @@ def test_a_search_finds_settings_with_which_a_corpus_can_be_learnt(found: Search
 
 
 def test_values_are_those_of_trainings_on_the_same_sentences(
-    found: SearchResult, sessions: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    found: SearchResult, sessions: Path, tmp_path: Path
 ) -> None:
     parts = module.encode_corpora(sessions, 0.2, 1.0, 1, None, tmp_path)
     model = TFWord2Vec(
@@ -79,6 +80,20 @@ def test_a_file_to_measure_on_and_a_function_are_taken(sessions: Path, tmp_path:
 
 
 def test_a_training_that_diverges_has_no_value(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Diverging(TFWord2Vec):
+        def train(self, *arguments: Any, **named: Any) -> tuple[int, int]:
+            if self.window == 5:
+                raise DivergenceError(Divergence(epoch=0, block=0, batch=0, learning_rate=0.1))
+            return super().train(*arguments, **named)
+
+    monkeypatch.setattr(module, "TFWord2Vec", Diverging)
+    search: dict[str, Any] = {"space": {"window": [5, 1]}, "settings": FIXED | {"alpha": 0.1}, "workers": 1}
+    found = tune(sessions, trials=2, epochs=1, **search)
+    assert found.best.settings["window"] == 1
+    assert (found.trials[-1].settings["window"], found.trials[-1].value) == (5, None)
+
+
+def test_a_metric_that_is_no_number_is_no_value(sessions: Path) -> None:
     def no_number(model: TFWord2Vec) -> float:
         return float("nan") if model.window == 5 else 1.0
 
