@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from measuring.checkout import HERE
 from measuring.graphs import WALK_LENGTH, make_graph, random_walks, write_graph, write_walks
-from measuring.jobs import INPUTS, MODES, Job, add_revision_argument, job_from, number_from, usable_cores
+from measuring.jobs import (
+    INPUTS,
+    MODES,
+    OPTIMIZERS,
+    Job,
+    add_revision_argument,
+    job_from,
+    number_from,
+    usable_cores,
+)
 from measuring.runner import run_all
 from report.reports import add_output_arguments, failure_tables, say, show_score, show_spread, start_report
 from report.stopping import status_of
@@ -34,6 +43,7 @@ SIZES = (Size(4_000, 3_000_000), Size(20_000, 10_000_000))
 QUICK = (Size(500, 100_000),)
 _GRAPH_SEED = 1  # the same graphs and walks in every run
 _SETTINGS = ("modes", "systems", "repeats", "epochs", "input", "workers", "vector_size", "window")
+_OF_ROW = ("corpus", "mode", "system", "revision", "optimizer")  # runs that differ in none of these share a row
 _NOTES = (
     f"Graphs have communities and degrees that differ. Walks have {WALK_LENGTH} nodes. All nodes have vectors "
     "(`min_count=1`), and no occurrence is dropped (`sample=0`).",
@@ -84,12 +94,13 @@ def write_corpus(size: Size, folder: Path) -> Path:
 
 
 def jobs_on(walks: Path, arguments: argparse.Namespace) -> list[Job]:
-    """Return a job for each mode, system and version of the package."""
+    """Return a job for each mode, system, version of the package and optimizer of ours."""
     return [
         job_from(
             arguments,
             system=system,
             revision=revision,
+            optimizer=optimizer,
             mode=mode,
             corpus=str(walks),
             min_count=1,
@@ -99,6 +110,7 @@ def jobs_on(walks: Path, arguments: argparse.Namespace) -> list[Job]:
         for mode in arguments.modes
         for system in arguments.systems
         for revision in (arguments.revision if system == OURS else [HERE])
+        for optimizer in (arguments.optimizers if system == OURS else [None])
     ]
 
 
@@ -107,11 +119,11 @@ def table_of(runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     table = [
         ["nodes", "mode", "system", "runs", "words/s", "ratio", "seconds", "ratio", "communities", "links", "finite"]
     ]
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for run in runs:
-        groups.setdefault(tuple(run[key] for key in ("corpus", "mode", "system", "revision")), []).append(run)
-    for (corpus, mode, system, revision), group in groups.items():
-        beside = groups.get((corpus, mode, GENSIM, HERE), [])
+        groups.setdefault(tuple(run[key] for key in _OF_ROW), []).append(run)
+    for (corpus, mode, system, revision, optimizer), group in groups.items():
+        beside = groups.get((corpus, mode, GENSIM, HERE, None), [])
         speed_ratio = paired_ratio(_by_round(group, _speed), _by_round(beside, _speed))
         seconds_ratio = paired_ratio(_by_round(beside, _seconds), _by_round(group, _seconds))
         scores = [run["scores"] or {} for run in group]
@@ -119,7 +131,7 @@ def table_of(runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             [
                 f"{int(Path(corpus).stem):,}",
                 mode,
-                system if revision == HERE else f"{system} {revision}",
+                " ".join(filter(None, [system, None if revision == HERE else revision, optimizer])),
                 str(len(group)),
                 show_spread(spread(map(_speed, group)), ",.0f"),
                 show_spread(speed_ratio, ".2f"),
@@ -157,6 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--modes", nargs="+", choices=list(MODES), default=list(MODES), help="default: all four")
     add("--systems", nargs="+", choices=[OURS, GENSIM], default=[OURS, GENSIM], help="default: both")
     add_revision_argument(parser, nargs="+", default=[HERE])
+    add("--optimizers", nargs="+", choices=OPTIMIZERS, default=[None], help="of ours (default: the package's own)")
     add("--repeats", type=count, default=1, metavar="N", help="runs of everything, each with a seed (default 1)")
     add("--epochs", type=count, default=5, metavar="N", help="passes over the walks (default 5)")
     add("--input", choices=INPUTS, default="iterable", help="how the classes get the walks (default iterable)")

@@ -107,6 +107,7 @@ def a_run(system: str, turn: int, speed: float, seconds: float, **others: Any) -
         "mode": "sg-neg",
         "system": system,
         "revision": "here",
+        "optimizer": None,
         "round": turn,
         "started_words_per_second": speed,
         "build_vocab_seconds": 1.0,
@@ -132,6 +133,13 @@ def test_the_table_has_ratios_to_gensim_of_the_same_mode_and_graph() -> None:
     assert ours[heading.index("seconds") + 1] == "3.33 (2.50 to 4.00)"
     assert (shown["communities"], shown["links"]) == ("80.50 ± 0.71", "90.00 ± 0.00")
     assert other[heading.index("words/s") + 1] == "1.00 (1.00 to 1.00)"
+
+
+def test_optimizers_have_a_row_each_beside_the_same_run_of_gensim() -> None:
+    runs = [a_run("tfw2v", 0, speed, 5.0, optimizer=name) for name, speed in (("sgd", 600.0), ("adagrad", 500.0))]
+    heading, *ours, _ = walks.table_of([*runs, a_run("gensim", 0, 100.0, 20.0)])
+    speeds = {row[2]: row[heading.index("words/s") + 1] for row in ours}
+    assert speeds == {"tfw2v sgd": "6.00 (6.00 to 6.00)", "tfw2v adagrad": "5.00 (5.00 to 5.00)"}
 
 
 def test_a_system_without_gensim_beside_it_has_no_ratios() -> None:

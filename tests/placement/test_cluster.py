@@ -16,11 +16,11 @@ from support.placements import leases_on, shared_cluster
 from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.placement import block_size
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.calls import worker_thread
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
-from gensim_tfw2v.placement.downpour import choice
 from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.remote.variables import destroy, make_in_turn
 from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
@@ -43,7 +43,7 @@ SIDE_BY_SIDE = [
 def test_rows_that_a_worker_alone_shares_come_back_as_it_left_them(
     mode: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "choose_sharing", lambda *_: (3, 5))
+    monkeypatch.setattr(block_size, "choose_sharing", lambda *_: (3, 5))
     local, remote = (
         TFWord2Vec(two_topics(), **SMALL | {"epochs": 2}, **mode, workers=1, cluster=cluster)
         for cluster in (None, shared_cluster())
@@ -146,7 +146,7 @@ def test_the_report_has_the_bytes_and_messages_of_shared_rows(monkeypatch: pytes
     parts, rows, number_bytes = 3, 6, 4
     reports = []
     for sharing in ((1, 0), (parts, rows)):
-        monkeypatch.setattr(choice, "choose_sharing", lambda *_, found=sharing: found)
+        monkeypatch.setattr(block_size, "choose_sharing", lambda *_, found=sharing: found)
         reports.append(TFWord2Vec(SENTENCES, **SMALL, workers=1, cluster=shared_cluster()).training_report)
     alone, shared = reports
     assert shared["bytes"] - alone["bytes"] == 3 * 2 * (parts - 1) * 2 * rows * 8 * number_bytes
