@@ -178,6 +178,7 @@ def test_a_strategy_of_the_users_own_is_kept_to_this_machine() -> None:
 import tensorflow as tf
 from gensim_tfw2v.cluster import connection, listening
 from gensim_tfw2v.cluster.strategy import own_port
+from gensim_tfw2v.runtime.system import bound_interface
 spec = tf.train.ClusterSpec({shared_cluster(1, 1).addresses!r})
 resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(spec, rpc_layer="grpc")
 strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
