@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from gensim_tfw2v import encode_corpus, tuning
 from gensim_tfw2v.corpus import child_program
 from gensim_tfw2v.corpus.encode import encode_with
+from gensim_tfw2v.corpus.sections import coordination
 from gensim_tfw2v.corpus.sections.encoders import Encoder, LostEncoderError, ProcessEncoder
 from gensim_tfw2v.corpus.sections.program import answer_to_line
 from gensim_tfw2v.corpus.sections.requests import (
@@ -91,12 +92,18 @@ def test_sections_of_any_size_give_the_files_of_one_process(
     buckets: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gensim_tfw2v.corpus.sections.coordination._buckets_for", lambda words, encoders: buckets)
+    monkeypatch.setattr(coordination, "_buckets_for", lambda words, encoders: buckets)
     expected = by_one(text, 5_000, shard_words)
     encode_with(
         [Here()], text, tmp_path / "new", shard_words=shard_words, part_bytes=5_000, section_bytes=section_bytes
     )
     assert files_of(tmp_path / "new") == expected
+
+
+def test_a_bucket_holds_a_limited_number_of_words_and_all_encoders_have_one() -> None:
+    assert coordination._buckets_for(100, 8) == 1
+    assert coordination._buckets_for(tuning.LEAST_BUCKET_WORDS * 20, 8) == 8
+    assert coordination._buckets_for(10**9, 8) * tuning.MOST_BUCKET_WORDS >= 10**9
 
 
 @settings(max_examples=10, deadline=None)
