@@ -17,6 +17,9 @@ TOKENIZER_WORDS = 500_000  # with more words, a tokenizer starts a new numbering
 ITERABLE_WORDS, ITERABLE_PIECES = 50_000, 50_000  # words, and (possibly empty) pieces, whose ids are looked up at once
 MOST_TABLE_NUMBERS = 2**24  # whole numbers as words have their ids in a table if they are smaller: 64 MB
 SHARD_WORDS = 2**26  # of an encoded corpus: a quarter of a gigabyte
+SECTION_BYTES = 2**27  # of text that a process encodes at a time: a lost process costs little, as do the words of many
+# Words of sections, equal ones in different sections counted apart, that are merged at a time.
+LEAST_BUCKET_WORDS, MOST_BUCKET_WORDS = 2**16, 2**22
 # The validation loss after an epoch is the mean of at most so many pairs, from sentences of about so many words, and
 # reads about so many rows, which takes a fraction of a second.
 VALIDATION_PAIRS, VALIDATION_WORDS, VALIDATION_ROWS = 2**16, 2**18, 2**20

@@ -1,29 +1,22 @@
-"""A corpus file → its parts in order, tokenised by several processes at once.
-
-The processes are started as separate programs. A fork of a process in which TensorFlow's threads run may deadlock, and
-multiprocessing's other start methods need a main guard in every user's script.
-"""
+"""A corpus file → its parts in order, tokenised by several processes at once."""
 
 from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
-import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
 from itertools import cycle
-from pathlib import Path
 from types import TracebackType
 
 from gensim_tfw2v import tuning
+from gensim_tfw2v.corpus.child_program import ChildProgram, can_start
 from gensim_tfw2v.corpus.decompression import is_compressed
 from gensim_tfw2v.corpus.reading_process import read_parts
 from gensim_tfw2v.corpus.table_file import is_table
 from gensim_tfw2v.corpus.tokenizer import Part
 
-_PROGRAM = "import sys; sys.path[:] = {}; from gensim_tfw2v.corpus.reading_process import main; main(sys.argv[1:])"
+_MODULE = "gensim_tfw2v.corpus.reading_process"
 
 
 def file_parts(
@@ -35,7 +28,7 @@ def file_parts(
     if is_compressed(path) or is_table(path):
         parts *= tuning.USUAL_COMPRESSION
         workers = min(workers, tuning.MOST_DECOMPRESSING_READERS)
-    if workers <= 1 or parts <= tuning.SMALL_FILE_PARTS or not sys.executable:
+    if workers <= 1 or parts <= tuning.SMALL_FILE_PARTS or not can_start():
         for part in read_parts(path, size, part_bytes, 0, 1, column):
             yield 0, part
     else:
@@ -59,16 +52,7 @@ class _ReadingProcess:
     def __init__(self, path: str, size: int, part_bytes: int, first: int, step: int, column: str | None) -> None:
         self._path = path
         arguments = [path, *map(str, (size, part_bytes, first, step)), *([] if column is None else [column])]
-        # Standard error goes to a file, because two pipes would have to be emptied in turns.
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM.format(_import_path()), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            # The process computes no matrix products: threads for them would only take time to start.
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-        )
+        self._program = ChildProgram(_MODULE, arguments)
 
     def __enter__(self) -> _ReadingProcess:
         return self
@@ -76,17 +60,12 @@ class _ReadingProcess:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._process.wait()
-        self._errors.close()
+        self._program.end()
 
     def next_part(self) -> Part | None:
         """Return the process's next part, or None after its last; raise the error that ended the process."""
-        assert self._process.stdout is not None
         try:
-            message = pickle.load(self._process.stdout)
+            message = pickle.load(self._program.output)
         except (EOFError, pickle.UnpicklingError):
             raise self._death() from None
         if isinstance(message, Exception):
@@ -95,19 +74,7 @@ class _ReadingProcess:
         return message
 
     def _death(self) -> RuntimeError:
-        self._process.kill()  # it may have closed its output and still run
-        code = self._process.wait()
-        how = f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
-        hint = " (a system out of memory sends 9)" if code == -9 else ""
-        self._errors.seek(0)
-        said = self._errors.read().decode("utf-8", "replace").strip() or "nothing"
         return RuntimeError(
-            f"a process reading {self._path} {how}{hint}; its error output: {said}; "
+            f"a process reading {self._path} {self._program.how_it_ended()}; "
             "train again, with workers=1 to read in this process"
         )
-
-
-def _import_path() -> list[str]:
-    """Return a module search path on which a new process finds this package and the same NumPy."""
-    home = str(Path(__file__).resolve().parents[2])
-    return sys.path if home in sys.path else [*sys.path, home]

@@ -15,7 +15,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.file_parts import file_parts
-from gensim_tfw2v.corpus.sentences import MAX_SENTENCE_WORDS, Sentences, piece_lengths
+from gensim_tfw2v.corpus.sentences import LineLengths, Sentences
 from gensim_tfw2v.corpus.tokenizer import Part
 
 ScanProgress = Callable[[int, int, int], None]
@@ -134,18 +134,27 @@ def count_parts(
 def _counted_sentences(parts: NumberedParts, vocabulary: RawVocabulary) -> Generator[Sentences, None, None]:
     """Yield sentences, some at a time, as word numbers of a vocabulary; add and count their words there."""
     lines = _LineJoiner()
+    with closing(counted_parts(parts, vocabulary)) as found:
+        for ids, line_lengths in found:
+            yield lines.join(ids, line_lengths)
+    rest = lines.rest()
+    if rest.ids.size:
+        yield rest
+
+
+def counted_parts(
+    parts: NumberedParts, vocabulary: RawVocabulary
+) -> Generator[tuple[Int32Array, Int32Array], None, None]:
+    """Yield each part's words as word numbers of a vocabulary, and its line lengths; add and count the words there."""
     tallies: dict[int, _Tally] = {}
     with closing(_with_tables(parts, vocabulary.number)) as found:
         for reader, numbers, part in found:
             if part.new_numbering and reader in tallies:
                 tallies.pop(reader).add_to(vocabulary)
             tallies.setdefault(reader, _Tally()).add(numbers, part.ids)
-            yield lines.join(_renumbered(part.ids, numbers), part.line_lengths)
+            yield _renumbered(part.ids, numbers), part.line_lengths
     for tally in tallies.values():
         tally.add_to(vocabulary)
-    rest = lines.rest()
-    if rest.ids.size:
-        yield rest
 
 
 def file_sentences(
@@ -248,22 +257,20 @@ class _LineJoiner:
     """Joins lines that were cut at the end of a part, and cuts overlong lines as gensim does."""
 
     def __init__(self) -> None:
+        self._lengths = LineLengths()
         self._open = np.empty(0, dtype=np.int32)
 
     def join(self, ids: Int32Array, line_lengths: Int32Array) -> Sentences:
         """Return the sentences that are complete, and keep the line that may continue in the next part."""
-        line_lengths = line_lengths.copy()
-        line_lengths[0] += self._open.size
+        lengths = self._lengths.join(line_lengths)
         ids = np.concatenate([self._open, ids])
-        # Full pieces of that line are complete. This bounds the memory that a line of gigabytes takes.
-        left_open = int(line_lengths[-1]) % MAX_SENTENCE_WORDS
-        line_lengths[-1] -= left_open
-        self._open = ids[ids.size - left_open :].copy()
-        return Sentences(ids[: ids.size - left_open], piece_lengths(line_lengths))
+        complete = ids.size - self._lengths.open_words
+        self._open = ids[complete:].copy()
+        return Sentences(ids[:complete], lengths)
 
     def rest(self) -> Sentences:
         """Return the last line if no line end follows it."""
-        return Sentences(self._open, piece_lengths(np.array([self._open.size])))
+        return Sentences(self._open, self._lengths.rest())
 
 
 def _file_state(path: str) -> FileState:

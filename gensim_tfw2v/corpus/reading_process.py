@@ -12,7 +12,7 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import IO
 
@@ -45,10 +45,28 @@ def read_parts(
         yield from _read_plain(path, size, part_bytes, first, step)
 
 
+def read_section(
+    path: str, size: int, part_bytes: int, first: int, end: int, column: str | None = None
+) -> Iterator[Part]:
+    """Yield parts ``first`` to ``end`` of the first ``size`` bytes of a plain text file.
+
+    Of a compressed file or a table, yield those of all its content.
+    """
+    if is_table(path) or is_compressed(path):
+        yield from read_parts(path, size, part_bytes, 0, 1, column)
+    else:
+        yield from _parts_at(path, size, part_bytes, range(first * part_bytes, min(end * part_bytes, size), part_bytes))
+
+
 def _read_plain(path: str, size: int, part_bytes: int, first: int, step: int) -> Iterator[Part]:
+    return _parts_at(path, size, part_bytes, range(first * part_bytes, size, step * part_bytes))
+
+
+def _parts_at(path: str, size: int, part_bytes: int, starts: Iterable[int]) -> Iterator[Part]:
+    """Yield the parts that begin at or after these bytes of a plain text file."""
     tokenizer = Tokenizer()
     with open(path, "rb") as file:
-        for start in range(first * part_bytes, size, step * part_bytes):
+        for start in starts:
             begin = _cut(file, start, size)
             end = _cut(file, min(start + part_bytes, size), size)
             file.seek(begin)

@@ -69,6 +69,39 @@ class Sentences:
         return Sentences(self.ids[places], lengths, None if self.weights is None else self.weights[chosen])
 
 
+class LineLengths:
+    """Lengths of the sentences of a text that comes in parts, of which each may end within a line.
+
+    Parameters
+    ----------
+    open_words : int
+        Words, less than ``MAX_SENTENCE_WORDS``, that the line at the beginning has already.
+    """
+
+    def __init__(self, open_words: int = 0) -> None:
+        self.open_words = open_words  # of the line that may continue in the next part
+
+    def join(self, line_lengths: npt.NDArray[Any]) -> Int32Array:
+        """Return the lengths of the sentences that are complete; overlong ones are cut as gensim does.
+
+        Parameters
+        ----------
+        line_lengths : ndarray
+            Words before the first line end of the part, between line ends, and after the last one.
+        """
+        line_lengths = line_lengths.copy()
+        line_lengths[0] += self.open_words
+        # Full pieces of the last line are complete. This bounds the memory that a line of gigabytes takes.
+        self.open_words = int(line_lengths[-1]) % MAX_SENTENCE_WORDS
+        line_lengths[-1] -= self.open_words
+        return piece_lengths(line_lengths)
+
+    def rest(self) -> Int32Array:
+        """Return the length of the last line, if no line end follows it; the next part begins a new line."""
+        open_words, self.open_words = self.open_words, 0
+        return piece_lengths(np.array([open_words]))
+
+
 def piece_lengths(lengths: npt.NDArray[Any]) -> Int32Array:
     """Return the lengths of sentences cut into pieces of at most ``MAX_SENTENCE_WORDS`` words, without empty ones."""
     lengths = lengths[lengths > 0]

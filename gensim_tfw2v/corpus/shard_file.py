@@ -19,6 +19,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from gensim_tfw2v.native.functions import call
 
 NUMBER = np.dtype("<i4")
 PAGE_BYTES = 4096
+NUMBERS_PER_PAGE = PAGE_BYTES // NUMBER.itemsize
 HEADER_BYTES = 72
 WHAT_TO_DO = "fetch the file again, or encode the corpus anew"
 
@@ -35,7 +37,7 @@ _MARK, _FORMER_MARK = b"\x8bids tfw2v 2\r\n\0\xff", b"tfw2v shard 1\0\0\0"
 _HEADER = struct.Struct("<16s32sQQI")
 _HEADER_CHECKSUM = struct.Struct("<I")
 _WORD = np.dtype("<u8")
-_PAGE_CHECKSUM_BYTES = 2 * _WORD.itemsize
+PAGE_CHECKSUM_BYTES = 2 * _WORD.itemsize
 _FORMER_HEADER = struct.Struct("<16s32sQQ")
 
 
@@ -87,6 +89,29 @@ def page_checksums(data: bytes) -> bytes:
     checksums = np.empty(_checksum_bytes(len(data)) // _WORD.itemsize, np.uint64)
     call("page_checksums", np.frombuffer(data, np.uint8), PAGE_BYTES, checksums)
     return checksums.tobytes()
+
+
+def create_shard(folder: Path, shard: int, size: ShardSize) -> None:
+    """Make a shard's file of the right size, whose content several processes write."""
+    with shard_path(folder, shard).open("xb") as file:
+        file.truncate(HEADER_BYTES + size.data_bytes + _checksum_bytes(size.data_bytes))
+
+
+def read_checksums(folder: Path, shard: int, size: ShardSize) -> bytes:
+    """Return the checksums of all pages of a shard whose header is not written yet."""
+    with shard_path(folder, shard).open("rb") as file:
+        file.seek(HEADER_BYTES + size.data_bytes)
+        return file.read()
+
+
+def write_page_checksum(folder: Path, shard: int, size: ShardSize, page: int) -> None:
+    """Compute the checksum of a page from what the file has there, and write it."""
+    with shard_path(folder, shard).open("r+b") as file:
+        begin = page * PAGE_BYTES
+        file.seek(HEADER_BYTES + begin)
+        checksum = page_checksums(file.read(min(PAGE_BYTES, size.data_bytes - begin)))
+        file.seek(HEADER_BYTES + size.data_bytes + page * PAGE_CHECKSUM_BYTES)
+        file.write(checksum)
 
 
 class OpenShard:
@@ -199,10 +224,10 @@ class OpenShard:
         pages_begin = first * PAGE_BYTES
         pages_end = min(stop * PAGE_BYTES, self.size.data_bytes)
         data = self._bytes(self._data_begin + pages_begin, pages_end - pages_begin)
-        place = self._data_begin + self.size.data_bytes + _PAGE_CHECKSUM_BYTES * first
-        found, expected = page_checksums(data), self._bytes(place, _PAGE_CHECKSUM_BYTES * (stop - first))
+        place = self._data_begin + self.size.data_bytes + PAGE_CHECKSUM_BYTES * first
+        found, expected = page_checksums(data), self._bytes(place, PAGE_CHECKSUM_BYTES * (stop - first))
         if found != expected:
-            wrong = next(at for at, _ in enumerate(found) if found[at] != expected[at]) // _PAGE_CHECKSUM_BYTES
+            wrong = next(at for at, _ in enumerate(found) if found[at] != expected[at]) // PAGE_CHECKSUM_BYTES
             begin = pages_begin + wrong * PAGE_BYTES
             end = min(begin + PAGE_BYTES, pages_end)
             where = f"bytes {self._data_begin + begin} to {self._data_begin + end}"
@@ -236,9 +261,20 @@ class PageChecksums:
         self._checksums += page_checksums(data[:whole])
         self._rest = data[whole:]
 
+    @property
+    def of_whole_pages(self) -> bytes:
+        """The checksums of the pages that are complete so far."""
+        return bytes(self._checksums)
+
     def finish(self) -> bytes:
         """Return all checksums; the last page may be short."""
-        return bytes(self._checksums) + page_checksums(self._rest)
+        return self.of_whole_pages + page_checksums(self._rest)
+
+
+def bring_to_disk(file: IO[bytes]) -> None:
+    """Wait until what was written to an open file would survive a crash of the machine."""
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def with_path(error: OSError, advice: str, path: Path) -> OSError:
@@ -264,4 +300,4 @@ def _extremes(numbers: Int32Array) -> tuple[int, int, int]:
 
 def _checksum_bytes(data_bytes: int) -> int:
     """Return the size of the checksums of `data_bytes` bytes."""
-    return _PAGE_CHECKSUM_BYTES * -(-data_bytes // PAGE_BYTES)
+    return PAGE_CHECKSUM_BYTES * -(-data_bytes // PAGE_BYTES)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +16,7 @@ from gensim_tfw2v.corpus.shard_file import (
     NUMBER,
     PageChecksums,
     ShardSize,
+    bring_to_disk,
     header_of_shard,
     shard_path,
 )
@@ -47,15 +47,10 @@ class ShardWriter:
         """Write the vocabulary, in the order of ids, the headers of all shards and ``corpus.json``."""
         self._end_shard()
         vocabulary = "".join(f"{word} {count}\n" for word, count in words_and_counts).encode("utf-8")
-        text, fingerprint = header_text(sha256_of(vocabulary), self._shards, self._checksums)
-        for shard, size in enumerate(self._shards):
-            with shard_path(self._folder, shard).open("r+b") as file:
-                file.write(header_of_shard(size, shard, fingerprint))
-                _bring_to_disk(file)
-        for name, data in ((VOCABULARY_FILE, vocabulary), (HEADER_FILE, text)):
-            with (self._folder / name).open("wb") as file:
-                file.write(data)
-                _bring_to_disk(file)
+        with (self._folder / VOCABULARY_FILE).open("wb") as file:
+            file.write(vocabulary)
+            bring_to_disk(file)
+        write_headers(self._folder, sha256_of(vocabulary), self._shards, self._checksums)
 
     def close(self) -> None:
         """Close the open shard."""
@@ -70,6 +65,26 @@ class ShardWriter:
         self.close()
         self._shards.append(size)
         self._checksums.append(sha256_of(checksums))
+
+
+def write_headers(folder: Path, vocabulary: str, shards: Sequence[ShardSize], checksums: Sequence[str]) -> None:
+    """Write the headers of all shards and ``corpus.json``.
+
+    Parameters
+    ----------
+    vocabulary : str
+        The SHA-256 of the vocabulary.
+    checksums : sequence of str
+        The SHA-256 of each shard's checksums.
+    """
+    text, fingerprint = header_text(vocabulary, shards, checksums)
+    for shard, size in enumerate(shards):
+        with shard_path(folder, shard).open("r+b") as file:
+            file.write(header_of_shard(size, shard, fingerprint))
+            bring_to_disk(file)
+    with (folder / HEADER_FILE).open("wb") as file:
+        file.write(text)
+        bring_to_disk(file)
 
 
 class _UnfinishedShard:
@@ -104,8 +119,3 @@ class _UnfinishedShard:
         data = numbers.astype(NUMBER).tobytes()
         self._pages.add(data)
         self._file.write(data)
-
-
-def _bring_to_disk(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())

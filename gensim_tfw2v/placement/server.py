@@ -15,6 +15,7 @@ from gensim_tfw2v.cluster.specification import address_of, port_of, workers_besi
 from gensim_tfw2v.cluster.task import Task, register_task
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
+from gensim_tfw2v.placement.tasks.encoding_processes import ENCODE, EncodingProcesses
 from gensim_tfw2v.runtime.cores import allowed_cores
 from gensim_tfw2v.runtime.end_signals import EndSignals
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
@@ -38,6 +39,7 @@ def register_functions(cores: int = 1) -> None:
     factory = BlockFactory(cores)
     register_task(Task(factory.details))
     register(REGISTER_MODEL, factory.register_model)
+    register(ENCODE, EncodingProcesses().answer)
     for kind in _block_kinds():
         register(kind.function, partial(factory.made, kind))
     for name, function in _functions_of_columns(factory).items():

@@ -281,6 +281,15 @@ def test_allocators_does_not_wait_for_ever_for_the_other_core(monkeypatch: pytes
 
 
 @pytest.mark.slow
+def test_encoding_compares_ways_that_write_the_same_files(tmp_path: Path) -> None:
+    done = run_command("encoding.py", corpus_in(tmp_path), "--rounds", 1, "--repeat", 2)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" s ")[0].rpartition(" ")[0].strip() for line in done.stdout.splitlines()[1:]] == [
+        *("one process", "2 processes", "2 readers")
+    ]
+
+
+@pytest.mark.slow
 def test_read_shards_tells_what_checksums_take(tmp_path: Path) -> None:
     done = run_command("read_shards.py", corpus_in(tmp_path), "--rounds", 1, "--modes", "sg-neg", "cbow-hs")
     assert done.returncode == 0, done.stderr

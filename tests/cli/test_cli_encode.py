@@ -29,6 +29,32 @@ def test_shards_are_as_large_as_asked_for(tmp_path: Path) -> None:
     assert sum(name.endswith(".ids") for name in os.listdir(tmp_path / "encoded")) == 2
 
 
+def test_processes_write_the_same_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = write_corpus(tmp_path)
+    assert run("encode", corpus, tmp_path / "by-one", "--quiet") == 0
+    assert run("encode", corpus, tmp_path / "by-two", "--processes", 2) == 0
+    assert "by-two: 420 words in 60 sentences" in capsys.readouterr().out
+    for file in (tmp_path / "by-one").iterdir():
+        assert (tmp_path / "by-two" / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--processes", "0"], "'0' is not a whole number of 1 or more"),
+        (["--processes", "2", "--workers", "2"], "--workers: not allowed with argument --processes"),
+        (["--processes", "2", "--cluster", "c.json"], "--cluster: not allowed with argument --processes"),
+        (["--cluster", "missing.json"], "missing.json"),
+    ],
+)
+def test_encoders_that_cannot_be_are_refused(
+    flags: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("encode", write_corpus(tmp_path), tmp_path / "new", *flags) == 2
+    assert message in error_of(capsys)
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".GZ"])
 def test_a_compressed_corpus_is_known_by_its_suffix_in_any_case(tmp_path: Path, suffix: str) -> None:
     corpus = tmp_path / f"corpus.txt{suffix}"

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from support.plain_chunks import expected_chunks, plain_epoch
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus import file_parts
+from gensim_tfw2v.corpus import child_program, file_parts
 from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
 
@@ -399,7 +399,7 @@ def test_a_killed_process_is_reported_and_the_other_one_ended(corpus: Callable[[
 def test_a_process_that_cannot_start_is_reported_with_what_it_said(
     corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_parts, "_PROGRAM", "raise SystemExit('no such thing')")
+    monkeypatch.setattr(child_program, "_PROGRAM", "raise SystemExit('no such thing')")
     with pytest.raises(RuntimeError, match="exited with code 1; its error output: no such thing"):
         scan_file(corpus("a b\n" * 100), 2, NO_CACHE, part_bytes=20)
 
@@ -408,7 +408,7 @@ def test_a_file_that_cannot_be_opened_gives_the_systems_error(
     corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = "import sys; sys.argv[1] += '.gone'; "
-    monkeypatch.setattr(file_parts, "_PROGRAM", program + file_parts._PROGRAM)
+    monkeypatch.setattr(child_program, "_PROGRAM", program + child_program._PROGRAM)
     with pytest.raises(FileNotFoundError, match=r"corpus\.txt\.gone"):
         scan_file(corpus("a b\n" * 100), 2, NO_CACHE, part_bytes=20)
 
@@ -424,7 +424,7 @@ def test_without_a_python_program_the_file_is_read_here(
 
 def test_reading_processes_import_neither_gensim_nor_tensorflow() -> None:
     program = "import sys, gensim_tfw2v.corpus.reading_process; print({'gensim', 'tensorflow'} & set(sys.modules))"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(file_parts._import_path())}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(child_program.import_path())}
     command = [sys.executable, "-c", program]
     assert subprocess.check_output(command, env=env, text=True).strip() == "set()"
 

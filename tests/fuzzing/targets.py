@@ -27,6 +27,7 @@ TARGETS = {
     "task-call": ("messages", "CALLS"),
     "lease-name": ("messages", "LEASES"),
     "description": ("messages", "DESCRIPTIONS"),
+    "encoding-line": ("encoding_lines", "LINES"),
     "search-results": ("search_results", "RESULTS"),
 }
 
