@@ -102,7 +102,11 @@ def rates(
 
 
 def rates_of_chunk(
-    settings: StepSettings, fastest: float, lock_factors: Float32Array, hot_nodes: int, shortening: float = 1.0
+    settings: StepSettings,
+    fastest: float | np.float32,
+    lock_factors: Float32Array,
+    hot_nodes: int,
+    shortening: float = 1.0,
 ) -> Rates:
     """Return the rates of a chunk's block without those of its batches: learning rates, and which are measured.
 
