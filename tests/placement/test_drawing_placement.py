@@ -111,6 +111,7 @@ def test_a_resumed_training_gives_the_vectors_of_one_that_was_not_interrupted(tm
     assert resumed.epoch_losses == whole.epoch_losses
 
 
+@pytest.mark.slow
 def test_a_training_may_resume_with_draws_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = untrained("skipgram-negative", checkpoint_dir=tmp_path, cache_memory=0)
     with pytest.raises(StopError):
