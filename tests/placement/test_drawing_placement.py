@@ -13,8 +13,8 @@ import pytest
 from support.contract import PURE_MODES, SENTENCE_WORDS, SENTENCES, SMALL, assert_equal_models, topic_gap, two_topics
 from support.error_table import cases_under
 from support.mode_cases import MODE_NAMES
-from support.resumed_training import Interrupted, train, untrained
 from support.resumed_training import SENTENCES as TO_RESUME
+from support.resumed_training import Interrupted, train, untrained
 from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, encode_corpus, tuning
