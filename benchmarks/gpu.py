@@ -14,7 +14,7 @@ from typing import Any
 
 from measuring.checkout import ROOT
 from measuring.corpora import write_zipf_corpus
-from measuring.graph_operations import launches_a_batch
+from measuring.graph_operations import launches_a_batch, launches_of_draws
 from measuring.jobs import Job, add_corpus_argument, number_from, usable_cores
 from measuring.runner import run_all
 from profile_step import Seconds, make_block, planes_in, prepare, profile_graph, read_operations, with_rate
@@ -22,7 +22,7 @@ from report.reports import Report, add_output_arguments, failure_tables, row_tab
 from report.stopping import status_of
 from report.summaries import rows_by
 
-_LABELS = ("corpus", "system", "device", "batch_tokens")
+_LABELS = ("corpus", "system", "device", "draws", "batch_tokens")
 _SETTINGS = ("device", "words", "vocabulary", "epochs", "workers", "small", "seconds")
 _LARGE_BATCH = 8192  # tokens: as many as the package trains side by side on the cores of a CPU
 _SUITE = ("test_contract_training.py", "test_contract_loss.py", "test_contract_callbacks.py")
@@ -34,7 +34,8 @@ _NOTES = (
     "zipf.txt has random words, and no scores. Scores are percentages, as in compare.py.",
     "furthest row: largest difference between input vectors after one block on the device and on the CPU. GPUs round "
     "products to TF32.",
-    "launches a batch: operations that a batch starts on a GPU, counted in the graph.",
+    "draws: where subsampling, windows and negatives are drawn, if not where the package chooses.",
+    "launches: operations that a batch, or the draws of a whole block, start on a GPU, counted in the graph.",
 )
 
 
@@ -111,6 +112,7 @@ def jobs(arguments: argparse.Namespace, long: str) -> list[Job]:
     systems: list[dict[str, Any]] = [
         {"system": "tfw2v", "device": arguments.device, "batch_tokens": _LARGE_BATCH},
         {"system": "tfw2v", "device": arguments.device},
+        {"system": "tfw2v", "device": arguments.device, "draws": "host"},
         {"system": "tfw2v", "device": "cpu"},
         {"system": "gensim"},
     ]
@@ -162,11 +164,13 @@ def measure_step(arguments: argparse.Namespace, corpus: Path) -> Step:
     seconds, _, by_kernel = profile_graph(placement, blocks, job.alpha, read_kernels if is_gpu else read_operations)
     tokens = sum(block.tokens for block in blocks)
     differences = np.abs(found["cpu"] - found[arguments.device])
+    objective, kernel = objective_of(placement._settings), plain_kernel_of_gpu()
     facts = {
         "tables are on": ", ".join(sorted(places)),
         "furthest row": f"{float(differences.max()):.1e}",
         "tokens a second in steps alone": f"{tokens / seconds:,.0f}",
-        "launches a batch": f"{launches_a_batch(objective_of(placement._settings), plain_kernel_of_gpu()):,}",
+        "launches a batch": f"{launches_a_batch(objective, kernel):,}",
+        "launches of a block's draws": f"{launches_of_draws(objective, kernel):,}",
     }
     return Step(facts, by_kernel, tokens)
 

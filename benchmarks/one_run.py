@@ -77,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--update-bound", type=float, metavar="X")
     add("--optimizer", choices=OPTIMIZERS, help="tfw2v only; default: the package's own")
     add("--device", metavar="NAME", help="tfw2v only, such as gpu; default: the package's own")
+    add("--draws", choices=("host", "device"), help="tfw2v only: where draws are made; default: the package's own")
     add("--reproducible", action="store_const", const=True, help="tfw2v only: equal vectors for any number of workers")
     add_dtype_arguments(parser)
     add_distribution_arguments(parser)

@@ -37,6 +37,8 @@ MOST_WORDS_PER_EFFECTIVE_WORD = 8.0
 LEAST_FLAT_COUNT = 200  # mean occurrences of a word in an epoch
 FLAT_TOKENS_PER_WORD = 1 / 2  # batch tokens per effective word: half of them share their word with another one
 MOST_BATCH_TOKENS = 1024
+# Of skip-gram with negatives where the device that trains also draws: starting a batch takes long there.
+MOST_DEVICE_BATCH_TOKENS = 8192
 # Of skip-gram with negatives, on all cores together: a batch does not see what others learn meanwhile.
 MOST_TOKENS_SIDE_BY_SIDE = 8192
 MOST_BATCH_NUMBERS = 1 << 18  # numbers in a batch's vectors: the copies that a step makes of them fit the cache
@@ -103,6 +105,8 @@ LEAST_CORES_FOR_SHARED_BLOCKS, CORES_OF_SHARED_BLOCK = 16, 4
 BLOCKS_PER_WORKER = 4  # least blocks of an epoch: workers finish an epoch together
 # Raw words of all epochs from which a GPU's start, of some seconds, is short beside plain steps on a CPU.
 LEAST_WORDS_FOR_GPU = 10_000_000
+# Where the device that trains draws: raw words of a block, and bytes of chunks that stay on the device between epochs.
+MOST_DRAWN_BLOCK_WORDS, MOST_KEPT_CHUNK_BYTES = 2**20, 2**31
 MOST_EPOCHS_AT_ONCE = 2  # epochs that workers train, or that the caller has not finished with
 
 # -- averaging (docs/contributing/decisions.md, "Cluster") -------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +48,8 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
     use_checkout()
     from gensim_tfw2v import TFWord2Vec
 
+    if job.draws is not None:
+        os.environ["TFW2V_DRAWS"] = job.draws
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
     here = "LocalRounds" if job.reproducible else "LocalPlacement"
     placement = here if cluster is None else "DownpourPlacement"

@@ -15,15 +15,17 @@ _NO_WORK = {
 _CALLED = {"While": "body", "StatelessWhile": "body", "If": "else_branch", "StatelessIf": "else_branch"}
 
 
-def nodes_of(objective: Any, kernel: Any) -> Iterator[Any]:
+def nodes_of(objective: Any, kernel: Any, draws: bool = False) -> Iterator[Any]:
     """Yield the nodes of a block's graph, those of its loops and branches included.
 
     Parameters
     ----------
     objective, kernel
         The arguments of `gensim_tfw2v.steps.graph.block_function`.
+    draws : bool
+        Whether it is the graph that also draws the block, of `gensim_tfw2v.steps.draws.graph.chunk_function`.
     """
-    graph = _graph_of(objective, kernel)
+    graph = _graph_of(objective, kernel, draws)
     yield from graph.node
     for function in graph.library.function:
         yield from function.node_def
@@ -54,10 +56,17 @@ def launches_a_batch(objective: Any, kernel: Any) -> int:
     return sum(_launches(node, functions) for node in loops)
 
 
-def _graph_of(objective: Any, kernel: Any) -> Any:
+def launches_of_draws(objective: Any, kernel: Any) -> int:
+    """Return about how many operations draw a block on a GPU: those of its graph that are outside of all loops."""
+    graph = _graph_of(objective, kernel, draws=True)
+    return sum(_launches(node, {}) for node in graph.node if node.op not in _CALLED)
+
+
+def _graph_of(objective: Any, kernel: Any, draws: bool = False) -> Any:
+    from gensim_tfw2v.steps.draws.graph import chunk_function
     from gensim_tfw2v.steps.graph import block_function
 
-    return block_function(objective, kernel).graph.as_graph_def()
+    return (chunk_function if draws else block_function)(objective, kernel).graph.as_graph_def()
 
 
 def _launches(node: Any, functions: dict[str, Any]) -> int:

@@ -46,6 +46,7 @@ class Job:
     schedule: str | None = None  # how our learning rate falls
     optimizer: str | None = None  # how our vectors move against a gradient
     device: str | None = None  # of this process that trains our class
+    draws: str | None = None  # "host" or "device": where our class draws windows, subsampling and negatives
     reproducible: bool | None = None  # whether our vectors are equal for any number of workers
     curve: bool = False  # score after every epoch
     scores: bool = True  # score after training

@@ -26,6 +26,7 @@ def choose_batch_shape(
     cores: int = 1,
     flat: bool = False,
     in_running_sums: bool = False,
+    starts_slowly: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -53,6 +54,8 @@ def choose_batch_shape(
     in_running_sums : bool
         Whether running sums add the contexts of a flat vocabulary. The sums continue from run to run, so short runs
         cost no more.
+    starts_slowly : bool
+        Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
@@ -65,7 +68,12 @@ def choose_batch_shape(
         least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
         run_tokens = least_tokens if negative else tree_run_tokens
     if batch_tokens is None:
-        limits = _batch_limits(kept_counts, vector_size, negative, skip_gram, tree, flat)
+        has_large_batches = starts_slowly and skip_gram and not tree
+        limits = _batch_limits(kept_counts, negative, skip_gram, tree, flat)
+        if has_large_batches:
+            limits.append(tuning.MOST_DEVICE_BATCH_TOKENS)
+        else:
+            limits += [tuning.MOST_BATCH_TOKENS, tuning.MOST_BATCH_NUMBERS / vector_size]
         if skip_gram and not tree:
             limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / cores)
         least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
@@ -109,21 +117,10 @@ def _least_batch_tokens(skip_gram: bool, tree: bool) -> int:
     return tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
 
 
-def _batch_limits(
-    kept_counts: Float64Array,
-    vector_size: int,
-    negative: int,
-    skip_gram: bool,
-    tree: bool,
-    flat: bool,
-) -> list[float]:
-    """Return the limits of a batch, each in tokens."""
+def _batch_limits(kept_counts: Float64Array, negative: int, skip_gram: bool, tree: bool, flat: bool) -> list[float]:
+    """Return the limits that learning sets to a batch, each in tokens."""
     tokens = float(kept_counts.sum())
-    limits = [
-        tuning.MOST_BATCH_TOKENS,
-        tuning.MOST_BATCH_NUMBERS / vector_size,
-        tuning.MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12),
-    ]
+    limits = [tuning.MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12)]
     if negative:
         words = len(kept_counts)
         share = _share(words, tuning.WORDS_PER_BATCH_TOKEN, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)

@@ -123,7 +123,7 @@ class BlockMaker:
         """Return the number of pairs of each batch, whose contexts are at most `farthest` away."""
         pairs = aligned_empty(len(left), np.float64)
         is_mean = self.windows is Windows.MEAN
-        expected = _expected_pairs(farthest, self.window if is_mean else None) if self.skip_gram else None
+        expected = expected_pairs(farthest, self.window if is_mean else None) if self.skip_gram else None
         if weights is not None:
             of_tokens = (left + right > 0) if expected is None else expected[left] + expected[right]
             return np.asarray((weights * of_tokens).sum(axis=(1, 2), dtype=np.float64))
@@ -149,7 +149,7 @@ def draw_windows(
 
 
 @functools.lru_cache(maxsize=64)
-def _expected_pairs(farthest: int, mean_window: int | None) -> Float32Array:
+def expected_pairs(farthest: int, mean_window: int | None) -> Float32Array:
     """Return how many pairs a token is expected to have with its contexts on one side, by their number.
 
     Parameters

@@ -87,13 +87,18 @@ def learning_rates(task: ChunkTask, batches: int) -> Float32Array:
     return np.linspace(task.first_rate, task.last_rate, batches, endpoint=False).astype(np.float32)
 
 
+def measure_every(maker: BlockMaker, task: ChunkTask) -> int:
+    """Return a number n: the loss of every n-th of a block's batches is measured, from the first on. 0: of none."""
+    if task.exact_loss or not task.measures:
+        return int(task.exact_loss)
+    is_large = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_RARE_LOSS
+    return tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
+
+
 def _measured(maker: BlockMaker, task: ChunkTask, batches: int) -> BoolArray:
     """Return which of a block's batches are measured."""
-    if task.exact_loss or not task.measures:
-        return np.full(batches, task.exact_loss)
-    is_large = maker.shape.batch_tokens >= tuning.LEAST_TOKENS_FOR_RARE_LOSS
-    every = tuning.LOSS_EVERY_LARGE_BATCHES if is_large else tuning.LOSS_EVERY_BATCHES
-    measured: BoolArray = np.arange(batches) % every == 0
+    every = measure_every(maker, task)
+    measured: BoolArray = np.arange(batches) % every == 0 if every else np.zeros(batches, bool)
     return measured
 
 

@@ -19,7 +19,7 @@ from gensim_tfw2v.model.trained_word2vec import TrainedWord2Vec
 from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DESIGNS
-from gensim_tfw2v.placement.request import CorpusSize, PlacementChoice, TrainingOptions
+from gensim_tfw2v.placement.request import CorpusSize, Draws, PlacementChoice, TrainingOptions
 from gensim_tfw2v.runtime.devices import GPU, Device
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.settings import (
@@ -68,7 +68,7 @@ def choices_for(
     in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
     fast = _FastProducts.on(choice.device)
-    shape = _batch_shape(model, kept, choice.cores, flat, in_running_sums, fast)
+    shape = _batch_shape(model, kept, choice, flat, in_running_sums, fast)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -152,7 +152,7 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
 
 
 def _batch_shape(
-    model: Word2Vec, kept: Float64Array, cores: int, flat: bool, in_running_sums: bool, fast: _FastProducts
+    model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, in_running_sums: bool, fast: _FastProducts
 ) -> BatchShape:
     return choose_batch_shape(
         kept,
@@ -166,9 +166,10 @@ def _batch_shape(
         model.shared_negatives,
         bfloat16_products=fast.bfloat16 if model.compute_dtype is None else model.compute_dtype == "bfloat16",
         tiled=fast.tiled,
-        cores=cores,
+        cores=choice.cores,
         flat=flat,
         in_running_sums=in_running_sums,
+        starts_slowly=choice.draws is Draws.DEVICE,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,13 @@ class LocalRequest:
         return self.options.tree
 
 
+class Draws(enum.Enum):
+    """Where subsampling, windows and negatives are drawn."""
+
+    HOST = "host"  # by this process's own code
+    DEVICE = "device"  # by the graph that trains
+
+
 @dataclass(frozen=True)
 class PlacementChoice:
     """Where a training runs."""
@@ -100,3 +108,4 @@ class PlacementChoice:
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
     cores: int = 1  # that train on the same tables, or on one copy of their rows, side by side
     device: Device | None = None  # of this process; None: a cluster's tasks train
+    draws: Draws = Draws.HOST

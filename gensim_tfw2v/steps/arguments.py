@@ -96,14 +96,35 @@ def rates(
         Cores that train on the same tables side by side.
     """
     fastest = np.max(prepared.learning_rates, initial=0)
+    shortening = _shortening(prepared.block, cores) if settings.shortens_steps else 1.0
+    of_chunk = rates_of_chunk(settings, fastest, lock_factors, hot_nodes, shortening)
+    return of_chunk._replace(learning_rates=prepared.learning_rates, measured=prepared.measured)
+
+
+def rates_of_chunk(
+    settings: StepSettings,
+    fastest: float | np.float32,
+    lock_factors: Float32Array,
+    hot_nodes: int,
+    shortening: float = 1.0,
+) -> Rates:
+    """Return the rates of a chunk's block without those of its batches: learning rates, and which are measured.
+
+    Parameters
+    ----------
+    fastest : float
+        The highest learning rate of the chunk.
+    shortening : float
+        What the longest step is multiplied by.
+    """
     longest = max(settings.max_step, settings.max_step_rates * fastest)
     return Rates(
-        learning_rates=prepared.learning_rates,
-        max_step=np.float32(longest * (_shortening(prepared.block, cores) if settings.shortens_steps else 1)),
+        learning_rates=np.zeros(0, np.float32),
+        max_step=np.float32(longest * shortening),
         lock_factors=lock_factors,
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),
-        measured=prepared.measured,
+        measured=np.zeros(0, bool),
         radius_chance=np.float32(_radius_chance(settings)),
         hot_nodes=np.int32(hot_nodes),
     )

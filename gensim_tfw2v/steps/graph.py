@@ -58,25 +58,38 @@ def block_function(objective: Objective, kernel: Kernel) -> tf.types.experimenta
     def train_block(
         tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor
     ) -> BatchMetrics:
-        first, end = tf.unstack(span, num=2)
-        batches = end - first
-        memory = Tables(*map(kernel.memory_of, tables))
-        block, rates = _in_number_types_of(kernel, block, rates)
-        of_block = _BlockGraph(objective, kernel, memory, block, rates, lookups)
-        window_rows = _window_rows(block, span)
-
-        def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
-            number = batch - first
-            metrics = _Step(of_block, _BatchIndex(number).of(window_rows), batch).run()
-            with tf.control_dependencies(list(metrics)):
-                return batch + 1, *(array.write(number, metric) for array, metric in zip(arrays, metrics, strict=True))
-
-        arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in BatchMetrics._fields]
-        _, *arrays = tf.while_loop(lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1)
-        return BatchMetrics(*(array.stack() for array in arrays))
+        return train_batches(objective, kernel, tables, block, rates, lookups, span)
 
     # Calling the concrete function saves a millisecond of argument checks a block, with Python's lock held.
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
+
+
+def train_batches(
+    objective: Objective,
+    kernel: Kernel,
+    tables: Tables,
+    block: BlockTensors,
+    rates: Rates,
+    lookups: Lookups,
+    span: tf.Tensor,
+) -> BatchMetrics:
+    """Add the training of a span [2] of a block's batches to the graph; return the metrics of each batch."""
+    first, end = tf.unstack(span, num=2)
+    batches = end - first
+    memory = Tables(*map(kernel.memory_of, tables))
+    block, rates = _in_number_types_of(kernel, block, rates)
+    of_block = _BlockGraph(objective, kernel, memory, block, rates, lookups)
+    window_rows = _window_rows(block, span)
+
+    def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
+        number = batch - first
+        metrics = _Step(of_block, _BatchIndex(number).of(window_rows), batch).run()
+        with tf.control_dependencies(list(metrics)):
+            return batch + 1, *(array.write(number, metric) for array, metric in zip(arrays, metrics, strict=True))
+
+    arrays = [tf.TensorArray(tf.float32, size=batches, element_shape=[]) for _ in BatchMetrics._fields]
+    _, *arrays = tf.while_loop(lambda batch, *_: batch < end, train_batch, [first, *arrays], parallel_iterations=1)
+    return BatchMetrics(*(array.stack() for array in arrays))
 
 
 def _in_number_types_of(kernel: Kernel, block: BlockTensors, rates: Rates) -> tuple[BlockTensors, Rates]:
@@ -85,12 +98,11 @@ def _in_number_types_of(kernel: Kernel, block: BlockTensors, rates: Rates) -> tu
     Where the type is int64, so that a GPU has these numbers, flags of measured batches become int32: the CPU, which
     decides by them what runs next, then has them without waiting for the GPU.
     """
-    if kernel.id_type == "int32":
-        return block, rates
     names = ("left", "right", "inputs", "candidates", "targets")
     ids = {name: tf.cast(getattr(block, name), kernel.id_type) for name in names}
     tree = block.tree._replace(nodes=tf.cast(block.tree.nodes, kernel.id_type))
-    return block._replace(**ids, tree=tree), rates._replace(measured=tf.cast(rates.measured, tf.int32))
+    measured = rates.measured if kernel.id_type == "int32" else tf.cast(rates.measured, tf.int32)
+    return block._replace(**ids, tree=tree), rates._replace(measured=measured)
 
 
 def _window_rows(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:

@@ -265,7 +265,7 @@ class TrainingLoop:
         if self._validation.metrics:
             report["validation"] = self._validation.report(len(self._finished()))
         if (device := self._plan.choice.device) is not None:
-            report["device"] = device.name
+            report |= {"device": device.name, "draws": self._plan.choice.draws.value}
         return report or None
 
 

@@ -38,10 +38,11 @@ def test_the_whole_course_runs_on_the_cpu(tmp_path: Path) -> None:
     assert facts["tables are on"].endswith("CPU:0")
     assert float(facts["furthest row"]) == 0
     assert 10 < int(facts["launches a batch"]) < 400
+    assert 10 < int(facts["launches of a block's draws"]) < 200
     assert [(run["corpus"], run["system"], run["device"]) for run in results["runs"]] == [
         (corpus, *system)
         for corpus in ("zipf.txt", "corpus.txt")
-        for system in (("tfw2v", "cpu"), ("tfw2v", "cpu"), ("tfw2v", "cpu"), ("gensim", None))
+        for system in (*[("tfw2v", "cpu")] * 4, ("gensim", None))
     ]
     assert all(run["finite"] for run in results["runs"])
     assert "## Profile of the step" in done.stdout
@@ -57,12 +58,13 @@ def test_a_device_that_is_not_there_ends_the_check_at_once(tmp_path: Path) -> No
 def test_the_most_telling_runs_come_first() -> None:
     arguments = SimpleNamespace(device="gpu", corpus="wiki.txt", epochs=5, workers=8)
     jobs = gpu.jobs(arguments, "zipf.txt")  # type: ignore[arg-type]
-    assert [(job.corpus, job.device, job.batch_tokens) for job in jobs[:3]] == [
-        ("zipf.txt", "gpu", 8192),
-        ("zipf.txt", "gpu", None),
-        ("zipf.txt", "cpu", None),
+    assert [(job.corpus, job.device, job.draws, job.batch_tokens) for job in jobs[:4]] == [
+        ("zipf.txt", "gpu", None, 8192),
+        ("zipf.txt", "gpu", None, None),
+        ("zipf.txt", "gpu", "host", None),
+        ("zipf.txt", "cpu", None, None),
     ]
-    assert [(job.system, job.epochs, job.scores) for job in jobs[3:5]] == [("gensim", 1, False), ("tfw2v", 5, True)]
+    assert [(job.system, job.epochs, job.scores) for job in jobs[4:6]] == [("gensim", 1, False), ("tfw2v", 5, True)]
 
 
 def test_kernels_are_shown_by_time_and_the_rest_together() -> None:

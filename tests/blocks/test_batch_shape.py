@@ -51,6 +51,18 @@ def test_batches_of_a_large_vocabulary_are_as_large_in_every_model(skip_gram: bo
     assert choose_batch_shape(even_counts(10**6), 100, 5, negative, skip_gram, tree).batch_tokens == 1024
 
 
+def test_skip_gram_has_large_batches_where_a_device_starts_them_slowly_and_the_vocabulary_allows() -> None:
+    for words, vector_size, tokens in ((10**6, 100, 8192), (10**6, 1000, 8192), (70_000, 100, 4096), (2_000, 100, 64)):
+        shape = choose_batch_shape(even_counts(words), vector_size, 5, 5, True, False, starts_slowly=True)
+        assert shape.batch_tokens == tokens
+    for skip_gram, tree in ((False, False), (True, True), (False, True)):
+        shapes = [
+            choose_batch_shape(even_counts(10**6), 100, 5, 5, skip_gram, tree, starts_slowly=slowly)
+            for slowly in (True, False)
+        ]
+        assert shapes[0] == shapes[1]
+
+
 def test_cbow_through_the_tree_alone_has_long_runs_in_which_few_words_stand_twice() -> None:
     alone = choose_batch_shape(even_counts(10**6), 100, 5, 0, False, True)
     assert alone.run_tokens > choose_batch_shape(even_counts(10**6), 100, 5, 5, False, True).run_tokens

@@ -76,7 +76,7 @@ def test_one_process_reports_no_tasks_of_a_cluster(design: DesignPromises) -> No
     report = undisturbed(design.name).training_report
     measured = set() if design.report_keys is None else design.report_keys | {"recoveries"}
     assert report is not None
-    assert report.keys() == measured | {"device"}
+    assert report.keys() == measured | {"device", "draws"}
 
 
 def test_the_arguments_of_designs_have_values_here() -> None:

@@ -35,31 +35,31 @@ TRAIN = """
 import json
 import numpy as np
 from gensim_tfw2v import TFWord2Vec
+from gensim_tfw2v.placement.local.drawing_placement import DrawingPlacement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from support.contract import SENTENCES, SMALL, learnt_arrays
 
-places, graphs = set(), set()
-train_prepared, call = LocalPlacement.train_prepared, LocalPlacement._call
+places, graphs, threads = set(), set(), set()
+call = LocalPlacement._call
 
-def watched(placement, prepared):
+def watched(placement, graph, *arguments):
     places.update((name, table.handle.device) for name, table in placement._variables.items())
-    return train_prepared(placement, prepared)
+    threads.add((type(placement).__name__, placement.concurrency))
+    results = call(placement, graph, *arguments)
+    graphs.update(result.device for result in tf.nest.flatten(results))
+    return results
 
-def watched_call(placement, *arguments):
-    metrics = call(placement, *arguments)
-    graphs.update(metric.device for metric in metrics)
-    return metrics
-
-LocalPlacement.train_prepared, LocalPlacement._call = watched, watched_call
+LocalPlacement._call = watched
 facts = []
 for settings in CASES:
     arrays = {}
     for device in ("gpu", "cpu"):
-        places.clear(), graphs.clear()
+        places.clear(), graphs.clear(), threads.clear()
         model = TFWord2Vec(SENTENCES, **SMALL, workers=1, device=device, **settings)
         arrays[device] = learnt_arrays(model)
         if device == "gpu":
             facts.append({"report": model.training_report, "places": sorted(places), "graphs": sorted(graphs)})
+            facts[-1]["threads"] = sorted(threads)
     far = [float(np.abs(arrays["gpu"][name] - found).max()) for name, found in arrays["cpu"].items()]
     moved = float(np.abs(arrays["gpu"]["vectors"]).max())
     facts[-1] |= {"furthest": max(far), "longest": moved, "tables": len(far)}
@@ -73,9 +73,12 @@ def options(**others: Any) -> TrainingOptions:
     return TrainingOptions(**default | {"negative": 5, "timeout": 60.0} | others)
 
 
-def trained_on_the_stand_in(*cases: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is true of trainings with these settings on the stand-in, and on the CPU with compiled steps."""
-    done = run_script(f"{STAND_IN_GPU}CASES = {cases!r}{TRAIN}")
+def trained_on_the_stand_in(*cases: dict[str, Any], draws: str = "device") -> list[dict[str, Any]]:
+    """Return what is true of trainings with these settings on the stand-in, and on the CPU with compiled steps.
+
+    Draws are made at the same place in both.
+    """
+    done = run_script(f"import os\nos.environ['TFW2V_DRAWS'] = {draws!r}\n{STAND_IN_GPU}CASES = {cases!r}{TRAIN}")
     assert done.returncode == 0, done.stderr
     facts: list[dict[str, Any]] = json.loads(done.stdout)
     return facts
@@ -125,7 +128,7 @@ def test_the_device_is_logged_and_reported(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.INFO):
         model = TFWord2Vec(SENTENCES, **SMALL, workers=1)
     assert "training runs on cpu" in caplog.messages
-    assert model.training_report == {"device": "cpu"}
+    assert model.training_report == {"device": "cpu", "draws": "host"}
 
 
 def test_threads_make_blocks_while_the_gpu_trains_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,10 +154,20 @@ def test_a_table_without_room_is_an_error_that_names_its_size() -> None:
 
 def test_tables_stay_on_the_device_and_steps_run_there() -> None:
     (found,) = trained_on_the_stand_in({"sg": 1})
-    assert found["report"] == {"device": "gpu:0"}
+    assert found["report"] == {"device": "gpu:0", "draws": "device"}
     assert [name for name, _ in found["places"]] == ["inputs", "outputs"]
     assert all(place.endswith(SECOND_CPU) for place in [*(place for _, place in found["places"]), *found["graphs"]])
+    assert found["threads"] == [["DrawingPlacement", 1]]
     assert found["tables"] == 2
+    assert found["furthest"] <= 1e-3 * found["longest"]
+
+
+@pytest.mark.slow
+def test_blocks_that_are_made_on_the_cpu_train_on_the_device() -> None:
+    (found,) = trained_on_the_stand_in({"sg": 1}, draws="host")
+    assert found["report"] == {"device": "gpu:0", "draws": "host"}
+    assert found["threads"] == [["LocalPlacement", 1]]
+    assert all(place.endswith(SECOND_CPU) for place in found["graphs"])
     assert found["furthest"] <= 1e-3 * found["longest"]
 
 

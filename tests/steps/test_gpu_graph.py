@@ -6,15 +6,17 @@ TensorFlow for CPUs lists the operations of GPUs as well, so this needs no GPU. 
 from __future__ import annotations
 
 import pytest
-from measuring.graph_operations import gpu_versions_of, launches_a_batch, nodes_of
+from measuring.graph_operations import gpu_versions_of, launches_a_batch, launches_of_draws, nodes_of
 
 from gensim_tfw2v.steps.kernel import plain_kernel, plain_kernel_of_gpu
 from gensim_tfw2v.steps.signature import Objective
 
 INT32, INT64 = 3, 9  # TensorFlow's numbers of these types
 SKIP_GRAM = Objective(True, True, False, True, lookup_weights=True, mask_accidental_hits=False)
+WEIGHTED = Objective(True, True, False, True, lookup_weights=True, mask_accidental_hits=False, weighted=True)
 OBJECTIVES = {
     "skip-gram": SKIP_GRAM,
+    "weighted skip-gram": WEIGHTED,
     "wide skip-gram with bfloat16": Objective(True, True, False, True, False, True, bfloat16_products=True),
     "skip-gram, tree": Objective(True, False, True, True, True, False),
     "CBOW": Objective(False, True, False, True, True, True),
@@ -24,11 +26,25 @@ OBJECTIVES = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("draws", [False, True], ids=["given block", "drawn block"])
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_gpu_has_every_operation_of_the_plain_step(name: str) -> None:
-    nodes = list(nodes_of(OBJECTIVES[name], plain_kernel_of_gpu()))
+def test_a_gpu_has_every_operation_of_the_plain_step(name: str, draws: bool) -> None:
+    nodes = list(nodes_of(OBJECTIVES[name], plain_kernel_of_gpu(), draws))
     assert len(nodes) > 100
     assert {node.op for node in nodes if not gpu_versions_of(node)} == set()
+
+
+@pytest.mark.slow
+def test_a_gpu_draws_a_block_with_few_operations_and_no_number_of_32_bits_for_each_word() -> None:
+    """TensorFlow would compute with whole numbers of 32 bits on the CPU."""
+    kernel = plain_kernel_of_gpu()
+    assert 40 < launches_of_draws(WEIGHTED, kernel) < 200
+    nodes = list(nodes_of(WEIGHTED, kernel, draws=True))
+    for operation, attribute in (("Range", "Tidx"), ("GatherV2", "Tindices"), ("LowerBound", "out_type")):
+        types = [node.attr[attribute].type for node in nodes if node.op == operation]
+        assert INT64 in types
+        if operation == "LowerBound":
+            assert set(types) == {INT64}
 
 
 @pytest.mark.slow

@@ -52,3 +52,11 @@ def calls_for(workers: int) -> Calls:
 def calls_on_gpu(workers: int) -> Calls:
     """Return a single call: a GPU runs one batch after the other, and further threads make blocks meanwhile."""
     return Calls(at_once=1, cores=1, makers=calls_of_one_core(workers).at_once - 1)
+
+
+def calls_that_draw(workers: int) -> Calls:
+    """Return a single call, for a device that draws for itself: with several workers, a second thread sends chunks.
+
+    With one worker, chunks are trained in their order, so one seed gives the same vectors again.
+    """
+    return Calls(at_once=1, cores=1, makers=max(0, min(workers - 1, 1)))

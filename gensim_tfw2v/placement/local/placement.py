@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import threading
 import time
@@ -66,15 +67,12 @@ class LocalPlacement(Placement):
         self._maker = maker
         self._device = device
         self._kernel = steps or kernel_on(device)
-        objective = arguments.objective_of(settings)
+        self._objective = arguments.objective_of(settings)
         self._cores_side_by_side = calls.all_cores
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
-        self._train_block = (
-            side_by_side.side_by_side_function(objective, self._kernel)
-            if self._cores
-            else graph.block_function(objective, self._kernel)
-        )
+        self._make_block_graph = side_by_side.side_by_side_function if self._cores else graph.block_function
+        self._make_graph()
         # A spare thread may prepare its block, but more cores than were asked for are not to train.
         takes_turns = self._cores or calls.makers
         self._turns = threading.BoundedSemaphore(calls.at_once) if takes_turns else contextlib.nullcontext()
@@ -82,6 +80,15 @@ class LocalPlacement(Placement):
         self._arguments = arguments
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
+
+    def _make_graph(self) -> None:
+        """Make the graph that chunks are trained with, before threads train them."""
+        _ = self._train_block
+
+    @functools.cached_property
+    def _train_block(self) -> Any:
+        """The graph that trains a block made here."""
+        return self._make_block_graph(self._objective, self._kernel)
 
     def load(self, tables: ModelTables) -> None:
         self._lock_factors = np.array(tables.lock_factors, dtype=np.float32)

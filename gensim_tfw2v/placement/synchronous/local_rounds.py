@@ -56,12 +56,10 @@ class LocalRounds(LocalPlacement):
         super().__init__(settings, maker, calls)
         from gensim_tfw2v.placement.server_rows import staging
         from gensim_tfw2v.placement.synchronous import part_graphs
-        from gensim_tfw2v.steps.arguments import objective_of
 
         # The usual threads train parts: one waits for Python's lock, or makes its block, while the others train.
         self._threads = ThreadPoolExecutor(min(self.concurrency, parts), thread_name_prefix="tfw2v-part")
         self.concurrency = 1  # one round after the other
-        self._objective = objective_of(settings)
         self._parts, self._ramp_up = parts, RampUp(parts, parts * total_rounds)
         self._staging, self._graphs = staging, part_graphs
         self._model: WorkerModel | None = None
