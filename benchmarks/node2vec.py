@@ -36,7 +36,8 @@ _NOTES = (
     "tfw2v: RandomWalks and TFWord2Vec. pecanpy: the class SparseOTF, which trains gensim's Word2Vec, in an "
     "environment of its own, because it needs NumPy 1.",
     "seconds: from the file to the vectors, after a graph of 12 nodes. start s: of that graph, with imports, and what "
-    "is compiled when it is first needed. Both have the middle run, and the slowest and fastest.",
+    "is compiled or made when it is first needed. PecanPy compiles its walks again for each graph. Both have the middle "
+    "run, and seconds the fastest and slowest.",
     "ratio: PecanPy's seconds divided by those of this row, without and with the start. In brackets: the smallest and "
     "the largest ratio of runs of the same round.",
     "macro-F1: in percent, of labels that a logistic regression predicts from the vectors of nodes, whose labels it "
@@ -104,8 +105,9 @@ def run(python: str, system: str, edges: Path, settings: Mapping[str, Any], labe
     """Embed a graph in a new process, and return its times, memory, versions and F1."""
     vectors = edges.with_suffix(".npz")
     command = [python, str(BENCHMARKS / "measuring" / "embed_graph.py"), system, str(edges), str(vectors)]
-    environment = os.environ | ({"PYTHONPATH": str(ROOT)} if system == OURS else {})
-    done = subprocess.run([*command, json.dumps(settings)], capture_output=True, text=True, env=environment)
+    # PecanPy's walks take Numba's number of threads, whatever its argument says.
+    own = {"PYTHONPATH": str(ROOT)} if system == OURS else {"NUMBA_NUM_THREADS": str(settings["workers"])}
+    done = subprocess.run([*command, json.dumps(settings)], capture_output=True, text=True, env=os.environ | own)
     if done.returncode:
         last_lines = done.stderr.strip().splitlines()[-_LAST_LINES:]
         raise SystemExit(f"node2vec: error: {system} ended with status {done.returncode}: " + "\n".join(last_lines))

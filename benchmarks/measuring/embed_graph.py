@@ -43,7 +43,7 @@ def _pecanpy(edges: str, settings: Mapping[str, Any]) -> Embedding:
     vectors = graph.embed(
         dim=settings["vector_size"],
         num_walks=settings["walks_per_node"],
-        walk_length=settings["walk_length"],
+        walk_length=settings["walk_length"] - 1,  # steps
         window_size=settings["window"],
         epochs=settings["epochs"],
     )
