@@ -36,8 +36,8 @@ _NOTES = (
     "tfw2v: RandomWalks and TFWord2Vec. pecanpy: the class SparseOTF, which trains gensim's Word2Vec, in an "
     "environment of its own, because it needs NumPy 1.",
     "seconds: from the file to the vectors, after a graph of 12 nodes. start s: of that graph, with imports, and what "
-    "is compiled or made when it is first needed. PecanPy compiles its walks again for each graph. Both have the middle "
-    "run, and seconds the fastest and slowest.",
+    "is compiled or made when it is first needed. PecanPy compiles its walks again for each graph. Both have the "
+    "middle run, and seconds the fastest and slowest.",
     "ratio: PecanPy's seconds divided by those of this row, without and with the start. In brackets: the smallest and "
     "the largest ratio of runs of the same round.",
     "macro-F1: in percent, of labels that a logistic regression predicts from the vectors of nodes, whose labels it "
