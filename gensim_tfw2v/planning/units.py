@@ -44,7 +44,7 @@ def _bytes(text: str, base: int) -> float:
 def _scaled(number: str, prefix: str, base: int) -> float:
     """Return a number times the power of `base` that a prefix such as k or M stands for; NaN if it is no number."""
     try:
-        return float(number) * base ** " kmgt".index(prefix.lower() or " ")
+        return float(number) * float(base) ** " kmgt".index(prefix.lower() or " ")
     except ValueError:
         return math.nan
 
