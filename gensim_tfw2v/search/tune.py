@@ -114,9 +114,9 @@ def tune(
     >>> model = TFWord2Vec(corpus_file="sessions.txt", **found.arguments)  # doctest: +SKIP
     """
     measured = metric_of(metric, pairs, analogies)
-    for name, value in (("trials", trials), ("epochs", epochs), ("rounds", rounds)):
-        _SIZE.plain(name, value)
-    _BUDGET.plain("budget", budget)
+    sizes = {"trials": trials, "epochs": epochs, "rounds": rounds}
+    trials, epochs, rounds = (_SIZE.plain(name, value) for name, value in sizes.items())
+    budget = _BUDGET.plain("budget", budget)
     check_corpora(corpus, validation, share)
     dimensions = dimensions_for(measured, _own_values(space, settings))
     defaults = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}
