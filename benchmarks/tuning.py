@@ -17,7 +17,7 @@ from report.reports import add_output_arguments, say, show_score, start_report
 from report.stopping import status_of
 from report.summaries import mean_and_sd
 
-_SETTINGS = ("tasks", "trials", "epochs", "rounds", "repeats", "workers")
+_SETTINGS = ("tasks", "trials", "epochs", "rounds", "seed", "repeats", "workers")
 _NOTES = (
     "items: MovieLens 100K without the last film of each person; scores are of that film, as in examples/items.py.",
     "text: 300 articles of news; the score is the correlation of the similarities of 50 other articles, as means of "
@@ -54,7 +54,7 @@ def measure(task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
 
     from gensim_tfw2v import tune
 
-    size = {name: getattr(arguments, name) for name in ("trials", "epochs", "rounds", "workers")}
+    size = {name: getattr(arguments, name) for name in ("trials", "epochs", "rounds", "seed", "workers")}
     with tempfile.TemporaryDirectory(prefix="tfw2v-tuning-") as folder:
         corpus = Path(folder) / "corpus.txt"
         task.write(corpus)
@@ -133,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--trials", type=count, default=27, metavar="N", help="candidates of the first round (default 27)")
     add("--epochs", type=count, default=27, metavar="N", help="epochs of the last round (default 27)")
     add("--rounds", type=count, default=3, metavar="N", help="default: 3")
+    add("--seed", type=number_from(0), default=1, metavar="N", help="of the search (default 1)")
     add("--repeats", type=count, default=3, metavar="N", help="models that are scored, each with a seed (default 3)")
     add("--workers", type=count, default=usable_cores(), metavar="N", help="default: all cores")
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,19 @@ def write_walks(walks: np.ndarray, path: Path) -> None:
             lines.write(" ".join([names[node] for node in walk.tolist()]) + "\n")
 
 
+def pairs_in(starts: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+    """Return the edges [n, 2] of a graph once each, the smaller number first, without those from a node to itself."""
+    first = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    is_first = first < neighbours
+    return np.stack([first[is_first], neighbours[is_first]], axis=1)
+
+
+def write_edges(edges: np.ndarray, path: Path) -> None:
+    """Write the two nodes of an edge on each line, between which is a tab."""
+    with path.open("w", encoding="ascii") as lines:
+        lines.writelines(f"{first}\t{second}\n" for first, second in edges.tolist())
+
+
 def write_graph(graph: Graph, path: Path) -> None:
     """Write a graph for `read_graph`."""
     np.savez(path, **asdict(graph))
@@ -129,20 +143,38 @@ def scores_of_nodes(keyed_vectors: Any, graph: Graph) -> dict[str, float]:
     pairs = np.concatenate([graph.hidden, graph.strangers])
     is_edge = np.repeat([1, 0], [len(graph.hidden), len(graph.strangers)])
     similarities = np.einsum("ij,ij->i", vectors[pairs[:, 0]], vectors[pairs[:, 1]])
-    found = [_micro_f1(vectors, graph.communities, seed) for seed in range(max(1, _SCORED_NODES // nodes))]
     return {
-        "communities": 100 * float(np.mean(found)),
+        "communities": 100 * _f1(vectors, graph.communities, "micro"),
         "links": 100 * float(roc_auc_score(is_edge, similarities)),
     }
 
 
-def _micro_f1(vectors: np.ndarray, communities: np.ndarray, seed: int) -> float:
+def f1_of_nodes(nodes: Sequence[str], vectors: np.ndarray, labels: np.ndarray) -> float:
+    """Return the macro-averaged F1 of labels that a logistic regression predicts from the vectors of nodes.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+        The number of the node that each row of `vectors` is of. A node without a vector gets zeros.
+    labels : ndarray
+        Of all nodes, by their numbers.
+    """
+    every = np.zeros((len(labels), vectors.shape[1]))
+    every[[int(node) for node in nodes]] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return _f1(every, labels, "macro")
+
+
+def _f1(vectors: np.ndarray, labels: np.ndarray, average: str) -> float:
+    """Return F1 of labels that a classifier predicts, the mean over some choices of the nodes that it learns from."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import f1_score
     from sklearn.model_selection import train_test_split
 
-    learnt, tested, labels, truth = train_test_split(
-        vectors, communities, train_size=_LABELLED_SHARE, random_state=seed, shuffle=True
-    )
-    predicted = LogisticRegression(C=10, max_iter=1000).fit(learnt, labels).predict(tested)
-    return float(f1_score(truth, predicted, average="micro"))
+    found = []
+    for seed in range(max(1, _SCORED_NODES // len(labels))):
+        learnt, tested, known, truth = train_test_split(
+            vectors, labels, train_size=_LABELLED_SHARE, random_state=seed, shuffle=True
+        )
+        predicted = LogisticRegression(C=10, max_iter=1000).fit(learnt, known).predict(tested)
+        found.append(f1_score(truth, predicted, average=average))
+    return float(np.mean(found))

@@ -41,7 +41,7 @@ class Items(Task):
     fixed: ClassVar[dict[str, Any]] = {"vector_size": 50, "min_count": 2}
 
     def __init__(self) -> None:
-        self._example = _example("items")
+        self._example = example("items")
         sessions = self._example.read_sessions(self._example.folder_of_ratings())
         self._known = [session[:-1] for session in sessions]
         self._following = [session[-1] for session in sessions]
@@ -88,7 +88,7 @@ class Graph(Task):
     fixed: ClassVar[dict[str, Any]] = {"vector_size": 64, "min_count": 1}
 
     def __init__(self) -> None:
-        self._example = _example("graphs")
+        self._example = example("graphs")
         self._random = np.random.default_rng(1)
         self._graph = self._example.read_graph(self._random)
 
@@ -108,7 +108,7 @@ def _write_lines(path: Path, sentences: Iterable[list[str]]) -> None:
     path.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf8")
 
 
-def _example(name: str) -> ModuleType:
+def example(name: str) -> ModuleType:
     """Return a program of the folder examples/ as a module."""
     spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None

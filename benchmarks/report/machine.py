@@ -7,7 +7,6 @@ import hashlib
 import importlib.metadata
 import os
 import platform
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -39,9 +38,12 @@ def command_line() -> str:
 
 def machine() -> dict[str, Any]:
     """Return processor, cores, memory, system and load averages."""
+    use_checkout()
+    from gensim_tfw2v.runtime.processor import processor_name
+
     pages, page_size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {
-        "cpu": _cpu_model(),
+        "cpu": processor_name(),
         "cores": usable_cores(),
         "ram_bytes": pages * page_size,
         "system": f"{platform.system()} {platform.release()}",
@@ -80,11 +82,3 @@ def warnings_about_load(load: float) -> list[str]:
         f"THE MACHINE WAS BUSY: its load average over the last minute was {load:.2f} (above {BUSY_LOAD}) before the "
         "first run. The speeds below are not to be trusted."
     ]
-
-
-def _cpu_model() -> str:
-    try:
-        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return found.group(1) if found else platform.processor() or "unknown"

@@ -91,7 +91,7 @@ class WholeNumber(Number):
     """A whole number from `least` to `most`, of any type unless `is_int`."""
 
     most: int | None = None
-    is_int: bool = False  # not of another type, such as a float that is whole
+    is_int: bool = False  # not of another type, such as a float that is whole, or a bool
 
     def wanted(self) -> str:
         """Return the description of valid values for the error."""
@@ -100,7 +100,10 @@ class WholeNumber(Number):
 
     def fits(self, number: Any) -> bool:
         """Return whether a number is right."""
-        is_whole = isinstance(number, numbers.Integral) if self.is_int else math.isfinite(number) and number % 1 == 0
+        if self.is_int:
+            is_whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
+        else:
+            is_whole = math.isfinite(number) and number % 1 == 0
         return is_whole and self.least <= number and (self.most is None or number <= self.most)
 
     @property

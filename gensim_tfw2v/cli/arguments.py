@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gensim_tfw2v.arguments.rules import (
     Bytes,
@@ -19,9 +20,22 @@ from gensim_tfw2v.arguments.rules import (
     WholeNumber,
     Words,
 )
+from gensim_tfw2v.planning.units import binary_byte_count
 from gensim_tfw2v.training.early_stopping import EarlyStopping, EarlyStoppingRule
 
-UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_Value = TypeVar("_Value")
+
+
+def read_by(convert: Callable[[str], _Value]) -> Callable[[str], _Value]:
+    """A reader of an argument whose errors are those of `convert`."""
+
+    def read(text: str) -> _Value:
+        try:
+            return convert(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
 def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
@@ -62,20 +76,6 @@ def positive_number(text: str) -> float:
     if value == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
-
-
-def byte_size(text: str) -> int:
-    """The number of bytes that a text such as 1073741824, 512M or 1.5G stands for."""
-    number, unit = text.strip().upper().removesuffix("B"), ""
-    if number[-1:] in UNITS:
-        number, unit = number[:-1], number[-1:]
-    try:
-        value = float(number) * UNITS[unit]
-    except ValueError:
-        value = -1
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size in bytes, such as 500000, 512M or 2G")
-    return int(value)
 
 
 def add_allow_network(parser: argparse.ArgumentParser) -> None:
@@ -169,15 +169,6 @@ def early_stopping(text: str) -> EarlyStopping:
     return EarlyStopping(whole_number(1)(patience), real_number(0)(min_delta) if min_delta else 0.0)
 
 
-def device_name(text: str) -> str:
-    """The name of a device such as "cpu" or "gpu:1"."""
-    try:
-        name: str = DeviceName().plain("the device", text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return name
-
-
 ReadRule = Number | Interval | Words | SentencesOrShare | EarlyStoppingRule | DeviceName
 
 
@@ -192,9 +183,9 @@ def reader_of(rule: ReadRule) -> Callable[[str], Any]:
     if isinstance(rule, Interval):
         return interval
     if isinstance(rule, DeviceName):
-        return device_name
+        return read_by(partial(rule.plain, "the device"))
     if isinstance(rule, Bytes):
-        return byte_size
+        return read_by(binary_byte_count)
     if isinstance(rule, WholeNumber):
         return whole_number(int(rule.least), rule.most)
     if isinstance(rule, Share):

@@ -6,11 +6,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from gensim_tfw2v.cli.arguments import positive_number, real_number, whole_number
+from gensim_tfw2v.cli.arguments import positive_number, read_by, real_number, whole_number
 from gensim_tfw2v.cli.corpora import check_corpus
 from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.planning.machines import DESIGNS
@@ -27,7 +26,6 @@ DESCRIPTION = """Say how much memory, network and time a training takes on one m
 speed, and which commands start it. Nothing is trained, except by --calibrate, which measures this machine for about a
 minute."""
 _MOST_VOCABULARY = 2**31 - 1  # ids are int32
-_Value = TypeVar("_Value")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,10 +53,10 @@ def _add_training(group: argparse._ArgumentGroup) -> None:
     add(
         "--words",
         metavar="N",
-        type=_read(whole_count),
+        type=read_by(whole_count),
         help="words of the corpus, as 1e11 (default: those of --corpus); with --corpus, FILE is a part of the corpus",
     )
-    add("--vocabulary", metavar="N", type=_read(whole_count), help="distinct words with a vector, without --corpus")
+    add("--vocabulary", metavar="N", type=read_by(whole_count), help="distinct words with a vector, without --corpus")
     add("--mode", choices=list(MODES), default="cbow-neg", help="model and objective (default: %(default)s)")
     add("--vector-size", metavar="N", type=whole_number(1), default=100, help="numbers of a vector (default: 100)")
     add("--window", metavar="N", type=whole_number(1), default=5, help="words on each side (default: 5)")
@@ -78,13 +76,13 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     add(
         "--memory",
         metavar="BYTES",
-        type=_read(byte_count),
+        type=read_by(byte_count),
         help="memory of a machine, as 64GB (default: as much as here)",
     )
     add(
         "--network",
         metavar="RATE",
-        type=_read(bits_a_second),
+        type=read_by(bits_a_second),
         default=10e9,
         help="bits a second of a machine's link, as 10Gbit (default: 10Gbit)",
     )
@@ -209,15 +207,3 @@ def _show(choice: Choice, arguments: argparse.Namespace) -> None:
     is_part = arguments.corpus is None or arguments.words is not None
     corpus = None if is_part else str(arguments.corpus)
     print(json.dumps(as_object(choice, corpus), indent=2) if arguments.json else as_text(choice, corpus))
-
-
-def _read(convert: Callable[[str], _Value]) -> Callable[[str], _Value]:
-    """Return a reader of an argument whose errors are those of `convert`."""
-
-    def read(text: str) -> Any:
-        try:
-            return convert(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return read

@@ -128,7 +128,7 @@ class _TextSource(Source):
         """Yield the chunks of one pass over the whole corpus."""
         if self._cache is not None:
             yield from self._cached_epoch(self._cache)
-        elif self._budget is None or self._is_encoded():
+        elif self._budget is None or self._kept() is not None:
             yield from self._encoded_chunks()
         else:
             yield from self._first_epoch(EncodedStore(self._budget))
@@ -139,9 +139,28 @@ class _TextSource(Source):
             self._cache.close()
             self._cache = None
 
-    @abstractmethod
     def _pieces(self) -> Generator[Pieces, None, None]:
         """Yield the corpus as pieces of sentences, any number at a time."""
+        scan = self._kept()
+        return self._read() if scan is None else self._kept_pieces(scan)
+
+    @abstractmethod
+    def _kept(self) -> FileScan | SentenceScan | None:
+        """Return an earlier pass over this corpus that keeps the encoded sentences, None if there is none."""
+
+    @abstractmethod
+    def _read(self) -> Generator[Pieces, None, None]:
+        """Read the corpus, and yield it as `_pieces` does."""
+
+    def _kept_pieces(self, scan: FileScan | SentenceScan) -> Generator[Pieces, None, None]:
+        """Yield the sentences that an earlier pass has kept, with the ids of their words."""
+        ids = self._ids_of_words(scan.words)
+        for sentences in scan.encoded:
+            yield Pieces.whole(Sentences(ids[sentences.ids], sentences.lengths))
+
+    def _ids_of_words(self, words: list[Any]) -> Int32Array:
+        """Return the ids of words, -1 for unknown ones."""
+        return np.fromiter(map(self._id, words), dtype=np.int32, count=len(words))
 
     def _has_right_id(self, word: Any) -> bool:
         """Return whether a word is unknown, or has an id of a row that is trained."""
@@ -160,10 +179,6 @@ class _TextSource(Source):
             f"wv.key_to_index has the id {self._key_to_index.get(word)!r} for the word {word!r}, and the vectors in "
             f"training have ids from 0 to {self._ids_below - 1}; change the vocabulary before train()"
         )
-
-    def _is_encoded(self) -> bool:
-        """Return whether something else keeps the encoded corpus already."""
-        return False
 
     def _first_epoch(self, store: EncodedStore) -> Iterator[Chunk]:
         totals = []
@@ -223,18 +238,9 @@ class IterableSource(_TextSource):
         self._sentences = sentences
         self._scan = scan
 
-    def _is_encoded(self) -> bool:
-        return self._scan is not None and self._scan.stands_for(self._sentences)
-
-    def _pieces(self) -> Generator[Pieces, None, None]:
-        return self._scanned() if self._is_encoded() else self._read()
-
-    def _scanned(self) -> Generator[Pieces, None, None]:
+    def _kept(self) -> SentenceScan | None:
         scan = self._scan
-        assert scan is not None
-        ids = self._ids_of_words(scan.words)
-        for sentences in scan.encoded:
-            yield Pieces.whole(Sentences(ids[sentences.ids], sentences.lengths))
+        return scan if scan is not None and scan.stands_for(self._sentences) else None
 
     def _read(self) -> Generator[Pieces, None, None]:
         abandoned = self._abandoned
@@ -339,21 +345,12 @@ class FileSource(_TextSource):
         self._scan = scan
         self._part_bytes = part_bytes
 
-    def _is_encoded(self) -> bool:
-        return self._scan is not None and self._scan.stands_for(self._path, self._column)
+    def _kept(self) -> FileScan | None:
+        scan = self._scan
+        return scan if scan is not None and scan.stands_for(self._path, self._column) else None
 
-    def _pieces(self) -> Generator[Pieces, None, None]:
-        with closing(self._scanned() if self._is_encoded() else self._read()) as found:
+    def _read(self) -> Generator[Pieces, None, None]:
+        options: dict[str, Any] = {"part_bytes": self._part_bytes, "column": self._column}
+        with closing(file_sentences(self._path, self._id, self._workers, **options)) as found:
             for sentences in found:
-                # gensim counts each piece of an overlong line as a sentence.
-                yield Pieces.whole(sentences)
-
-    def _scanned(self) -> Generator[Sentences, None, None]:
-        assert self._scan is not None
-        words = self._scan.words
-        ids = np.fromiter(map(self._id, words), dtype=np.int32, count=len(words))
-        for sentences in self._scan.encoded:
-            yield Sentences(ids[sentences.ids], sentences.lengths)
-
-    def _read(self) -> Generator[Sentences, None, None]:
-        return file_sentences(self._path, self._id, self._workers, part_bytes=self._part_bytes, column=self._column)
+                yield Pieces.whole(sentences)  # gensim counts each piece of an overlong line as a sentence

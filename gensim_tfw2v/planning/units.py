@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 import re
 
-_BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
-_RATE = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?)(?:bit)(?:/s|ps)?", re.IGNORECASE)
-_SIZE = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_RATE = re.compile(r"(.+?)\s*([kmgt]?)bit(?:/s|ps)?", re.IGNORECASE)
+_SIZE = re.compile(r"(.+?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _MINUTE, _HOUR, _DAY, _YEAR = 60.0, 3600.0, 86400.0, 365.25 * 86400
 
 
 def bits_a_second(text: str) -> float:
     """Return what a text such as 10Gbit or 100Mbit/s stands for; raise ValueError if it is no rate."""
     found = _RATE.fullmatch(text.strip())
-    try:
-        value = float(found[1]) * _BITS[found[2].lower()] if found else 0.0
-    except ValueError:
-        value = 0.0
+    value = _scaled(found[1], found[2], 1000) if found else 0.0
     if not 0 < value < math.inf:
         raise ValueError(f"{text!r} is not a rate in bits a second, such as 100Mbit or 10Gbit")
     return value
@@ -25,15 +21,32 @@ def bits_a_second(text: str) -> float:
 
 def byte_count(text: str) -> int:
     """Return the bytes that a text such as 64GB or 64GiB stands for; raise ValueError if it is no size."""
-    found = _SIZE.fullmatch(text.strip())
-    try:
-        power = " kmgt".index(found[2].lower() or " ") if found else 0
-        value = float(found[1]) * (1024 if found[3] else 1000) ** power if found else 0.0
-    except ValueError:
-        value = 0.0
+    value = _bytes(text, 1000)
     if not 1 <= value < math.inf:
         raise ValueError(f"{text!r} is not a size in bytes, such as 64GB (64 billion) or 64GiB (64 · 2^30)")
     return int(value)
+
+
+def binary_byte_count(text: str) -> int:
+    """Return the bytes that a text such as 512M (512 · 2^20) stands for; raise ValueError if it is no size."""
+    value = _bytes(text, 1024)
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{text!r} is not a size in bytes, such as 500000, 512M or 2G")
+    return int(value)
+
+
+def _bytes(text: str, base: int) -> float:
+    """Return the bytes that a text stands for, whose units are powers of `base` where they do not say; NaN if none."""
+    found = _SIZE.fullmatch(text.strip())
+    return _scaled(found[1], found[2], 1024 if found[3] else base) if found else math.nan
+
+
+def _scaled(number: str, prefix: str, base: int) -> float:
+    """Return a number times the power of `base` that a prefix such as k or M stands for; NaN if it is no number."""
+    try:
+        return float(number) * float(base) ** " kmgt".index(prefix.lower() or " ")
+    except ValueError:
+        return math.nan
 
 
 def whole_count(text: str) -> int:

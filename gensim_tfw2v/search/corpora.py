@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from gensim_tfw2v.arguments.rules import Share
 from gensim_tfw2v.corpus.encode import encode_corpus
 from gensim_tfw2v.corpus.encode_split import HELD_OUT, TRAINED, encode_split
 from gensim_tfw2v.corpus.shards import EncodedCorpus, is_encoded
@@ -22,8 +23,7 @@ class SearchCorpora(NamedTuple):
 
 def check_corpora(corpus: AnyPath, validation: float | AnyPath, share: float) -> None:
     """Raise an error if a corpus is missing, or cannot be divided as asked."""
-    if not isinstance(share, float | int) or not 0 < share <= 1:
-        raise ValueError(f"share must be a number above 0 and at most 1, got {share!r}")
+    Share().plain("share", share)
     if isinstance(validation, str | os.PathLike):
         if share != 1:
             raise ValueError(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v.arguments.rules import PositiveNumber, WholeNumber
 from gensim_tfw2v.runtime.tensorflow import is_tensorflow_loaded, load_tensorflow
 from gensim_tfw2v.search.corpora import SearchCorpora, check_corpora, encode_corpora
 from gensim_tfw2v.search.halving import plan_rounds
@@ -27,6 +28,9 @@ from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 logger = logging.getLogger(__name__)
+
+_SIZE = WholeNumber(1, is_int=True)
+_BUDGET = PositiveNumber(unit="seconds", or_none=True)
 
 
 def tune(
@@ -110,9 +114,9 @@ def tune(
     >>> model = TFWord2Vec(corpus_file="sessions.txt", **found.arguments)  # doctest: +SKIP
     """
     measured = metric_of(metric, pairs, analogies)
-    _check_numbers(trials=trials, epochs=epochs, rounds=rounds)
-    if budget is not None and not budget > 0:
-        raise ValueError(f"budget must be a number of seconds above 0, got {budget!r}")
+    sizes = {"trials": trials, "epochs": epochs, "rounds": rounds}
+    trials, epochs, rounds = (_SIZE.plain(name, value) for name, value in sizes.items())
+    budget = _BUDGET.plain("budget", budget)
     check_corpora(corpus, validation, share)
     dimensions = dimensions_for(measured, _own_values(space, settings))
     defaults = {name: parameter.default for name, parameter in inspect.signature(TFWord2Vec).parameters.items()}
@@ -151,12 +155,6 @@ def _train_and_measure(
         return None
     value = metric.measure(model, str(corpora.held_out.folder))
     return value if math.isfinite(value) else None
-
-
-def _check_numbers(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
 def _own_values(

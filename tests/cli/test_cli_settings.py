@@ -98,7 +98,7 @@ def test_nothing_to_train_with_is_refused(corpus: Path, tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("0", 0), ("1000", 1000), ("2K", 2048), ("1.5g", 3 * 2**29), ("512MB", 2**29)]
+    ("text", "size"), [("0", 0), ("1000", 1000), ("2K", 2048), ("1.5g", 3 * 2**29), ("512MB", 2**29), ("1GiB", 2**30)]
 )
 def test_sizes_may_have_units(text: str, size: int) -> None:
     parsed = cli.parse_arguments(["train", "corpus", "--output", "model", "--cache-memory", text])

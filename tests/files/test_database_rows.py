@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from support.command_line import error_of, run
+from support.pages import ROOT, blocks
 
 from gensim_tfw2v.files import qdrant, vectors
 from gensim_tfw2v.files.pgvector import export_pgvector
@@ -106,18 +107,51 @@ def test_points_of_qdrant_are_those_of_the_vectors(
     subprocess.run(["sh", "-n", str(tmp_path / "points" / "load.sh")], check=True)
 
 
+def client_with_points(monkeypatch: pytest.MonkeyPatch, folder: Path, place: str) -> Any:
+    """Run the code by which the page loads the folder `points`, in this folder, and return the client."""
+    pytest.importorskip("qdrant_client", reason="needs qdrant-client, which the extra `test` installs")
+    page = ROOT / "docs" / "reference" / "formats.md"
+    (program,) = (block.text for block in blocks(page) if "qdrant_client" in block.text)
+    assert '":memory:"' in program
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    exec(compile(program.replace('":memory:"', place), page.name, "exec"), names)
+    return names["client"]
+
+
 @pytest.mark.slow
-def test_qdrants_client_takes_the_points_and_finds_neighbours(keyed_vectors: KeyedVectors, tmp_path: Path) -> None:
-    library = pytest.importorskip("qdrant_client", reason="needs qdrant-client, which no extra installs")
+def test_qdrants_client_takes_the_points_and_finds_neighbours(
+    keyed_vectors: KeyedVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     export_qdrant(keyed_vectors, tmp_path / "points")
-    client = library.QdrantClient(":memory:")
-    collection = json.loads((tmp_path / "points" / "collection.json").read_text())
-    client.create_collection("words", vectors_config=library.models.VectorParams(**collection["vectors"]))
-    points = json.loads((tmp_path / "points" / "points-000000.json").read_text())
-    client.upsert("words", points=[library.models.PointStruct(**point) for point in points["points"]])
+    client = client_with_points(monkeypatch, tmp_path, '":memory:"')
     found = client.query_points("words", query=MATRIX[3].tolist(), limit=3).points
     expected = ['"quoted"', *(word for word, _ in keyed_vectors.most_similar('"quoted"', topn=2))]
     assert [point.payload["word"] for point in found] == expected
+
+
+@pytest.mark.slow
+def test_a_collection_that_qdrant_has_stored_finds_the_nearest_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant, "BATCH", 200)
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(0, 1, (401, 20)) + 3 * rng.normal(0, 1, (20, 20)).repeat(21, axis=0)[:401]  # in groups
+    vectors_of = KeyedVectors(20)
+    vectors_of.add_vectors([f"w{row}" for row in range(len(matrix))], matrix.astype(np.float32))
+    export_qdrant(vectors_of, tmp_path / "points")
+    client_with_points(monkeypatch, tmp_path, 'path="stored"').close()
+    library = pytest.importorskip("qdrant_client")
+    stored = library.QdrantClient(path="stored")
+    assert stored.count("words").count == len(matrix)
+    unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    shared = 0
+    for row in range(len(matrix)):
+        exact = np.argsort(-unit @ unit[row])[:10]
+        found = stored.query_points("words", query=matrix[row].tolist(), limit=10).points
+        shared += len({f"w{near}" for near in exact} & {point.payload["word"] for point in found})
+    assert shared / 10 / len(matrix) > 0.99  # rounding may turn two of nearly equal similarity round
+    stored.close()
 
 
 @pytest.mark.parametrize("target", ["pgvector", "qdrant"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gensim_tfw2v.planning.units import bits_a_second, byte_count, duration, large, size, whole_count
+from gensim_tfw2v.planning.units import binary_byte_count, bits_a_second, byte_count, duration, large, size, whole_count
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,20 @@ def test_sizes_are_decimal_or_binary(text: str, count: int) -> None:
 def test_what_is_no_size_is_an_error_with_the_text(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size in bytes") as raised:
         byte_count(text)
+    assert repr(text) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("64G", 64 << 30), ("512 mb", 512 << 20), ("1.5KiB", 1536), ("1e+3", 1000), ("0", 0)]
+)
+def test_sizes_of_memory_flags_are_binary(text: str, count: int) -> None:
+    assert binary_byte_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "B", "G", "-1", "nan", "1e400", "5X", "64Gbit"])
+def test_what_is_no_size_for_a_memory_flag_is_an_error_with_the_text(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size in bytes, such as 500000, 512M or 2G") as raised:
+        binary_byte_count(text)
     assert repr(text) in str(raised.value)
 
 
