@@ -36,6 +36,7 @@ def choose_placement(
 
     connection = connect(cluster, allow_network=options.allow_network)
     check_steps(connection)
+    connection.reserve(options.of_design.get("max_workers"))
     return design.choose(ClusterRequest(connection, size, limits, options))
 
 
