@@ -101,7 +101,8 @@ def serve(
         return
     end = EndSignals()
     address = address_of(job, task, cluster)
-    exposure = exposure_of(f"{job} {task}", address, allow_network, insecure)
+    name = job if joins else f"{job} {task}"  # the coordinator gives a worker that joins its number
+    exposure = exposure_of(name, address, allow_network, insecure)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
     used_cores = _cores_of(job, task, cluster, cores)
     if used_cores == 1:
@@ -123,7 +124,7 @@ def serve(
     exposure.apply()
     server.start()
     kernel()  # tests it on the devices as the server has set them up
-    print(f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
+    print(f"tfw2v server: {name} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
     _end_process(_wait_for_end(lambda: end.wait(_SECONDS_BETWEEN_CHECKS) or _is_orphan(parent), notices, parent))
 
 
