@@ -76,6 +76,10 @@ class Connection:
         """Return the addresses by job, without vacant workers."""
         return {job: [address for address in self.addresses[job] if address != VACANT] for job in JOBS}
 
+    def has_other_workers(self) -> bool:
+        """Return whether workers have joined, beside those that were asked for or in place of them."""
+        return self.known_addresses() != self.asked
+
     def share_present(self) -> float:
         """Return which share of the workers, vacant ones included, is there and not leaving."""
         present = [
@@ -248,18 +252,22 @@ def device(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
 
 
-def connect(cluster: Any, any_version: bool = False, allow_network: bool = False) -> Connection:
+def connect(
+    cluster: Any, any_version: bool = False, allow_network: bool = False, with_joined: bool = True
+) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
     A process has one connection at a time. Connecting to another cluster ends the earlier connection, or raises
     ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
-    than this process; unless `allow_network`, if a task is on a network.
+    than this process; unless `allow_network`, if a task is on a network. Unless `with_joined`, a connection that
+    workers have joined ends as well: the cluster's own workers do not know them.
     """
     global _current
     addresses = addresses_of(cluster)
     check_allowed(named_tasks(addresses, JOBS), allow_network)
     with _lock:
-        if _current is None or _current.asked != addresses:
+        is_other = _current is None or _current.asked != addresses
+        if _current is None or is_other or (_current.has_other_workers() and not with_joined):
             load_tensorflow()  # takes seconds: tasks are checked after it
             await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():

@@ -115,7 +115,7 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
             default="the workers of --cluster train",
         ),
         is_read_by_train=True,
-        designs=("downpour", "synchronous", "averaging"),
+        designs=("downpour", "synchronous"),
     ),
     Argument(
         "cluster_overlap",

@@ -164,7 +164,6 @@ DESIGNS = {
     "downpour": {},
     "downpour with overlap": {"cluster_overlap": True},
     "synchronous": {"distribution": "synchronous", "round_words": 4500},
-    "averaging": {"distribution": "averaging", "round_words": 4500},
 }
 
 
@@ -193,8 +192,7 @@ def test_a_worker_joins_and_two_leave_and_every_block_is_trained_once(
     assert report is not None
     assert report["raw_words"] == words
     assert sum(observed.blocks.values()) == report["blocks"]
-    if design != "averaging":  # whose servers have no tables
-        assert observed.pushes == report["blocks"]
+    assert observed.pushes == report["blocks"]
     assert [period["workers"] for period in report["periods"]] == [2, 3, 2, 1]
     assert all(period["words_per_second"] > 0 for period in report["periods"])
     assert topic_gap(model.wv) > 0.5
@@ -224,6 +222,9 @@ def test_a_worker_takes_the_number_of_one_that_has_left(
     # It stays for the next training.
     corpus = Corpus([observed.more(0, 1, 2)])
     assert train(cluster, corpus, max_workers=3)[1] == corpus.words
+    before = observed.blocks[2]
+    assert train(cluster, Corpus([observed.more(0, 1)]))[1] > 0
+    assert observed.blocks[2] == before
 
 
 @pytest.mark.slow

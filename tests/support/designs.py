@@ -128,7 +128,7 @@ _TABLE = (
         like_one_process=No("two workers average what each of them finds alone"),
         equal_after_killed_worker=No("the average is one of fewer workers"),
         report_keys=frozenset(("rounds",)),
-        takes=frozenset(("round_words", "max_workers")),
+        takes=frozenset(("round_words",)),
         slow=_LOSSES | _LENGTHY | {"ctrl_c", "resumes_in_training_equally", "threads_and_descriptors"},
     ),
     replace(

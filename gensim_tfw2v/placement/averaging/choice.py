@@ -18,7 +18,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     Raise ClusterError if no worker answers.
     """
     connection, size, options = request.connection, request.size, request.options
-    raise_if_no_worker_answers(connection.known_addresses()["worker"])
+    raise_if_no_worker_answers(connection.addresses["worker"])
     round_words = size.chunk_words or options.of_design["round_words"]
     if round_words is None and size.batch_words is not None:
         round_words = size.batch_words * connection.workers
@@ -39,8 +39,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             row_type=options.dtype or "bfloat16",
             cores=request.cores,
         )
-        changing = request.has_changing_workers
-        return AveragingPlacement(settings, maker, connection, options.timeout, rounds, changing)
+        return AveragingPlacement(settings, maker, connection, options.timeout, rounds)
 
     # No pool of negatives: it would save few rows, because the workers together train nearly all rows in a round.
-    return PlacementChoice(round_words, None, make, connection.known_addresses(), request.cores)
+    return PlacementChoice(round_words, None, make, connection.addresses, request.cores)

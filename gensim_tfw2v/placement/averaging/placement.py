@@ -44,8 +44,6 @@ class AveragingPlacement(Placement):
     ----------
     timeout : float
         Seconds after which a worker that has not finished its part is left out.
-    has_changing_workers : bool
-        Whether workers may join and leave, between two rounds.
     """
 
     concurrency = 1
@@ -58,16 +56,12 @@ class AveragingPlacement(Placement):
         connection: Connection,
         timeout: float,
         rounds: RoundSettings,
-        has_changing_workers: bool = False,
     ) -> None:
         self._tf = load_tensorflow()
         self._settings, self._maker, self._connection, self._timeout = settings, maker, connection, timeout
-        self._round_settings, self._has_changing_workers = rounds, has_changing_workers
+        self._round_settings = rounds
         self._team: Team[AveragedTables] = Team(
-            connection,
-            timeout,
-            after_loss=lambda _: "; the others train without it until it is back",
-            has_changing_workers=has_changing_workers,
+            connection, timeout, after_loss=lambda _: "; the others train without it until it is back"
         )
         self._rounds: Rounds | None = None
         self._metrics: RoundMetrics | None = None
@@ -176,7 +170,6 @@ class AveragingPlacement(Placement):
         trials = 0
         while True:
             self._take_back()
-            self._team.let_go_leaving()
             members = self._team.taking_part()
             self._team.raise_if_none_is_left("train")
             try:
@@ -232,10 +225,7 @@ class AveragingPlacement(Placement):
         return {} if self._metrics is None else self._metrics.tasks()
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
-        if self._metrics is None:
-            return None
-        periods = {"periods": self._metrics.periods(raw_words)} if self._has_changing_workers else {}
-        return {**self._metrics.report(raw_words), **periods}
+        return None if self._metrics is None else self._metrics.report(raw_words)
 
     def close(self) -> None:
         self._team.close()

@@ -89,7 +89,6 @@ class Rounds:
         useless.
         """
         began = time.monotonic()
-        self._metrics.begin_round(members)
         shape = self._shape(members)
         self._register(shape, model, members)
         parts = self._parts(task, len(members))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gensim_tfw2v.placement.calls.member import Member
@@ -29,11 +29,6 @@ class RoundMetrics(WorkerMetrics):
         self._average = self._in_rounds = 0.0
         self._rounds = self._words = 0
         self._waited_for = [0.0] * len(cores)
-
-    def begin_round(self, members: Collection[Member]) -> None:
-        """Record that these workers train a round."""
-        with self._lock:
-            self._periods.set_workers(len(members))
 
     def add_part(self, member: Member, report: BlockReport, sent_bytes: int) -> None:
         """Count a part that a worker has trained, for which the coordinator sent `sent_bytes`."""

@@ -12,7 +12,6 @@ from typing import Any
 from gensim_tfw2v.cluster.cancellation import CancellableCalls
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.health import answers
-from gensim_tfw2v.cluster.specification import VACANT
 from gensim_tfw2v.placement.calls.registration import Registration
 from gensim_tfw2v.runtime.private_tensorflow import own_executor
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -27,34 +26,20 @@ class Member:
     ----------
     registration : Registration
         Which model the worker knows.
-    is_missed : bool
-        Whether the worker is not there.
-    is_lost : bool
-        Whether the log has said so: a vacant worker, or one that has left, is not lost.
     """
 
     def __init__(self, number: int, connection: Connection) -> None:
         self.number = number
-        self._addresses = connection.addresses["worker"]
+        self.address = connection.addresses["worker"][number]
         self.task = f"worker {number}"
+        self.name = f"worker {number} at {self.address}"
         self.registration = Registration()
-        self.is_missed = self.address == VACANT
-        self.is_lost = False
+        self.is_missed = False  # the log has said that it is gone
         self._locks = connection.worker_locks
         self._closed = threading.Event()
         self._calls: SimpleQueue[Any] = SimpleQueue()
         self._answer: Future[bool] | None = None
         self._begin_thread()
-
-    @property
-    def address(self) -> str:
-        """The worker's address, which may change while the worker is away."""
-        return self._addresses[self.number]
-
-    @property
-    def name(self) -> str:
-        """The worker's number and address."""
-        return f"{self.task} at {self.address}"
 
     def _begin_thread(self) -> None:
         self._calls = SimpleQueue()

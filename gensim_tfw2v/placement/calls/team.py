@@ -13,7 +13,6 @@ from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.keepalive import Keepalive
-from gensim_tfw2v.cluster.notice_reader import NoticeReader
 from gensim_tfw2v.placement.calls.member import Member
 from gensim_tfw2v.placement.calls.waiting import MembersLost, Waiting
 from gensim_tfw2v.placement.calls.worker_tables import WorkerTables
@@ -40,8 +39,6 @@ class Team(Generic[_Tables]):
         What is lost when all workers are lost, as worded in the error.
     after_loss : callable
         Returns the end of the log line about a lost worker, given the tables that it had.
-    has_changing_workers : bool
-        Whether workers may join and leave.
 
     Attributes
     ----------
@@ -57,7 +54,6 @@ class Team(Generic[_Tables]):
         timeout: float,
         lost_with_all: str = "vectors",
         after_loss: Callable[[Sequence[_Tables]], str] = lambda lost: "",
-        has_changing_workers: bool = False,
     ) -> None:
         self._tf = load_tensorflow()
         self._connection, self._lost_with_all, self._after_loss = connection, lost_with_all, after_loss
@@ -68,9 +64,7 @@ class Team(Generic[_Tables]):
         self._is_loading = False
         self._tables: dict[Member, list[_Tables]] = {member: [] for member in self.members}
         self._lock = threading.Lock()  # guards the tables, and whether members are missed
-        self._attendance = connection.attendance
         connection.trainings.add(self)
-        self._notices = NoticeReader(connection) if has_changing_workers else None
 
     # -- who takes part ------------------------------------------------------------------------------------------------
 
@@ -95,7 +89,6 @@ class Team(Generic[_Tables]):
 
     def add(self, tables: _Tables) -> None:
         """Let a worker take part with these tables, which may not be made yet."""
-        self._attendance.begin_use(tables.member.number, self)
         with self._lock:
             self._tables[tables.member].append(tables)
 
@@ -105,16 +98,15 @@ class Team(Generic[_Tables]):
         return not is_busy and answers(member.address) and self.waiting.can_be_called(member)
 
     def is_back(self, member: Member) -> bool:
-        """Return whether a worker that was lost can be called again, or another one in its place."""
-        is_leaving = self._attendance.is_leaving(member.number)  # and still answers
-        return not is_leaving and member.has_come_back() and self.can_be_called(member)
+        """Return whether a worker that was lost can be called again."""
+        return member.has_come_back() and self.can_be_called(member)
 
     def record_return(self, member: Member) -> None:
         """Record that a worker can be called; it may have been lost before, in this training or in an earlier one."""
         self._connection.worker_locks.abandoned.discard(member.number)
-        if member.is_lost:
+        if member.is_missed:
             logger.warning("%s is back", member.name)
-        member.is_missed = member.is_lost = False
+        member.is_missed = False
 
     def leave_out(self, reasons: Mapping[Member, str]) -> list[_Tables]:
         """Continue without some workers, free their tables when they answer again, and return these tables."""
@@ -127,25 +119,10 @@ class Team(Generic[_Tables]):
                     tables.free_later()
                 if not member.is_missed:
                     logger.warning("%s is gone (%s)%s", member.name, reason, self._after_loss(own))
-                    member.is_lost = True
                 member.is_missed = True
                 member.registration.forget()  # if it comes back, it is another process
-                self._attendance.end_use(member.number, self)
                 lost += own
         return lost
-
-    def let_go_leaving(self) -> None:
-        """Continue without the workers that are leaving, except for the last worker; free their tables."""
-        for member in self.taking_part():
-            if self._attendance.is_leaving(member.number) and len(self.taking_part()) > 1:
-                with self._lock:
-                    own, self._tables[member] = self._tables[member], []
-                for tables in own:
-                    self._free(tables)
-                member.is_missed = True
-                member.registration.forget()
-                self._attendance.end_use(member.number, self)
-                logger.info("%s leaves", member.name)
 
     def raise_if_none_is_left(self, when: str) -> None:
         """Raise ClusterError if no worker takes part; `when` is what was to be done, as worded in the error."""
@@ -215,10 +192,7 @@ class Team(Generic[_Tables]):
             deadline = time.monotonic() + _CLOSING_SECONDS
             for member in self.members:
                 member.close(deadline - time.monotonic())
-                self._attendance.end_use(member.number, self)
             self._connection.trainings.discard(self)
-            if self._notices is not None:
-                self._notices.end()
 
     def _free(self, tables: _Tables) -> None:
         """Free tables, later if their worker does not answer now."""
