@@ -138,6 +138,7 @@ class TFWord2Vec(Word2Vec):
         cluster_timeout: float = default_of("cluster_timeout"),
         recovery_timeout: float = default_of("recovery_timeout"),
         max_recoveries: int = default_of("max_recoveries"),
+        max_workers: int | None = None,
         cluster_overlap: bool | None = None,
         cluster_dtype: str | None = None,
         allow_network: bool = False,

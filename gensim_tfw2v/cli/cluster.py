@@ -1,4 +1,4 @@
-"""`tfw2v cluster status`: which tasks of a cluster answer, and their state."""
+"""`tfw2v cluster`: which tasks of a cluster answer, and their state; or have a worker leave."""
 
 from __future__ import annotations
 
@@ -12,21 +12,47 @@ from gensim_tfw2v.cli.cluster_argument import add_cluster_argument, addresses_fr
 from gensim_tfw2v.cli.columns import lines_of_columns
 from gensim_tfw2v.cli.errors import CommandError
 
-DESCRIPTION = "Show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1."
+DESCRIPTION = """status: show the state of a cluster's tasks. The exit code is 0 if all of them answer, else 1.
+drain: have a worker train its block to the end and then end itself. The exit code is 0 once it has ended."""
 _STATE, _DETAILS = ("task", "address", "state"), ("process", "tensorflow", "package")
 _COLUMNS = (*_STATE, *_DETAILS, "memory MB", "cpu s", "cores", "blocks", "runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `tfw2v cluster`."""
-    parser.add_argument("action", choices=("status",), help="what to do")
+    parser.add_argument("action", choices=("status", "drain"), help="what to do")
+    parser.add_argument(
+        "worker", metavar="HOST:PORT", nargs="?", help="drain: the address of the worker that is to leave"
+    )
     add_cluster_argument(parser)
     add_allow_network(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (default: a table)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the state of every task."""
+    """Print the state of every task, or have a worker leave."""
+    if arguments.action == "drain":
+        _drain(arguments)
+    elif arguments.worker is not None:
+        raise CommandError(f"status takes no address of a worker, got {arguments.worker!r}; give --cluster FILE")
+    else:
+        _status(arguments)
+
+
+def _drain(arguments: argparse.Namespace) -> None:
+    from gensim_tfw2v.cluster.draining import drain
+    from gensim_tfw2v.cluster.errors import ClusterError
+
+    if arguments.worker is None:
+        raise CommandError("drain needs the address of a worker: tfw2v cluster drain HOST:PORT")
+    try:
+        drain(arguments.worker, arguments.allow_network)
+    except (ClusterError, ValueError) as error:
+        raise CommandError(str(error), exit_code=1) from error
+    print(f"the worker at {arguments.worker} has left")
+
+
+def _status(arguments: argparse.Namespace) -> None:
     from gensim_tfw2v.cluster.errors import ClusterError
     from gensim_tfw2v.cluster.exposure import check_allowed
     from gensim_tfw2v.cluster.health import answers

@@ -70,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("projector", "write a model's vectors for TensorBoard's projector", projector),
         ("tensorboard", "start TensorBoard for this machine only", tensorboard),
         ("server", "run a parameter server or a worker of a cluster", server),
-        ("cluster", "show the state of a cluster's tasks", cluster),
+        ("cluster", "show the state of a cluster's tasks, or have a worker leave", cluster),
         ("merge", "merge the vectors of models that trained apart", merge),
         ("walks", "write random walks on a graph as a corpus", walks),
         ("export", "write vectors as a folder for the Hugging Face Hub", export),

@@ -10,11 +10,12 @@ from gensim_tfw2v.cli.errors import CommandError
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.health import answers
 from gensim_tfw2v.cluster.slurm import cores_of_task
-from gensim_tfw2v.cluster.specification import OF_SLURM, OF_TF_CONFIG, Addresses, address_of, own_task
+from gensim_tfw2v.cluster.specification import OF_SLURM, OF_TF_CONFIG, Addresses, address_of, addresses_of, own_task
 
 DESCRIPTION = """Run one task of a cluster until it is stopped: a parameter server, which holds a part of the vectors,
-or a worker, which trains blocks of the corpus. Whoever reaches its port can run code as this user. The port
-answers only this machine, or with --allow-network the network interface of its address."""
+or a worker, which trains blocks of the corpus. With --join, a worker joins a training that runs. A worker that gets
+SIGTERM trains its block to the end if the training lets workers leave. Whoever reaches a task's port can run code as
+this user. The port answers only this machine, or with --allow-network the network interface of its address."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", choices=("ps", "worker"), help=f"kind of task {by_default}")
     parser.add_argument("--task", metavar="I", type=whole_number(0), help=f"number of the task, from 0 {by_default}")
     add_cluster_argument(parser)
+    parser.add_argument(
+        "--join",
+        metavar="HOST:PORT",
+        help="join a training with --max-workers as a worker that its cluster does not list; HOST:PORT is the address "
+        "of the cluster's first server (default: run a task of --cluster)",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        help="with --join: where this worker listens, as all tasks and the coordinator reach it",
+    )
     parser.add_argument(
         "--with-parent",
         metavar="PID",
@@ -51,9 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the task, or check it."""
-    cluster = addresses_from(arguments, others=", --job and --task")
+    _check_join(arguments)
+    joins = arguments.join is not None
+    cluster = _joined(arguments) if joins else addresses_from(arguments, others=", --job and --task")
     try:
-        job, task = _task_of(arguments)
+        job, task = ("worker", 0) if joins else _task_of(arguments)
         if arguments.check:
             _check(job, task, cluster)
             return
@@ -67,8 +81,27 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.allow_network,
             arguments.insecure,
             _cores_of(arguments),
+            joins,
         )
     except (ValueError, OSError, ClusterError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _check_join(arguments: argparse.Namespace) -> None:
+    """Raise CommandError if flags do not go with --join, or are missing beside it."""
+    if (arguments.join is None) != (arguments.address is None):
+        raise CommandError("--join and --address belong together: --address says where the worker that joins listens")
+    if arguments.join is not None:
+        for flag in ("job", "task", "cluster"):
+            if getattr(arguments, flag) is not None:
+                raise CommandError(f"--{flag} does not go with --join: the worker is no task of a cluster's list")
+
+
+def _joined(arguments: argparse.Namespace) -> Addresses:
+    """Return the two tasks that a worker that joins knows: the first server, and itself."""
+    try:
+        return addresses_of({"ps": [arguments.join], "worker": [arguments.address]})
+    except ValueError as error:
         raise CommandError(str(error)) from error
 
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gensim_tfw2v.cluster import remote_functions
+from gensim_tfw2v.cluster.attendance import Attendance
 from gensim_tfw2v.cluster.cutting import can_cut, cut_hanging
 from gensim_tfw2v.cluster.descriptions import checked_cores, description_in
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.exposure import check_allowed
 from gensim_tfw2v.cluster.health import answers, await_answers, hangs, wait_while_answering
 from gensim_tfw2v.cluster.membership import addresses_in, connect_to, current_definition
-from gensim_tfw2v.cluster.specification import JOBS, Addresses, addresses_of, named_tasks
+from gensim_tfw2v.cluster.specification import JOBS, VACANT, Addresses, addresses_of, named_tasks
 from gensim_tfw2v.cluster.strategy import strategy_for
 from gensim_tfw2v.cluster.task import DESCRIBE
 from gensim_tfw2v.cluster.worker_locks import WorkerLocks
@@ -43,13 +44,20 @@ _releases: list[Callable[[], None]] = []
 
 @dataclass(frozen=True)
 class Connection:
-    """A cluster that this process coordinates."""
+    """A cluster that this process coordinates.
+
+    Workers may join it and leave it while trainings run. A worker's number in `addresses` then is `VACANT` until a task
+    has it, and the addresses differ from those that were `asked` for.
+    """
 
     number: int  # different for each connection of this process
     addresses: Addresses
     strategy: Any
     definition: Any = None  # TensorFlow's, of all tasks
+    asked: Addresses = field(default_factory=dict)
+    allow_network: bool = False
     worker_locks: WorkerLocks = field(default_factory=WorkerLocks)
+    attendance: Attendance = field(default_factory=Attendance)
     trainings: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)  # placements that are not closed yet
     described_cores: dict[str, int] = field(default_factory=dict)  # of tasks by "job number"
     described_steps: dict[str, Any] = field(default_factory=dict)  # of tasks that say which step they take
@@ -61,12 +69,34 @@ class Connection:
 
     @property
     def workers(self) -> int:
-        """Return the number of workers."""
+        """Return the number of workers, vacant ones included."""
         return len(self.addresses["worker"])
 
+    def known_addresses(self) -> Addresses:
+        """Return the addresses by job, without vacant workers."""
+        return {job: [address for address in self.addresses[job] if address != VACANT] for job in JOBS}
+
+    def has_other_workers(self) -> bool:
+        """Return whether workers have joined, beside those that were asked for or in place of them."""
+        return self.known_addresses() != self.asked
+
+    def share_present(self) -> float:
+        """Return which share of the workers, vacant ones included, is there and not leaving."""
+        present = [
+            number
+            for number, address in enumerate(self.addresses["worker"])
+            if address != VACANT and not self.attendance.is_away(number)
+        ]
+        return len(present) / self.workers
+
     def cores(self, most: int | None = None) -> list[int]:
-        """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known."""
-        known = [self.described_cores.get(f"worker {worker}", 1) for worker in range(self.workers)]
+        """Return how many cores of each worker train a block, if at most `most` may; 1 where that is not known.
+
+        A vacant worker counts as the one with the fewest cores.
+        """
+        described = {worker: self.described_cores.get(worker, 1) for worker in self.tasks("worker")}
+        least = min(described.values())
+        known = [described.get(f"worker {worker}", least) for worker in range(self.workers)]
         return known if most is None else [min(most, cores) for cores in known]
 
     def keep(self, described: Mapping[str, Mapping[str, Any]]) -> None:
@@ -123,6 +153,10 @@ class Connection:
         """Return the addresses of the tasks of some jobs by "job number"."""
         return named_tasks(self.addresses, jobs)
 
+    def first_server(self) -> dict[str, str]:
+        """Return the address of the first server by "job number"."""
+        return {"ps 0": self.addresses["ps"][0]}
+
     def connected_tasks(self) -> dict[str, str]:
         """Return the addresses of the tasks that TensorFlow is connected to, by "job number"."""
         connected = addresses_in(current_definition())
@@ -137,6 +171,35 @@ class Connection:
             if not self.refresh():
                 raise
         return self.describe_all("ps")
+
+    # -- workers that join and leave -----------------------------------------------------------------------------------
+
+    def reserve(self, most: int | None) -> None:
+        """Let trainings that begin from now on have `most` workers, vacant ones included; None: those that are there.
+
+        Raise ValueError if there are more than `most` already.
+        """
+        workers = self.addresses["worker"]
+        if not self.trainings:
+            while workers[-1] == VACANT:
+                workers.pop()
+        if most is not None and len(workers) > most:
+            raise ValueError(f"max_workers={most!r} is less than the number of the cluster's workers, {len(workers)}")
+        workers += [VACANT] * ((most or 0) - len(workers))
+
+    def take_in(self, address: str) -> int | None:
+        """Give a worker that joins a number, and return it; None if no number is free. A training then connects it."""
+        workers = self.addresses["worker"]
+        free = [number for number, found in enumerate(workers) if found == VACANT or self.attendance.has_left(number)]
+        if not free:
+            return None
+        (job,) = (job for job in self.definition.cluster.job if job.name == "worker")
+        job.tasks[free[0]] = address
+        self.described_cores.pop(f"worker {free[0]}", None)
+        workers[free[0]] = address
+        return free[0]
+
+    # -- lost tasks ----------------------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
         """Connect restarted tasks again, and return whether that succeeded; all servers must answer.
@@ -189,25 +252,32 @@ def device(job: str, task: int) -> str:
     return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
 
 
-def connect(cluster: Any, any_version: bool = False, allow_network: bool = False) -> Connection:
+def connect(
+    cluster: Any, any_version: bool = False, allow_network: bool = False, with_joined: bool = True
+) -> Connection:
     """Return the connection to a cluster; the same one as long as the cluster stays the same.
 
     A process has one connection at a time. Connecting to another cluster ends the earlier connection, or raises
     ClusterError while that is in use. Unless `any_version`, ClusterError is also raised if tasks run other versions
-    than this process; unless `allow_network`, if a task is on a network.
+    than this process; unless `allow_network`, if a task is on a network. Unless `with_joined`, a connection that
+    workers have joined ends as well: the cluster's own workers do not know them.
     """
     global _current
     addresses = addresses_of(cluster)
     check_allowed(named_tasks(addresses, JOBS), allow_network)
     with _lock:
-        if _current is None or _current.addresses != addresses:
+        is_other = _current is None or _current.asked != addresses
+        if _current is None or is_other or (_current.has_other_workers() and not with_joined):
             load_tensorflow()  # takes seconds: tasks are checked after it
             await_answers(named_tasks(addresses, JOBS), _START_SECONDS)
             with contextlib.nullcontext() if _current is None else _current.without_calls():
                 _current = None  # the earlier connection has ended, even if the new one fails
                 gc.collect()  # else TensorFlow has the tasks delete graphs that only this process has, and logs errors
                 strategy = _connected(cluster, addresses)
-                found = Connection(next(_numbers), addresses, strategy, current_definition())
+                known = {job: list(tasks) for job, tasks in addresses.items()}
+                found = Connection(
+                    next(_numbers), known, strategy, current_definition(), asked=addresses, allow_network=allow_network
+                )
             logger.info("connected to %i parameter servers and %i workers", found.servers, found.workers)
             try:
                 if not any_version:
@@ -283,7 +353,7 @@ def disconnect(addresses: Addresses) -> None:
     """End the connection to a cluster whose tasks are about to end, and free what they hold for this process."""
     global _current
     with _lock:
-        if _current is not None and _current.addresses == addresses:
+        if _current is not None and _current.asked == addresses:
             left, _current = _current, None
             left.leave()
             for release in _releases:

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import Any, ClassVar, TypeVar
 
 from gensim_tfw2v.cluster.errors import ClusterError
+from gensim_tfw2v.cluster.specification import VACANT
 from gensim_tfw2v.runtime.system import call_after_fork
 
 _Result = TypeVar("_Result")
@@ -29,10 +30,12 @@ _TYPE_BYTE, _SETTINGS = 3, 4  # place of a frame's type; type of the first frame
 
 
 def answers(address: str, seconds: float = _ANSWER_SECONDS) -> bool:
-    """Return whether a task's server answers at an address.
+    """Return whether a task's server answers at an address; a vacant worker does not.
 
     It is not enough that a connection is accepted: the system accepts it even for a stopped process (SIGSTOP).
     """
+    if address == VACANT:
+        return False
     try:
         return _is_greeted(address, seconds)
     except (OSError, UnicodeError):  # UnicodeError: the host's name is not a valid one

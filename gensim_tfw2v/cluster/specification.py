@@ -14,6 +14,7 @@ from gensim_tfw2v.cluster.interfaces import LOOPBACK_ADDRESS, MOST_PORT
 
 Addresses = dict[str, list[str]]
 JOBS = ("ps", "worker")
+VACANT = ""  # in place of an address: a worker's number that no task has
 COORDINATOR = "chief"  # as TensorFlow calls the coordinator's job
 OF_TF_CONFIG, OF_SLURM = "env", "slurm"  # descriptions that are in the environment of this process
 IN_ENVIRONMENT = (OF_TF_CONFIG, OF_SLURM)
@@ -58,7 +59,7 @@ def coordinator_address(cluster: Any) -> str | None:
         return None
     if isinstance(found, str) or len(found) != 1:
         raise ValueError(f"cluster: job {COORDINATOR!r} is the coordinator, one host:port in a list, got {found!r}")
-    _check_addresses([*found, *(address for job in JOBS for address in _tasks_of(jobs, job))])
+    check_addresses([*found, *(address for job in JOBS for address in _tasks_of(jobs, job))])
     return str(found[0])
 
 
@@ -122,7 +123,7 @@ def _checked(jobs: Mapping[str, Any], origin: Any) -> Addresses:
         if isinstance(tasks, str) or not isinstance(tasks, Sequence) or not tasks:
             raise ValueError(f"cluster must have addresses of job {job!r}, got {origin!r}")
         addresses[job] = list(tasks)
-    _check_addresses([address for job in JOBS for address in addresses[job]])
+    check_addresses([address for job in JOBS for address in addresses[job]])
     return addresses
 
 
@@ -134,7 +135,7 @@ def _tasks_of(jobs: Mapping[str, Any], job: str) -> Any:
     return tasks
 
 
-def _check_addresses(addresses: Sequence[Any]) -> None:
+def check_addresses(addresses: Sequence[Any]) -> None:
     """Raise ValueError if an address is malformed, or given twice."""
     for address in addresses:
         if not isinstance(address, str) or not _is_address(address):
@@ -151,7 +152,9 @@ def _is_address(text: str) -> bool:
 
 def named_tasks(addresses: Addresses, jobs: Sequence[str]) -> dict[str, str]:
     """Return the addresses of the tasks of some jobs by "job number"."""
-    return {f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job])}
+    return {
+        f"{job} {task}": address for job in jobs for task, address in enumerate(addresses[job]) if address != VACANT
+    }
 
 
 def address_of(job: str, task: int, addresses: Mapping[str, Sequence[str]]) -> str:

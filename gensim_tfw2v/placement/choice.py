@@ -34,8 +34,10 @@ def choose_placement(
         return replace(design.choose_local(LocalRequest(size, options, device)), device=device)
     from gensim_tfw2v.cluster.connection import connect
 
-    connection = connect(cluster, allow_network=options.allow_network)
+    most = options.of_design.get("max_workers")
+    connection = connect(cluster, allow_network=options.allow_network, with_joined=most is not None)
     check_steps(connection)
+    connection.reserve(most)
     return design.choose(ClusterRequest(connection, size, limits, options))
 
 

@@ -101,6 +101,23 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         designs=("lbfgs",),
     ),
     Argument(
+        "max_workers",
+        None,
+        "int, optional",
+        "Let workers [join and leave](docs/how-to/changing-workers.md) a training on a cluster; at most so many train "
+        "at a time",
+        "the workers of `cluster` train, and no others",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(
+            CLUSTER_FLAGS,
+            "N",
+            "let workers join and leave, with N at a time at most",
+            default="the workers of --cluster train",
+        ),
+        is_read_by_train=True,
+        designs=("downpour", "synchronous"),
+    ),
+    Argument(
         "cluster_overlap",
         None,
         "bool, optional",

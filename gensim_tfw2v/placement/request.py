@@ -62,6 +62,11 @@ class ClusterRequest:
         return self.options.workers == 1
 
     @property
+    def has_changing_workers(self) -> bool:
+        """Whether workers may join and leave while it runs."""
+        return self.options.of_design.get("max_workers") is not None
+
+    @property
     def cores(self) -> int:
         """The most cores of a worker that may train a block."""
         return 1 if self.one_by_one else max(self.connection.cores())

@@ -1,25 +1,28 @@
-"""One task of a cluster: what its graphs may call by name, and a process that serves until a signal ends it."""
+"""One task of a cluster: what its graphs may call by name, and a process that serves until it is to end."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-from gensim_tfw2v.cluster.errors import ClusterError, brief
+from gensim_tfw2v.cluster.errors import ClusterError, TaskError, brief
 from gensim_tfw2v.cluster.exposure import exposure_of
 from gensim_tfw2v.cluster.health import is_taken
+from gensim_tfw2v.cluster.notices import Notices, register_notices
 from gensim_tfw2v.cluster.remote_functions import register
 from gensim_tfw2v.cluster.specification import address_of, port_of, workers_beside
 from gensim_tfw2v.cluster.task import Task, register_task
+from gensim_tfw2v.cluster.worker_notices import ASK_TO_LEAVE, WorkerNotices
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFactory
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.encoding_processes import ENCODE, EncodingProcesses
 from gensim_tfw2v.runtime.cores import allowed_cores
 from gensim_tfw2v.runtime.end_signals import EndSignals
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
-from gensim_tfw2v.steps.kernel import kernel, load_kernel
+from gensim_tfw2v.steps.kernel import COMPILED, kernel, load_kernel
 
 _SECONDS_BETWEEN_CHECKS = 0.5
 _LEAST_THREADS = 4  # because some of them wait for other tasks
@@ -38,6 +41,7 @@ def register_functions(cores: int = 1) -> None:
     load_kernel()  # the graphs that come here consist of its operations
     factory = BlockFactory(cores)
     register_task(Task(factory.details))
+    register_notices(Notices(factory.details))
     register(REGISTER_MODEL, factory.register_model)
     register(ENCODE, EncodingProcesses().answer)
     for kind in _block_kinds():
@@ -72,8 +76,9 @@ def serve(
     allow_network: bool = False,
     insecure: bool = False,
     cores: int | None = None,
+    joins: bool = False,
 ) -> None:
-    """Run a task of the cluster until SIGTERM or SIGINT.
+    """Run a task of the cluster until SIGTERM or SIGINT; a worker may then train its block to the end.
 
     Parameters
     ----------
@@ -82,7 +87,7 @@ def serve(
     cluster
         Addresses ("host:port") by job.
     parent
-        The process that started this one. The task ends as soon as that process has ended.
+        The process that started this one. The task ends as soon as that process has ended, or sends a signal.
     allow_network
         Whether the task's address may be on a network. The port then answers the interface of that address alone.
     insecure
@@ -90,12 +95,16 @@ def serve(
     cores
         How many cores of a worker train a block side by side. Default: an equal share, beside the other workers of the
         cluster on this host, of those that this process may use.
+    joins
+        Whether the task is a worker that the coordinator does not know yet. `cluster` then has its address and that of
+        the first server.
     """
     if _is_orphan(parent):
         return
     end = EndSignals()
     address = address_of(job, task, cluster)
-    exposure = exposure_of(f"{job} {task}", address, allow_network, insecure)
+    name = job if joins else f"{job} {task}"  # the coordinator gives a worker that joins its number
+    exposure = exposure_of(name, address, allow_network, insecure)
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
     used_cores = _cores_of(job, task, cluster, cores)
     if used_cores == 1:
@@ -104,6 +113,8 @@ def serve(
         os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
     register_functions(used_cores)
+    notices = WorkerNotices(address, cluster["ps"][0], joins, _can_step) if job == "worker" else None
+    register(ASK_TO_LEAVE, partial(_refuse_to_leave, task) if notices is None else notices.ask_to_leave)
     spec = tf.train.ClusterSpec({name: list(addresses) for name, addresses in cluster.items()})
     own = {"job_name": job, "task_index": task, "protocol": "grpc", "config": _configuration(tf, used_cores)}
     try:
@@ -115,12 +126,43 @@ def serve(
     exposure.apply()
     server.start()
     kernel()  # tests it on the devices as the server has set them up
-    print(f"tfw2v server: {job} {task} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
-    while not end.wait(_SECONDS_BETWEEN_CHECKS):
-        if _is_orphan(parent):
-            break
-    del server
-    os._exit(0)  # only the end of its process stops a TensorFlow server
+    print(f"tfw2v server: {name} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
+    _end_process(_wait_for_end(lambda: end.wait(_SECONDS_BETWEEN_CHECKS) or _is_orphan(parent), notices, parent))
+
+
+def _wait_for_end(may_end: Callable[[], bool], notices: WorkerNotices | None, parent: int | None) -> int:
+    """Return the exit code of this process once it is to end; a worker has posted its notices until then.
+
+    Parameters
+    ----------
+    may_end
+        Waits some time, and returns whether a signal has come, or the parent has ended.
+    """
+    is_asked = False
+    try:
+        while not (may_end() or is_asked):
+            is_asked = notices is not None and notices.look()
+    except ClusterError as error:
+        print(f"tfw2v server: {error}", file=sys.stderr, flush=True)
+        return 1
+    if notices is not None and (is_asked or parent is None):  # a parent ends its tasks when it needs them no more
+        notices.leave(may_end)
+    return 0
+
+
+def _can_step(name: str) -> bool:
+    """Return whether this process can run the graphs of a kernel of this name."""
+    return name != COMPILED or kernel().name == COMPILED
+
+
+def _end_process(code: int) -> NoReturn:
+    """End this process at once: nothing else stops a TensorFlow server."""
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def _refuse_to_leave(task: int, _text: bytes) -> NoReturn:
+    raise TaskError(f"ps {task} has vectors, and only workers can leave a training; restart a server at its address")
 
 
 def _cores_of(job: str, task: int, cluster: Mapping[str, Sequence[str]], wanted: int | None) -> int:

@@ -9,6 +9,7 @@ import pytest
 from gensim.models import KeyedVectors
 from support.child_process import run_script
 from support.command_line import SMALL, error_of, run, write_corpus
+from support.error_table import cases_under
 from support.placements import shared_cluster
 
 SILENT = {"ps": ["127.0.0.1:9"], "worker": ["127.0.0.1:7"]}  # discard and echo, which nothing serves
@@ -222,3 +223,21 @@ def test_vectors_on_servers_that_cannot_be_are_refused(
     flags = [flag for flag in flags if flag != "--cluster"]
     assert run("train", write_corpus(scratch), *SMALL, "--vectors-on-servers", *flags, *cluster) == 2
     assert message in error_of(capsys)
+
+
+CHANGES = cases_under("Commands of workers that join and leave")
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_wrong_commands_of_workers_that_join_and_leave_are_named(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*command.split()) in (1, 2)
+    error = error_of(capsys)
+    assert [part for part in CHANGES[command] if part not in error] == []
+
+
+def test_a_server_cannot_leave(capsys: pytest.CaptureFixture[str]) -> None:
+    address = shared_cluster().addresses["ps"][1]
+    assert run("cluster", "drain", address) == 1
+    assert "ps 1 has vectors, and only workers can leave a training" in error_of(capsys)

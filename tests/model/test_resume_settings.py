@@ -142,6 +142,7 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
         **{"cluster_timeout": 7.0, "cluster_overlap": True, "cluster_dtype": "float32", "allow_network": True},
         **{
             "backup_workers": 0,
+            "max_workers": 2,
             "recovery_timeout": 8.0,
             "max_recoveries": 2,
             "vectors_on_servers": False,

@@ -77,3 +77,13 @@ def test_never_more_blocks_are_in_flight_than_allowed_and_a_failed_one_makes_roo
         failures = [done.exception() for done in [threads.submit(train, number) for number in range(100)]]
     assert [str(failure) for failure in failures if failure] == [str(number) for number in range(0, 100, 3)]
     assert 1 <= most_seen <= 4
+
+
+def test_fewer_workers_have_fewer_blocks_in_flight_but_one_at_least() -> None:
+    there = 0.5
+    start = RampUp(8, share_rows=True, share_present=lambda: there)
+    assert start.limit() == 4
+    there = 0.75
+    assert start.limit() == 6
+    there = 0.0
+    assert start.limit() == 1

@@ -76,7 +76,7 @@ _TABLE = (
         name="downpour-here",
         arguments={"distribution": "downpour", "batch_words": 1500},
         equal_runs_of_several=_THREADS,
-        takes=frozenset(("cluster_overlap", "vectors_on_servers")),
+        takes=frozenset(("cluster_overlap", "max_workers", "vectors_on_servers")),
     ),
     replace(
         _HERE,
@@ -109,7 +109,7 @@ _TABLE = (
         tolerance=1e-5,
         equal_after_killed_worker=_BLOCKS,
         equal_after_killed_server=_BLOCKS,
-        takes=frozenset(("cluster_overlap", "vectors_on_servers")),
+        takes=frozenset(("cluster_overlap", "max_workers", "vectors_on_servers")),
         slow=frozenset(("killed_server", "waits_for_servers", "freezes")),
     ),
     replace(
@@ -118,7 +118,7 @@ _TABLE = (
         arguments={"distribution": "synchronous", "batch_words": 1500},
         tolerance=1e-5,
         report_keys=frozenset(("staleness", "rounds")),
-        takes=frozenset(("round_words", "backup_workers", "vectors_on_servers")),
+        takes=frozenset(("round_words", "backup_workers", "max_workers", "vectors_on_servers")),
         slow=_LENGTHY | {"killed_worker", "waits_for_servers", "ctrl_c", "resumes_in_training_equally"},
     ),
     replace(

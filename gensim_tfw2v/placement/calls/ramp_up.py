@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gensim_tfw2v import tuning
+
+
+def all_present() -> float:
+    """Return the share of workers that are there if none may join or leave."""
+    return 1.0
 
 
 class RampUp:
@@ -30,6 +35,9 @@ class RampUp:
         Number of parts of the training. After each, one more block may be in flight. Default: `tuning.RAMP_UP_PARTS`.
     share_rows : bool
         Whether blocks exchange shared rows; then `most` blocks may be in flight from the beginning.
+    share_present : callable, optional
+        Returns which share of the workers for which `most` was chosen is there. Fewer workers have fewer blocks in
+        flight, but one at least. Default: all of them are always there.
     """
 
     def __init__(
@@ -39,8 +47,9 @@ class RampUp:
         block_words: int = 0,
         parts: float | None = None,
         share_rows: bool = False,
+        share_present: Callable[[], float] = all_present,
     ) -> None:
-        self._most = most
+        self._most, self._share_present = most, share_present
         self._first = most if share_rows else 1
         least_blocks = float(tuning.LEAST_BLOCKS_PER_RAMP_UP_PART)
         if block_words:
@@ -75,4 +84,5 @@ class RampUp:
     def limit(self) -> int:
         """Return how many blocks may be in flight now."""
         with self._changed:
-            return min(self._most, self._first + int(self.done / self._blocks_for_one_more))
+            most = max(1, round(self._most * self._share_present()))
+            return min(most, self._first + int(self.done / self._blocks_for_one_more))

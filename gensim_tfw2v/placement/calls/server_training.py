@@ -14,6 +14,7 @@ from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.cluster.connection import Connection
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.keepalive import Keepalive
+from gensim_tfw2v.cluster.notice_reader import NoticeReader
 from gensim_tfw2v.cluster.task import key_of
 from gensim_tfw2v.placement.calls.dispatch import Dispatcher
 from gensim_tfw2v.placement.calls.program import Program, TrainedTables
@@ -55,6 +56,8 @@ class ServerTraining:
         Whether a worker makes its next block, and fetches what that needs, while it trains.
     make_tables : callable
         Makes the tables, unless they are on the servers already.
+    has_changing_workers : bool
+        Whether workers may join and leave.
 
     Attributes
     ----------
@@ -75,6 +78,7 @@ class ServerTraining:
         timeout: float,
         overlap: bool = False,
         make_tables: MakeTables = row_tables,
+        has_changing_workers: bool = False,
     ) -> None:
         load_tensorflow()
         self.connection = connection
@@ -88,6 +92,7 @@ class ServerTraining:
         self._keepalive: Keepalive | None = None  # renews the lease on other tables
         self._is_loading = self._is_closed = False
         connection.trainings.add(self)
+        self._notices = NoticeReader(connection) if has_changing_workers else None
 
     @property
     def has_failed(self) -> bool:
@@ -182,7 +187,10 @@ class ServerTraining:
 
     def report(self, raw_words: int) -> dict[str, Any] | None:
         """Return the report of a training of `raw_words` words, None before tables are loaded."""
-        return None if self._metrics is None else self._metrics.report(raw_words)
+        if self._metrics is None:
+            return None
+        periods = {} if self._notices is None else {"periods": self._metrics.periods(raw_words)}
+        return {**self._metrics.report(raw_words), **periods}
 
     # -- end -----------------------------------------------------------------------------------------------------------
 
@@ -193,6 +201,8 @@ class ServerTraining:
             self._release_tables(all_ended=self.dispatcher.close())
         finally:
             self.connection.trainings.discard(self)
+            if self._notices is not None:
+                self._notices.end()
 
     def _release_tables(self, all_ended: bool) -> None:
         """Free the tables that only this training needed; `all_ended` says that no worker can still use them."""

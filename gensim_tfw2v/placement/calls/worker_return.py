@@ -43,16 +43,18 @@ def await_return(worker: int, work: Work, complaint: str | None) -> bool:
     """Return True once a worker can be called again, False if training ends before.
 
     If the worker cannot be called at once, `complaint` is logged and, later, that the worker is back. Without a
-    complaint, nothing is logged.
+    complaint, nothing is logged. A worker that leaves still answers, but is not called; another worker may come in its
+    place.
     """
-    name = f"worker {worker} at {work.connection.addresses['worker'][worker]}"
+    connection = work.connection
     is_missed = False  # the error may have been about another worker
     while not work.is_over():
-        if answers(work.connection.addresses["worker"][worker]):
+        address = connection.addresses["worker"][worker]
+        if not connection.attendance.is_leaving(worker) and answers(address):
             with contextlib.suppress(load_tensorflow().errors.OpError, ClusterError):
-                if can_be_called(work.connection, worker):
+                if can_be_called(connection, worker):
                     if is_missed:
-                        logger.warning("%s is back", name)
+                        logger.warning("worker %i at %s is back", worker, address)
                     return True
         if complaint and not is_missed:
             is_missed = True

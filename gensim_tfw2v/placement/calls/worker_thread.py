@@ -16,6 +16,7 @@ from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.cluster.cutting import cut_if_silent
 from gensim_tfw2v.cluster.errors import ClusterError, brief
 from gensim_tfw2v.cluster.health import Silence, answers
+from gensim_tfw2v.cluster.specification import VACANT
 from gensim_tfw2v.placement.calls.registration import Registration, has_forgotten_model
 from gensim_tfw2v.placement.calls.work import Attempt, Work
 from gensim_tfw2v.placement.calls.worker_return import await_return, is_lost, is_of_earlier_training
@@ -34,14 +35,13 @@ class WorkerThread:
     """Gives a worker its blocks, one call after the other.
 
     `look`, `leave` and `join` are for other threads. A worker is late from the moment at which its blocks go to others
-    until it can be called again.
+    until it can be called again. A worker that leaves trains the blocks that it has, and gets no other.
     """
 
     def __init__(self, number: int, work: Work) -> None:
         self._tf = load_tensorflow()
         self._number, self._work = number, work
-        self._address = work.connection.addresses["worker"][number]
-        self.name = f"worker {number} at {self._address}"
+        self._attendance = work.connection.attendance
         self._lock = threading.Lock()  # guards the next four
         self._attempts: list[Attempt] = []  # those whose reports count
         self._calls: CancellableCalls | None = None  # while one runs
@@ -49,6 +49,16 @@ class WorkerThread:
         self._is_late = number in work.connection.worker_locks.abandoned
         self._silence = Silence(self._address)
         self._thread = threading.Thread(target=self._run, name=f"tfw2v-cluster-{number}", daemon=True)
+
+    @property
+    def _address(self) -> str:
+        """The worker's address, which may change while the worker is away."""
+        return self._work.connection.addresses["worker"][self._number]
+
+    @property
+    def name(self) -> str:
+        """The worker's number and address."""
+        return f"worker {self._number} at {self._address}"
 
     def start(self) -> None:
         """Begin to take jobs."""
@@ -108,13 +118,16 @@ class WorkerThread:
 
     def _run(self) -> None:
         with own_executor():
-            self._serve()
+            try:
+                self._serve()
+            finally:
+                self._attendance.end_use(self._number, self)
 
     def _serve(self) -> None:
         staged: tuple[Attempt, Any] | None = None  # with the block that waits on the worker
         registration = Registration()
         waited = 0.0
-        if self._is_late or not answers(self._address):
+        if self._is_late or not answers(self._address) or not self._begin_use():
             if not self._await_return("it does not answer"):
                 return
             self._end_lateness()
@@ -122,7 +135,13 @@ class WorkerThread:
             following, seconds = self._next(may_wait=staged is None)
             waited += seconds
             if following is None and staged is None:
-                return
+                if self._work.is_over():
+                    return
+                logger.info("%s leaves", self.name)
+                registration.forget()  # the next worker of this number is another process
+                if not self._await_return("it leaves"):
+                    return
+                continue
             try:
                 with self._calling() as calls:
                     if following is not None:
@@ -143,7 +162,7 @@ class WorkerThread:
         """Return the next job, and how long that took; None if there is none and it may not wait for one."""
         began = time.monotonic()
         work, found = self._work, None
-        while not work.is_over():
+        while not work.is_over() and not self._attendance.is_leaving(self._number):
             if work.connection.worker_locks.is_busy(self._number):  # with an earlier training's call
                 time.sleep(_POLL_SECONDS)
                 continue
@@ -265,11 +284,26 @@ class WorkerThread:
 
     def _await_return(self, reason: str) -> bool:
         """Return True once the worker can be called again, False if training ends before."""
-        if not await_return(self._number, self._work, None if self._is_late else f"{self.name} is gone ({reason})"):
-            return False
+        self._attendance.end_use(self._number, self)
+        self._work.metrics.set_present(self._number, False)
+        is_missed = not self._is_late and self._address != VACANT and not self._attendance.is_away(self._number)
+        complaint = f"{self.name} is gone ({reason})" if is_missed else None
+        while True:
+            if not await_return(self._number, self._work, complaint):
+                return False
+            if self._begin_use():
+                break
+        self._silence = Silence(self._address)
         if self._is_late:  # its cancelled call must end on the worker before the next call
             self._work.closed.wait(min(self._work.patience.usual(self._number), _LONGEST_REST_SECONDS))
         return True
+
+    def _begin_use(self) -> bool:
+        """Keep the worker from leaving until its blocks are trained; return False if it is leaving."""
+        is_used = self._attendance.begin_use(self._number, self)
+        if is_used:
+            self._work.metrics.set_present(self._number, True)
+        return is_used
 
     def _end_lateness(self) -> None:
         """Count a late worker as usable again, so that its next call is checked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_blocks_in_flight
-from gensim_tfw2v.placement.calls.ramp_up import RampUp
+from gensim_tfw2v.placement.calls.ramp_up import RampUp, all_present
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.row_sharing import RowSharing
@@ -32,9 +32,24 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 
         in_training = size.epochs * size.total_words / block_words
-        ramp_up = RampUp(concurrency, in_training, block_words, share_rows=sharing.parts > 1)
+        ramp_up = RampUp(
+            concurrency,
+            in_training,
+            block_words,
+            share_rows=sharing.parts > 1,
+            share_present=connection.share_present if request.has_changing_workers else all_present,
+        )
         return DownpourPlacement(
-            settings, maker, connection, concurrency, options.timeout, ramp_up, row_type, sharing, request.cores
+            settings,
+            maker,
+            connection,
+            concurrency,
+            options.timeout,
+            ramp_up,
+            row_type,
+            sharing,
+            request.cores,
+            request.has_changing_workers,
         )
 
-    return PlacementChoice(block_words, blocks.negative_pool, make, connection.addresses, request.cores)
+    return PlacementChoice(block_words, blocks.negative_pool, make, connection.known_addresses(), request.cores)

@@ -31,6 +31,8 @@ class DownpourPlacement(ServerPlacement):
         How blocks in flight share the rows that all of them train.
     cores : int
         The most cores of a worker that train a block.
+    has_changing_workers : bool
+        Whether workers may join and leave.
     """
 
     _ramp_up: RampUp
@@ -46,12 +48,21 @@ class DownpourPlacement(ServerPlacement):
         row_type: str = "float32",
         sharing: RowSharing = NOT_SHARED,
         cores: int = 1,
+        has_changing_workers: bool = False,
     ) -> None:
         self.concurrency = concurrency
         overlap = concurrency > connection.workers
         self._cores = cores
         self._program = RowProgram(connection, settings, row_type, sharing, overlap, cores=cores)
-        training = ServerTraining(connection, settings, maker, self._program, timeout, overlap)
+        training = ServerTraining(
+            connection,
+            settings,
+            maker,
+            self._program,
+            timeout,
+            overlap,
+            has_changing_workers=has_changing_workers,
+        )
         super().__init__(training, ramp_up or RampUp(concurrency, share_rows=sharing.parts > 1))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:

@@ -37,7 +37,7 @@ def take_over(state: Mapping[str, Any]) -> None:
 def free_left_tables(connection: Connection, state: Mapping[str, Any]) -> None:
     """Free the tables that a placement's state names, and those of coordinators that have died, on all tasks now."""
     take_over(state)
-    workers = (("worker", worker) for worker in range(connection.workers))
+    workers = (("worker", int(name.rpartition(" ")[2])) for name in connection.tasks("worker"))
     free_stale_tables(connection, (*servers_of(connection), *workers))
 
 

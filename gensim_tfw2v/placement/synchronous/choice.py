@@ -6,6 +6,7 @@ import logging
 
 from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.placement.block_size import choose_negative_pool
+from gensim_tfw2v.placement.calls.ramp_up import all_present
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.local.calls import calls_of_one_core
 from gensim_tfw2v.placement.request import ClusterRequest, LocalRequest, PlacementChoice
@@ -47,11 +48,22 @@ def choose(request: ClusterRequest) -> PlacementChoice:
         from gensim_tfw2v.placement.synchronous.placement import RoundPlacement
 
         total_rounds = rounds.in_training(size)
+        # Reproducible rounds have the same parts for any number of workers. A late part keeps its slot.
+        are_cut_anew = request.has_changing_workers and not options.reproducible and not backup_workers
         return RoundPlacement(
-            settings, maker, connection, rounds.parts, backup_workers, options.timeout, total_rounds, row_type
+            settings,
+            maker,
+            connection,
+            rounds.parts,
+            backup_workers,
+            options.timeout,
+            total_rounds,
+            row_type,
+            connection.share_present if are_cut_anew else all_present,
+            request.has_changing_workers,
         )
 
-    return PlacementChoice(rounds.words, choose_negative_pool(rounds.part_words), make, connection.addresses)
+    return PlacementChoice(rounds.words, choose_negative_pool(rounds.part_words), make, connection.known_addresses())
 
 
 def _rounds(request: ClusterRequest) -> RoundSize:

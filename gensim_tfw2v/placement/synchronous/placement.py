@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from gensim_tfw2v.blocks.batches import BlockMaker
 from gensim_tfw2v.blocks.chunk_parts import parts_of, together
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
 from gensim_tfw2v.cluster.connection import Connection
-from gensim_tfw2v.placement.calls.ramp_up import RampUp
+from gensim_tfw2v.placement.calls.ramp_up import RampUp, all_present
 from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
 from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.contract import ModelTables
@@ -51,6 +51,10 @@ class RoundPlacement(ServerPlacement):
         Approximate number of rounds of the whole training; 0 if not known.
     row_type : str
         TensorFlow's name of the number format in which rows and their changes are sent.
+    share_present : callable, optional
+        Returns the share of the workers that is there, if fewer of them are to train fewer parts.
+    has_changing_workers : bool
+        Whether workers may join and leave.
     """
 
     _ramp_up: RampUp
@@ -65,12 +69,16 @@ class RoundPlacement(ServerPlacement):
         timeout: float,
         total_rounds: float = 0.0,
         row_type: str = "float32",
+        share_present: Callable[[], float] = all_present,
+        has_changing_workers: bool = False,
     ) -> None:
         # As many chunks as parts may wait for a late part; one more is the present round.
         self.concurrency = 1 + backup_workers
         self._program = RowProgram(connection, settings, row_type, slots=parts)
-        training = ServerTraining(connection, settings, maker, self._program, timeout)
-        super().__init__(training, RampUp(parts, parts * total_rounds))
+        training = ServerTraining(
+            connection, settings, maker, self._program, timeout, has_changing_workers=has_changing_workers
+        )
+        super().__init__(training, RampUp(parts, parts * total_rounds, share_present=share_present))
         self._maker, self._parts, self._backup_workers = maker, parts, backup_workers
         self._clock = RoundClock(connection.workers)
         self._turn = threading.Lock()  # held during a round; guards the next

@@ -13,6 +13,7 @@ import numpy as np
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.cluster.task_metrics import NAMES
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, StageSeconds
+from gensim_tfw2v.placement.tasks.periods import Periods
 
 _CPU = NAMES.index("cpu_seconds")  # grows as long as a process lives
 _MEMORY = NAMES.index("memory_bytes")
@@ -75,8 +76,16 @@ class WorkerMetrics:
         self._workers = [TaskMetrics() for _ in cores]
         self._seconds = StageSeconds()
         self._blocks = self._tokens = 0
+        self._periods = Periods()
+        self._present: set[int] = set()
         self._lock = threading.Lock()
         self._began = time.monotonic()
+
+    def set_present(self, worker: int, is_present: bool) -> None:
+        """Record whether a worker takes part from now on."""
+        with self._lock:
+            (self._present.add if is_present else self._present.discard)(worker)
+            self._periods.set_workers(len(self._present))
 
     def _count(self, worker: int, block: BlockReport, sent_bytes: int) -> TaskMetrics:
         """Count a block, for which the coordinator sent `sent_bytes` in one message; return its worker's metrics."""
@@ -88,6 +97,7 @@ class WorkerMetrics:
         self._seconds = StageSeconds(*(np.array(self._seconds) + block.seconds).tolist())
         self._blocks += 1
         self._tokens += int(block.tokens)
+        self._periods.add(int(block.tokens))
         return task
 
     def tasks(self) -> dict[str, dict[str, float]]:
@@ -109,6 +119,11 @@ class WorkerMetrics:
             "bytes_per_word": travelled / max(raw_words, 1),
             "worker_seconds": worker_seconds,
         }
+
+    def periods(self, raw_words: int) -> list[dict[str, float]]:
+        """Return the speed with each number of workers, in a training of `raw_words` raw words."""
+        with self._lock:
+            return self._periods.report(raw_words)
 
     def _waited(self) -> float:
         """Return the seconds for which workers had nothing to do."""
