@@ -49,6 +49,10 @@ def sources_in(corpus: Path, sources: Sequence[str], rows: str = TEXT_ROWS) -> d
     if sources:
         table = _table(corpus, rows)
         found |= {source: _MAKERS[source](table, corpus) for source in sources}
+    for source, arguments in found.items():
+        # Without this interface, rows would be read one by one, and those of text would be sentences of letters.
+        if "sentences" in arguments and not hasattr(arguments["sentences"], "__arrow_c_stream__"):
+            raise RuntimeError(f"columns of {source} have no Arrow interface; install a newer version of the library")
     return found
 
 

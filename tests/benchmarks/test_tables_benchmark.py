@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tables
+from measuring import table_sources
 from measuring.table_sources import LISTS, TEXT, TEXT_ROWS, missing_packages, sources_in
 from support.benchmark_commands import corpus_in, run_command
 
@@ -63,3 +64,12 @@ def test_a_small_run_measures_each_source(tmp_path: Path) -> None:
     runs = json.loads((tmp_path / "tables.json").read_text())["runs"]
     assert [run["source"] for run in runs] == [TEXT, "Parquet file", "pyarrow"]
     assert all(run["words_per_second"] > 0 for run in runs)
+
+
+def test_a_library_whose_columns_have_no_arrow_interface_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra `test` installs")
+    monkeypatch.setitem(table_sources._MAKERS, "pandas", lambda table, corpus: {"sentences": ["a b"]})
+    with pytest.raises(RuntimeError, match="columns of pandas have no Arrow interface"):
+        sources_in(corpus_in(tmp_path), ["pandas"])
