@@ -25,7 +25,7 @@ _NOTES = (
     "staleness: blocks of others between a block's pull and its push, times the share of the training that these are. "
     "loss of score: slope times staleness; each training is predicted by the slope of all others.",
     "default: blocks as long as the package chooses. long: `batch_words` for each block; with averaging, for each "
-    "worker's part of a round.",
+    "worker's part of a round. free coordinator: as if it computed nothing, which shows the next limit.",
     "words not seen: of other workers, between the time at which a worker gets rows and that at which its changes are "
     "in the tables. Rare rows, with averaging; all words of other sub-models, with partition.",
     "busiest: the cores that work for the largest share of the time. A server's link is not shown.",
@@ -131,7 +131,7 @@ def _tables(data: dict[str, Any]) -> dict[str, list[list[str]]]:
         f"Scores by staleness, slope {data['score_slope']:.3f}": score_table(data["scores"]),
         **by_blocks,
         "By vocabulary, long blocks": scale_table(data["vocabularies"], ["vocabulary", "workers"]),
-        "By spread of speeds, long blocks": scale_table(data["speeds"], ["speed_spread", "workers"]),
+        "By spread of speeds, long blocks, free coordinator": scale_table(data["speeds"], ["speed_spread", "workers"]),
         "By rate of failures, long blocks": failure_table(data["failures"]),
     }
 

@@ -15,7 +15,7 @@ import simpy
 from simulation.scenario import AVERAGING, PARTITION
 
 _MOST_TIMES = 20.0  # as long as without failures: then the training counts as one that never ends
-_MOST_FAILURES = 5000  # that are simulated; a longer training goes on like its beginning
+_FAILURES = 400  # that are simulated, however long the training is: its figures are those of the long run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ class LongTraining:
 
     @property
     def simulated_seconds(self) -> float:
-        """Seconds without failures of the part that is simulated."""
+        """Seconds without failures of what is simulated."""
         if self.design == PARTITION:
             return self.ideal_seconds  # each sub-model is lost once at most
         machines = self.workers + self.machines_with_tables
-        return min(self.ideal_seconds, _MOST_FAILURES * self.mean_seconds_between_failures / machines)
+        return _FAILURES * self.mean_seconds_between_failures / machines
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class LongOutcome:
     seconds: float
     useful_share: float  # seconds without failures by those with them
     lost_share: float  # of the corpus: trained again, or with partition not in the model
-    worker_failures: int
-    recoveries: int
+    worker_failures: float
+    recoveries: float
     ends: bool
 
 
@@ -73,6 +73,7 @@ class _Run:
         self.training, self.env = training, simpy.Environment()
         self.random = np.random.default_rng(training.seed)
         self.progress = self.saved = self.lost = self.last = 0.0  # seconds of the whole cluster
+        self.begun = 0.0, 0.0  # the last checkpoint: when it began, and what was trained
         self.present, self.pauses = training.workers, 0
         self.worker_failures = self.recoveries = 0
         self.changed = self.env.event()
@@ -141,6 +142,8 @@ class _Run:
     def lose_tables(self) -> None:
         """Lose a server or the coordinator: all resume from the last checkpoint."""
         self.recoveries += 1
+        self._end_checkpoint()
+        self.begun = self.env.now, self.saved  # one that is not written is lost
         self._lose(self.progress - self.saved)
         self.pauses += 1
         self.env.process(self._recover())
@@ -157,15 +160,19 @@ class _Run:
         self.lost += seconds
 
     def checkpoints(self) -> Generator[simpy.Event, Any, None]:
-        """Save the progress again and again; a checkpoint holds what was trained when it began."""
-        training = self.training
+        """Begin one checkpoint after another; each holds what was trained when it began."""
         while True:
-            yield self.env.timeout(max(training.checkpoint_every - training.checkpoint_seconds, 0.0))
+            yield self.env.timeout(self.training.checkpoint_every)
             self.advance()
-            begun, recoveries = self.progress, self.recoveries
-            yield self.env.timeout(max(training.checkpoint_seconds, 1e-3))
-            if recoveries == self.recoveries and not self.pauses:
-                self.saved = max(self.saved, begun)
+            self._end_checkpoint()
+            if not self.pauses:
+                self.begun = self.env.now, self.progress
+
+    def _end_checkpoint(self) -> None:
+        """Use the checkpoint that was begun, if it is written."""
+        began, progress = self.begun
+        if self.env.now >= began + self.training.checkpoint_seconds:
+            self.saved = progress
 
 
 def simulate_failures(training: LongTraining) -> LongOutcome:
@@ -182,7 +189,7 @@ def simulate_failures(training: LongTraining) -> LongOutcome:
         seconds=env.now * times,
         useful_share=min(run.progress, length) / env.now,
         lost_share=run.lost / length,
-        worker_failures=round(run.worker_failures * times),
-        recoveries=round(run.recoveries * times),
+        worker_failures=run.worker_failures * times,
+        recoveries=run.recoveries * times,
         ends=end.processed,
     )

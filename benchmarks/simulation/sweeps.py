@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gensim_tfw2v.planning.frequencies import WordFrequencies
@@ -11,14 +11,14 @@ from gensim_tfw2v.planning.memory import memory_here, memory_of_averaging_worker
 from gensim_tfw2v.planning.profiles import Profile
 from gensim_tfw2v.planning.traffic import averaging_traffic
 from gensim_tfw2v.planning.workload import Workload
-from simulation.costs import Costs, costs_of_profile
+from simulation.costs import TaskCost, costs_of_profile
 from simulation.failures import LongTraining, simulate_failures
 from simulation.outcome import Outcome
 from simulation.scenario import AVERAGING, DESIGNS, DOWNPOUR, PARTITION, SYNCHRONOUS, Scenario
 from simulation.scores import staleness_of
 from simulation.simulate import simulate
 
-DEFAULT, LONG = "default", "long"
+DEFAULT, LONG, FREE = "default", "long", "long, free coordinator"
 # Blocks of a worker that each training simulates. Rounds are alike, and cost more events.
 _BLOCKS = {DOWNPOUR: 4, SYNCHRONOUS: 4, AVERAGING: 2, PARTITION: 4}
 _MANY_WORKERS = 2000  # more simulate half as many
@@ -58,7 +58,9 @@ class Cluster:
 
     def scenario(self, workload: Workload, design: str, workers: int, blocks: str, spread: float = 0.0) -> Scenario:
         """Return the first blocks of a training."""
-        costs: Costs = costs_of_profile(workload, self.profile)
+        costs = costs_of_profile(workload, self.profile)
+        if blocks == FREE:
+            costs = replace(costs, coordinator=TaskCost())
         return Scenario(
             workload=workload,
             design=design,
@@ -68,7 +70,7 @@ class Cluster:
             worker_cores=self.cores,
             server_cores=self.cores,
             bytes_a_second=self.gigabits * 1e9 / 8,
-            batch_words=self.long_words if blocks == LONG else None,
+            batch_words=None if blocks == DEFAULT else self.long_words,
             speed_spread=spread,
             most_blocks=_BLOCKS[design] // (2 if workers > _MANY_WORKERS else 1),
             seed=self.seed,
@@ -110,9 +112,11 @@ class Cluster:
 
 
 def by_workers(cluster: Cluster, workers: Sequence[int], slope: float) -> Iterator[Record]:
-    """Yield each design on each number of workers, with blocks of the default length and with longer ones."""
+    """Yield each design on each number of workers: with default blocks, with longer ones, and with a coordinator that
+    computes nothing.
+    """
     workload = cluster.workload(cluster.vocabulary)
-    for blocks in (DEFAULT, LONG):
+    for blocks in (DEFAULT, LONG, FREE):
         for design in DESIGNS:
             for count in workers:
                 scenario = cluster.scenario(workload, design, count, blocks)
@@ -129,11 +133,11 @@ def by_vocabulary(cluster: Cluster, vocabularies: Sequence[int], workers: int, s
 
 
 def by_speeds(cluster: Cluster, spreads: Sequence[float], workers: int, slope: float) -> Iterator[Record]:
-    """Yield each design on workers whose speeds differ more and more."""
+    """Yield each design on workers whose speeds differ more and more, with a coordinator that computes nothing."""
     workload = cluster.workload(cluster.vocabulary)
     for spread in spreads:
         for design in DESIGNS:
-            scenario = cluster.scenario(workload, design, workers, LONG, spread)
+            scenario = cluster.scenario(workload, design, workers, FREE, spread)
             yield {"speed_spread": spread, **cluster.figures(scenario, simulate(scenario), slope)}
 
 
