@@ -59,7 +59,7 @@ def draw_by_workers(records: Sequence[Record], path: Path) -> None:
     panels = [(rule, title, name) for rule in rules for title, name in _BY_WORKERS.items()]
     for axis, (rule, title, name) in zip(axes, panels, strict=True):
         _lines(axis, [each for each in records if each["blocks"] == rule], "workers", name)
-        axis.set_title(f"{rule} blocks: {title}", fontsize=10)
+        axis.set_title(f"{rule}: {title}", fontsize=10)
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel("workers")
@@ -80,7 +80,7 @@ def draw_troubles(speeds: Sequence[Record], failures: Sequence[Record], path: Pa
     for axis, between in zip(axes[1:], days, strict=True):
         _lines(axis, [each for each in failures if each["days_between_failures"] == between], "workers",
                "useful_share")  # fmt: skip
-        axis.set_title(f"useful share of the time; a machine fails every {between:g} days", fontsize=10)
+        axis.set_title(f"useful share of the time; {between:g} days between a machine's failures", fontsize=10)
         axis.set_xscale("log")
         axis.set_xlabel("workers")
     for axis in axes:

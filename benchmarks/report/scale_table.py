@@ -8,6 +8,7 @@ from typing import Any
 from report.reports import MISSING
 
 Record = Mapping[str, Any]
+_LARGEST_LOSS = 0.18  # of the scores that the slope was fitted on
 
 
 def validation_table(records: Sequence[Record]) -> list[list[str]]:
@@ -67,7 +68,6 @@ def scale_table(records: Sequence[Record], varied: Sequence[str]) -> list[list[s
               "loss of score"]]  # fmt: skip
     for each in records:
         busiest = max(each["busy"], key=lambda kind: each["busy"][kind])
-        loss = each["predicted_loss"]
         memory = f"{each['worker_gigabytes']:,.1f}" + ("" if each["fits"] else " (too much)")
         table.append(
             [
@@ -82,7 +82,7 @@ def scale_table(records: Sequence[Record], varied: Sequence[str]) -> list[list[s
                 f"{busiest} {100 * each['busy'][busiest]:.0f} %",
                 f"{each['cost_of_a_billion_words']:,.3f}",
                 memory,
-                MISSING if loss is None else f"{100 * loss:.2g} %",
+                _shown_loss(each["predicted_loss"]),
             ]
         )
     return table
@@ -107,6 +107,13 @@ def failure_table(records: Sequence[Record]) -> list[list[str]]:
             ]
         )
     return table
+
+
+def _shown_loss(loss: float | None) -> str:
+    """Return the text of a loss, which is not known beyond the largest that was measured."""
+    if loss is None:
+        return MISSING
+    return f"more than {100 * _LARGEST_LOSS:.0f} %" if loss > _LARGEST_LOSS else f"{100 * loss:.2g} %"
 
 
 def _shown(value: Any) -> str:

@@ -26,9 +26,6 @@ class SimulatedAveraging(SimulatedTraining):
     def processes(self) -> Iterable[Steps]:
         return [self._all_rounds()]
 
-    def in_flight_words(self) -> float:
-        return self._rounds[-1].words
-
     def _all_rounds(self) -> Steps:
         following = self.read(self._rounds[0].words)
         for each, after in itertools.zip_longest(self._rounds, self._rounds[1:]):
@@ -58,8 +55,7 @@ class SimulatedAveraging(SimulatedTraining):
             yield self.env.timeout(times * (self.env.now - began))
 
     def _processors(self) -> list[Processor]:
-        of_workers = [one for worker in self.workers for one in dict.fromkeys((worker.trainer, worker.exchanger))]
-        return [*of_workers, self.coordinator.processor]
+        return [*(one for worker in self.workers for one in worker.processors), self.coordinator.processor]
 
     def _step(self, worker: Worker, of_round: AveragedRound) -> Steps:
         words = of_round.words / of_round.steps / len(self.workers)

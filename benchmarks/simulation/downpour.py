@@ -27,13 +27,23 @@ class SimulatedDownpour(SimulatedTraining):
         if scenario.most_blocks is not None:
             self._ramp_up.count(load.blocks)  # what follows is simulated, and not the beginning
         self._in_flight = 0
+        self._marks: list[tuple[float, int]] = []  # seconds and words: each worker has trained, and no block is left
         self._changed = self.env.event()
 
     def processes(self) -> Iterable[Steps]:
         return [self._lane(worker) for worker in self.workers for _ in range(self.lanes)]
 
-    def in_flight_words(self) -> float:
-        return self.load.words * min(self.load.in_flight, self.load.blocks)
+    def steady_rate(self) -> float | None:
+        if self.scenario.most_blocks is None or len(self._marks) < 2:
+            return None
+        (begin, before), (end, after) = self._marks
+        return (after - before) / (end - begin) if end > begin and after > before else None
+
+    def _mark(self) -> None:
+        """Note when a first block of each lane is trained, and then when the last block is handed out."""
+        whole = self.tally.blocks >= self.lanes * len(self.workers)
+        if (not self._marks and whole) or (len(self._marks) == 1 and not self._left):
+            self._marks.append((self.env.now, self.tally.words))
 
     def _lane(self, worker: Worker) -> Steps:
         dispatched = self._next(worker)
@@ -49,6 +59,7 @@ class SimulatedDownpour(SimulatedTraining):
             self._changed.succeed()
             self._changed = self.env.event()
             dispatched = following
+            self._mark()
 
     def _next(self, worker: Worker) -> simpy.Event | None:
         """Return the event that the worker's next block has arrived, None if no block is left."""

@@ -40,7 +40,6 @@ class Outcome:
     staleness_blocks: float
     lost_share: float  # of all words that were trained
     busy: dict[str, float]  # share of the time in which the cores of each kind of task work
-    in_flight_words: float
 
     @property
     def bottleneck(self) -> str:

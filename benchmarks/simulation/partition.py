@@ -29,9 +29,6 @@ class SimulatedPartition(SimulatedTraining):
     def processes(self) -> Iterable[Steps]:
         return [self._dispatch(), *map(self._train_shares, range(len(self.workers)))]
 
-    def in_flight_words(self) -> float:
-        return float(self.scenario.words)  # no sub-model sees what another one learns
-
     def _dispatch(self) -> Steps:
         costs, load = self.scenario.costs.coordinator, self.load
         for chunk in range(self._chunks):

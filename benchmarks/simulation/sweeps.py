@@ -21,6 +21,7 @@ from simulation.simulate import simulate
 DEFAULT, LONG, FREE = "default", "long", "long, free coordinator"
 # Blocks of a worker that each training simulates. Rounds are alike, and cost more events.
 _BLOCKS = {DOWNPOUR: 4, SYNCHRONOUS: 4, AVERAGING: 2, PARTITION: 4}
+_BLOCKS_OF_UNEQUAL = 16  # with workers of different speeds
 _MANY_WORKERS = 2000  # more simulate half as many
 Record = dict[str, Any]
 
@@ -138,6 +139,8 @@ def by_speeds(cluster: Cluster, spreads: Sequence[float], workers: int, slope: f
     for spread in spreads:
         for design in DESIGNS:
             scenario = cluster.scenario(workload, design, workers, FREE, spread)
+            if design == DOWNPOUR:
+                scenario = replace(scenario, most_blocks=_BLOCKS_OF_UNEQUAL)
             yield {"speed_spread": spread, **cluster.figures(scenario, simulate(scenario), slope)}
 
 

@@ -28,9 +28,6 @@ class SimulatedRounds(SimulatedTraining):
     def processes(self) -> Iterable[Steps]:
         return [self._all_rounds()]
 
-    def in_flight_words(self) -> float:
-        return self.load.rounds[0]
-
     def _all_rounds(self) -> Steps:
         costs = self.scenario.costs
         following = self.read(self.load.rounds[0])

@@ -34,10 +34,9 @@ class Worker:
         self.outward, self.inward = (Link(env, scenario.bytes_a_second) for _ in range(2))
 
     @property
-    def busy_seconds(self) -> float:
-        """Seconds in which it computes."""
-        both = {id(each): each for each in (self.trainer, self.exchanger)}
-        return sum(each.busy_seconds for each in both.values())
+    def processors(self) -> list[Processor]:
+        """What trains and what exchanges rows, which may be the same."""
+        return list(dict.fromkeys((self.trainer, self.exchanger)))
 
 
 class SimulatedTraining(ABC):
@@ -71,6 +70,10 @@ class SimulatedTraining(ABC):
         self.env.run(until=simpy.AllOf(self.env, running))
         self.env.run(until=self.env.process(self.finish()))
         return self._outcome()
+
+    def steady_rate(self) -> float | None:
+        """Return the words a second in the midst of the training, None if that is not known."""
+        return None
 
     # -- what designs do ----------------------------------------------------------------------------------------------
 
@@ -182,10 +185,6 @@ class SimulatedTraining(ABC):
         """Do what follows when all is trained."""
         yield self.env.timeout(0.0)
 
-    def in_flight_words(self) -> float:
-        """Return the words that workers train at a time without each other's changes."""
-        return 0.0
-
     def _outcome(self) -> Outcome:
         scenario, tally, seconds = self.scenario, self.tally, self.env.now
         at_work = sum(worker.trainer.busy_seconds for worker in self.workers)
@@ -196,7 +195,7 @@ class SimulatedTraining(ABC):
         }
         if scenario.host_cores is not None:
             # One machine computes for all tasks, and cannot be faster than its cores.
-            computed = sum(worker.busy_seconds for worker in self.workers)
+            computed = sum(each.busy_seconds for worker in self.workers for each in worker.processors)
             computed += scenario.servers * self.server.processor.busy_seconds + self.coordinator.processor.busy_seconds
             seconds = max(seconds, computed / scenario.host_cores)
         return Outcome(
@@ -205,16 +204,14 @@ class SimulatedTraining(ABC):
             blocks=tally.blocks,
             calls=tally.calls,
             bytes_a_word=tally.bytes / tally.words,
-            words_a_second=tally.words / seconds,
+            words_a_second=self.steady_rate() or tally.words / seconds,
             idle_share=tally.idle_seconds / (self.lanes * scenario.workers * self.env.now),
             staleness_words=mean(tally.stale_words),
             staleness_blocks=mean(tally.stale_blocks),
             lost_share=tally.lost_words / (tally.words + tally.lost_words),
             busy=busy,
-            in_flight_words=self.in_flight_words(),
         )
 
 
 def _lanes(cores: float) -> float:
     return cores if cores < 1 else math.floor(cores)
-
