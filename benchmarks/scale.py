@@ -160,8 +160,8 @@ def _parser() -> argparse.ArgumentParser:
     add, count, number = parser.add_argument, number_from(1), number_from(0.0, float)
     add_output_arguments(parser, "scale")
     add("--results", type=Path, default=RESULTS, metavar="DIR", help="measured results (default: benchmarks/results)")
-    add("--workers", nargs="+", type=count, default=[32, 100, 320, 1000, 3200, 10_000], metavar="N",
-        help="default: 32 100 320 1000 3200 10000")  # fmt: skip
+    add("--workers", nargs="+", type=count, default=[32, 100, 320, 1000, 10_000], metavar="N",
+        help="default: 32 100 320 1000 10000")  # fmt: skip
     add("--words", type=count, default=10**12, metavar="N", help="of the corpus (default 1000000000000)")
     add("--vocabulary", type=count, default=10**7, metavar="N", help="default: 10000000")
     add("--vocabularies", nargs="+", type=count, default=[10**6, 10**7, 10**8, 10**9], metavar="N",

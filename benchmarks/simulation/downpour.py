@@ -11,6 +11,8 @@ from simulation.loads import downpour_load
 from simulation.scenario import Scenario
 from simulation.training import SimulatedTraining, Steps, Worker
 
+_STEADY_BLOCKS = 2  # of a lane, from whose ends its rate is known
+
 
 class SimulatedDownpour(SimulatedTraining):
     """Workers that take one block after another from the coordinator."""
@@ -27,25 +29,22 @@ class SimulatedDownpour(SimulatedTraining):
         if scenario.most_blocks is not None:
             self._ramp_up.count(load.blocks)  # what follows is simulated, and not the beginning
         self._in_flight = 0
-        self._marks: list[tuple[float, int]] = []  # seconds and words: each worker has trained, and no block is left
+        self._ends: list[list[float]] = []  # of each lane's blocks
         self._changed = self.env.event()
 
     def processes(self) -> Iterable[Steps]:
         return [self._lane(worker) for worker in self.workers for _ in range(self.lanes)]
 
     def steady_rate(self) -> float | None:
-        if self.scenario.most_blocks is None or len(self._marks) < 2:
+        """Return the sum of the rates of all lanes, each from its first block to its last, if these are enough."""
+        if self.scenario.most_blocks is None or self.scenario.most_blocks < _STEADY_BLOCKS * self.lanes:
             return None
-        (begin, before), (end, after) = self._marks
-        return (after - before) / (end - begin) if end > begin and after > before else None
-
-    def _mark(self) -> None:
-        """Note when a first block of each lane is trained, and then when the last block is handed out."""
-        whole = self.tally.blocks >= self.lanes * len(self.workers)
-        if (not self._marks and whole) or (len(self._marks) == 1 and not self._left):
-            self._marks.append((self.env.now, self.tally.words))
+        rates = [(len(ends) - 1) / (ends[-1] - ends[0]) for ends in self._ends if len(ends) > 1]
+        return self.load.words * sum(rates)
 
     def _lane(self, worker: Worker) -> Steps:
+        ends: list[float] = []
+        self._ends.append(ends)
         dispatched = self._next(worker)
         while dispatched is not None:
             yield from self.wait_idle(dispatched)
@@ -54,12 +53,12 @@ class SimulatedDownpour(SimulatedTraining):
             self._in_flight += 1
             following = self._next(worker)  # it is sent while this one is trained
             yield from self._block(worker)
+            ends.append(self.env.now)
             self._in_flight -= 1
             self._ramp_up.count(1)
             self._changed.succeed()
             self._changed = self.env.event()
             dispatched = following
-            self._mark()
 
     def _next(self, worker: Worker) -> simpy.Event | None:
         """Return the event that the worker's next block has arrived, None if no block is left."""

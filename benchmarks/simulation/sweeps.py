@@ -22,7 +22,7 @@ DEFAULT, LONG, FREE = "default", "long", "long, free coordinator"
 # Blocks of a worker that each training simulates. Rounds are alike, and cost more events.
 _BLOCKS = {DOWNPOUR: 4, SYNCHRONOUS: 4, AVERAGING: 2, PARTITION: 4}
 _BLOCKS_OF_UNEQUAL = 16  # with workers of different speeds
-_MANY_WORKERS = 2000  # more simulate half as many
+_MANY_WORKERS = 2000  # more of them simulate half as many, where they train in rounds or chunks
 Record = dict[str, Any]
 
 
@@ -73,7 +73,7 @@ class Cluster:
             bytes_a_second=self.gigabits * 1e9 / 8,
             batch_words=None if blocks == DEFAULT else self.long_words,
             speed_spread=spread,
-            most_blocks=_BLOCKS[design] // (2 if workers > _MANY_WORKERS else 1),
+            most_blocks=_BLOCKS[design] // (2 if workers > _MANY_WORKERS and design != DOWNPOUR else 1),
             seed=self.seed,
         )
 

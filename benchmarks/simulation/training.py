@@ -72,7 +72,7 @@ class SimulatedTraining(ABC):
         return self._outcome()
 
     def steady_rate(self) -> float | None:
-        """Return the words a second in the midst of the training, None if that is not known."""
+        """Return the words a second while no worker has ended, None if that is not known."""
         return None
 
     # -- what designs do ----------------------------------------------------------------------------------------------
