@@ -137,7 +137,47 @@ def test_the_command_saves_tables_and_pictures(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "scale.json").read_text())
-    assert {len(found["workers"]), len(found["failures"])} == {16, 8}
+    assert (len(found["workers"]), len(found["failures"])) == (24, 8)
     assert "## By vocabulary" in (tmp_path / "scale.md").read_text()
     for ending in ("validation", "by_workers", "troubles"):
         assert (tmp_path / f"scale-{ending}.png").stat().st_size > 10_000
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-it-works" / "scale.md"
+SIZES = (32, 320, 1000, 10_000)
+RULES = {"default": "default", "long": "long", "long, free coordinator": "long, free"}
+
+
+def millions(words: float) -> str:
+    return f"{words / 1e6:,.0f}" if words >= 1e8 else f"{words / 1e6:.3g}"
+
+
+def lines_of_page(found: dict[str, Any]) -> list[str]:
+    """Return the lines of the page's tables that come from the results."""
+    near = near_table(found["validation"], ["predicted", "transferred"])[1:]
+    speeds = {(each["blocks"], each["design"], each["workers"]): each["words_a_second"] for each in found["workers"]}
+    useful = {
+        (each["design"], each["workers"]): f"{100 * each['useful_share']:.0f} %" if each["ends"] else "does not end"
+        for each in found["failures"]
+        if each["days_between_failures"] == 10
+    }
+    designs = dict.fromkeys(design for _, design, _ in speeds)
+    unequal = {(each["design"], each["speed_spread"]): each["words_a_second"] for each in found["speeds"]}
+    return [
+        *(f"| {' | '.join(cells)} |" for cells in near),
+        *(
+            f"| {shown} | {design} | " + " | ".join(millions(speeds[rule, design, n]) for n in SIZES) + " |"
+            for rule, shown in RULES.items()
+            for design in designs
+        ),
+        *(f"| {design} | {100 * unequal[design, 0.4] / unequal[design, 0]:.0f} % |" for design in designs),
+        *(f"| {design} | " + " | ".join(useful[design, n] for n in SIZES) + " |" for design in designs),
+    ]
+
+
+def test_the_page_has_the_simulated_figures() -> None:
+    found = json.loads((RESULTS / "scale.json").read_text(encoding="utf8"))
+    text = PAGE.read_text(encoding="utf8").replace("\N{MINUS SIGN}", "-")
+    assert [line for line in lines_of_page(found) if line not in text] == []
