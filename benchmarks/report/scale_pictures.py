@@ -80,11 +80,11 @@ def draw_troubles(speeds: Sequence[Record], failures: Sequence[Record], path: Pa
     for axis, between in zip(axes[1:], days, strict=True):
         _lines(axis, [each for each in failures if each["days_between_failures"] == between], "workers",
                "useful_share")  # fmt: skip
-        axis.set_title(f"useful share of the time; {between:g} days between a machine's failures", fontsize=10)
+        axis.set_title(f"useful time, {between:g} days between failures", fontsize=10)
         axis.set_xscale("log")
         axis.set_xlabel("workers")
     for axis in axes:
-        axis.set_ylim(0, 1.05)
+        axis.set_ylim(0, 1.15)
     save_figure(figure, path)
 
 

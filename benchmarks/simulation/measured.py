@@ -31,7 +31,7 @@ class Cell:
     bytes_a_word: float  # as training_report counts them
     staleness_blocks: float
     block_words: float
-    score: float | None  # mean of similarities and analogies, percent
+    score: float  # mean of similarities and analogies, percent
     processor_seconds: Mapping[str, float]  # of all tasks of a kind
     workload: Workload
     settings: Mapping[str, Any]
@@ -95,7 +95,7 @@ def cells_of(folder: Path, file: str) -> Iterator[Cell]:
             report["bytes_per_word"],
             report.get("staleness", {}).get("mean", 0.0),
             report["raw_words"] / report["blocks"],
-            (run.get("scores") or {}).get("mean"),
+            run["scores"]["mean"],
             _processor_seconds(run),
             workload,
             settings,

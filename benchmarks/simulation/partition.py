@@ -41,10 +41,8 @@ class SimulatedPartition(SimulatedTraining):
 
     def _train_shares(self, number: int) -> Steps:
         worker = self.workers[number]
-        for _ in range(self._chunks):
-            arrived = self._waiting[number].get()
-            yield from self.wait_idle(arrived)
-            chunk = arrived.value
+        for chunk in range(self._chunks):
+            yield from self.wait_idle(self._waiting[number].get())
             yield worker.exchanger.work(self.scenario.costs.worker.block)
             yield from self.train(worker, self.load.words)
             # No sub-model sees what the others learn.

@@ -58,10 +58,10 @@ def without_each(points: Sequence[Point]) -> list[tuple[Point, float]]:
 
 def _of_clusters(results: Path) -> Iterator[Point]:
     for file in CLUSTERS:
-        cells = [cell for cell in cells_of(results, file) if cell.design == DOWNPOUR and cell.score is not None]
+        cells = [cell for cell in cells_of(results, file) if cell.design == DOWNPOUR]
         alone = {cell.mode: cell.score for cell in cells if cell.workers == 1}
         for cell in cells:
-            if cell.workers > 1 and cell.score is not None:
+            if cell.workers > 1:
                 words = cell.workload.words * cell.workload.epochs
                 stale_words = cell.staleness_blocks * cell.block_words
                 loss = 1 - cell.score / alone[cell.mode]
