@@ -41,7 +41,7 @@ def is_possible() -> bool:
 
 def draw_speed(rows: Sequence[Row], path: Path) -> None:
     """Draw the speed of every system, and its ratio to gensim's, for each mode and vector size."""
-    figure, axes = _figure(1 + any(row.speed_ratio for row in rows), columns=1, width=max(7.0, 0.9 * len(rows)))
+    figure, axes = new_figure(1 + any(row.speed_ratio for row in rows), columns=1, width=max(7.0, 0.9 * len(rows)))
     _bars(axes[0], rows, [_scaled(row.words_per_second, 1e-6) for row in rows], "{:.2f}")
     axes[0].set_ylabel("million raw words a second")
     axes[0].set_title("Training speed (median; whiskers: slowest and fastest run)")
@@ -50,13 +50,13 @@ def draw_speed(rows: Sequence[Row], path: Path) -> None:
         axes[1].axhline(1, color="black", linewidth=0.8)
         axes[1].set_ylabel("times gensim's speed")
         axes[1].set_title("Ratio to gensim (of medians; whiskers: pairs of runs)")
-    _finish(figure, path)
+    save_figure(figure, path)
 
 
 def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw the mean score after every epoch over the training time; one panel for each mode and vector size."""
     panels = list(dict.fromkeys((curve["mode"], curve["vector_size"]) for curve in curves))
-    figure, axes = _figure(len(panels), columns=2, width=6.0)
+    figure, axes = new_figure(len(panels), columns=2, width=6.0)
     for axis, panel in zip(axes, panels, strict=True):
         for curve in curves:
             if (curve["mode"], curve["vector_size"]) != panel:
@@ -71,12 +71,12 @@ def draw_quality(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
         axis.set_xlim(left=0)
         axis.grid(alpha=0.3)
         axis.legend()
-    _finish(figure, path)
+    save_figure(figure, path)
 
 
 def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
     """Draw speed-up, and the ratio to one worker's score, by the number of workers, beside published results."""
-    figure, (speed, quality) = _figure(2, columns=2, width=6.0)
+    figure, (speed, quality) = new_figure(2, columns=2, width=6.0)
     workers = [row.workers for row in rows]
     ideal = [count / workers[0] for count in workers]
     speed.plot(workers, ideal, color="black", linestyle=":", label="as many times as fast")
@@ -97,14 +97,14 @@ def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
     speed.set_title("Speed-up")
     quality.set_ylabel(f"times the score of {workers[0]}")
     quality.set_title("Mean score (published: accuracy)")
-    _finish(figure, path)
+    save_figure(figure, path)
 
 
 def draw_designs(rows: Sequence[DesignRow], path: Path) -> None:
     """Draw speed, speed-up and score of every design by the number of workers; a line of panels for each mode."""
     modes = list(dict.fromkeys(one.mode for one in rows))
     styles = dict(zip(dict.fromkeys(one.name for one in rows), itertools.cycle(_LINES), strict=False))
-    figure, axes = _figure(len(_DESIGN_PANELS) * len(modes), columns=len(_DESIGN_PANELS), width=5.0)
+    figure, axes = new_figure(len(_DESIGN_PANELS) * len(modes), columns=len(_DESIGN_PANELS), width=5.0)
     panels = itertools.product(modes, _DESIGN_PANELS.items())
     for axis, (mode, (title, figure_of)) in zip(axes, panels, strict=True):
         for name, (colour, marker) in styles.items():
@@ -118,7 +118,7 @@ def draw_designs(rows: Sequence[DesignRow], path: Path) -> None:
     for axis in axes[:: len(_DESIGN_PANELS)]:
         axis.set_yscale("log")
         axis.legend(fontsize=8)
-    _finish(figure, path)
+    save_figure(figure, path)
 
 
 def _mean_score(row: NodeRow) -> float | None:
@@ -135,7 +135,7 @@ _DESIGN_PANELS: dict[str, Callable[[NodeRow], float | None]] = {
 
 def draw_schedules(lines: Mapping[int, Mapping[str, tuple[Any, Any]]], path: Path) -> None:
     """Draw learning rates over time: number of epochs → label → times in epochs, and rates."""
-    figure, axes = _figure(len(lines), columns=2, width=6.0)
+    figure, axes = new_figure(len(lines), columns=2, width=6.0)
     styles = [(colour, dashes) for (colour, _, _), dashes in zip(_STYLES.values(), ("-", "--", ":"), strict=False)]
     for axis, (epochs, labelled) in zip(axes, lines.items(), strict=True):
         for (label, (times, rates)), (colour, dashes) in zip(labelled.items(), styles, strict=True):
@@ -147,7 +147,7 @@ def draw_schedules(lines: Mapping[int, Mapping[str, tuple[Any, Any]]], path: Pat
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
     axes[-1].legend(fontsize=8)
-    _finish(figure, path)
+    save_figure(figure, path)
 
 
 def _relative(values: Mapping[int, float]) -> dict[int, float]:
@@ -186,7 +186,7 @@ def _scaled(values: Spread, factor: float) -> Spread:
     return Spread(values.middle * factor, values.low * factor, values.high * factor)
 
 
-def _figure(panels: int, columns: int, width: float) -> tuple[Any, list[Any]]:
+def new_figure(panels: int, columns: int, width: float) -> tuple[Any, list[Any]]:
     """Return a figure with so many panels in at most so many columns. It needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -201,6 +201,6 @@ def _figure(panels: int, columns: int, width: float) -> tuple[Any, list[Any]]:
     return figure, axes[:panels]
 
 
-def _finish(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, format="png")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,8 @@ def rows_of_block(workload: Workload, block_words: float, pool: int | None) -> R
     Parameters
     ----------
     pool : int, optional
-        Draws for the negatives of the block, unless the vocabulary is smaller; None: a draw for each run's negatives.
+        Draws from which the block's negatives come, if they are more and the vocabulary is larger; None: each of them
+        is a draw of its own.
     """
     frequencies = workload.frequencies
     kept = frequencies.kept_shares(workload.sample)
@@ -52,7 +54,9 @@ def _chance_of_absence(shares: Float64Array, words: float) -> Float64Array:
 
 
 def _negatives_of_block(workload: Workload, block_words: float, pool: int | None) -> float:
-    if pool is not None and workload.vocabulary > pool:
-        return pool
+    """Return how many different draws a block's negatives are."""
     shape = workload.shape
-    return workload.kept_share * block_words / shape.run_tokens * shape.shared_negatives
+    draws = workload.kept_share * block_words / shape.run_tokens * shape.shared_negatives
+    if pool is None or workload.vocabulary <= pool or draws <= pool:
+        return draws
+    return pool * (1 - math.exp(-draws / pool))  # each is one of the pool's draws, at random

@@ -62,13 +62,22 @@ def averaging_traffic(workload: Workload, workers: int, cores: int, batch_words:
     if batch_words is not None:
         round_words = batch_words * workers
     part_words = max(round_words // workers, 1)
-    own, changed = (rows_of_block(workload, words, pool=None).all for words in (part_words, round_words))
+    own = rows_of_block(workload, part_words, pool=None).all
     exchanges = max(round_words // choose_exchange_words(workload.words), 1)
-    shared = exchanges * tuning.AVERAGED_SHARED_ROWS * TABLES * workload.row_bytes
-    to_others = (workers - 1) / workers
-    one_way = to_others * ((own + changed) * (workload.row_bytes + ID_BYTES) + 2 * shared)
+    one_way = averaged_bytes(workload, workers, part_words, round_words, exchanges)
     ids = _bytes_of_ids(workload, part_words)
     return Traffic(part_words, workers, own, one_way, one_way, ids, between_workers=True)
+
+
+def averaged_bytes(workload: Workload, workers: int, part_words: float, round_words: float, exchanges: int) -> float:
+    """Return the bytes that a worker sends in a round of averaging. It receives about as many."""
+    shared_rows = TABLES * min(tuning.AVERAGED_SHARED_ROWS, workload.vocabulary)
+    # Shared rows are averaged in the exchanges, and not at the end.
+    own, changed = (
+        max(rows_of_block(workload, words, pool=None).all - shared_rows, 0) for words in (part_words, round_words)
+    )
+    at_the_end = (own + changed) * (workload.row_bytes + ID_BYTES)
+    return (workers - 1) / workers * (at_the_end + 2 * exchanges * shared_rows * workload.row_bytes)
 
 
 def _bytes_of_ids(workload: Workload, words: float) -> float:

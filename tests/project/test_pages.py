@@ -64,6 +64,7 @@ MOST_WORDS = {
     "how-it-works/lost-tasks.md": 800,
     "how-it-works/merging.md": 700,
     "how-it-works/planning.md": 1500,
+    "how-it-works/scale.md": 900,
     "how-it-works/security.md": 700,
 }
 SITE_PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
