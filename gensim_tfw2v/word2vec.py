@@ -60,8 +60,8 @@ class TFWord2Vec(Word2Vec):
     validation_scores : dict of list of float
         The other metrics by name, if `validation_metric` is one of them.
     training_report : dict or None
-        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness and metrics of every task; in this
-        process, its device. With sub-models, also what each of them trained.
+        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness, metrics of tasks, sub-models; in
+        this process, its device and where it draws.
 
     Examples
     --------
