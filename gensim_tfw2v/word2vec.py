@@ -60,8 +60,7 @@ class TFWord2Vec(Word2Vec):
     validation_scores : dict of list of float
         The other metrics by name, if `validation_metric` is one of them.
     training_report : dict or None
-        Cost of the last `train()` on a cluster: bytes, seconds of workers, staleness, metrics of tasks, sub-models; in
-        this process, its device and where it draws.
+        What the last `train()` cost on a cluster, or where it ran in this process (docs/reference/reports-and-tags.md).
 
     Examples
     --------
