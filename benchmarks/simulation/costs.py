@@ -49,9 +49,7 @@ def costs_of_profile(workload: Workload, profile: Profile) -> Costs:
             profile.worker.milliseconds_a_block / 1e3,
             ASSUMED_MESSAGE_SECONDS,
         ),
-        server=TaskCost(
-            byte=profile.server.nanoseconds_a_byte / 1e9, block=profile.server.milliseconds_a_block / 1e3
-        ),
+        server=TaskCost(byte=profile.server.nanoseconds_a_byte / 1e9, block=profile.server.milliseconds_a_block / 1e3),
         coordinator=TaskCost(ids, block=profile.coordinator_milliseconds_a_block / 1e3),
         merge=MERGE_SECONDS_A_NUMBER,
     )

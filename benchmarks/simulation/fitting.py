@@ -36,9 +36,7 @@ def fit(cells: Sequence[Cell]) -> Costs:
     counts = [counts_of(cell) for cell in cells]
     found = {kind: _fit_kind(kind, names, cells, counts) for kind, names in kinds.items()}
     merge = found[COORDINATOR].pop(_MERGE, 0.0)
-    return Costs(
-        TaskCost(**found[WORKER]), TaskCost(**found[SERVER]), TaskCost(**found[COORDINATOR]), merge=merge
-    )
+    return Costs(TaskCost(**found[WORKER]), TaskCost(**found[SERVER]), TaskCost(**found[COORDINATOR]), merge=merge)
 
 
 def counts_of(cell: Cell) -> dict[str, float]:

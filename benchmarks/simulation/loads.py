@@ -75,9 +75,7 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
     rows_bytes = traffic.pulled - (chosen.parts - 1) * shared
     overlaps = chosen.in_flight > workers
     ids = bytes_of_ids(scenario, words)
-    return BlockLoad(
-        words, chunks * workload.epochs, chosen.in_flight, overlaps, chosen.parts, rows_bytes, shared, ids
-    )
+    return BlockLoad(words, chunks * workload.epochs, chosen.in_flight, overlaps, chosen.parts, rows_bytes, shared, ids)
 
 
 @dataclass(frozen=True)

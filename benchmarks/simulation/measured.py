@@ -105,6 +105,4 @@ def cells_of(folder: Path, file: str) -> Iterator[Cell]:
 
 def _processor_seconds(run: Mapping[str, Any]) -> dict[str, float]:
     seconds = run["cpu_seconds"]
-    return {
-        kind: sum(value for name, value in seconds.items() if name.startswith(job)) for kind, job in _JOBS.items()
-    }
+    return {kind: sum(value for name, value in seconds.items() if name.startswith(job)) for kind, job in _JOBS.items()}

@@ -51,9 +51,7 @@ def slope_of(points: Sequence[Point]) -> float:
 
 def without_each(points: Sequence[Point]) -> list[tuple[Point, float]]:
     """Return each point with the loss that the line through all others gives it."""
-    return [
-        (point, slope_of([other for other in points if other is not point]) * point.staleness) for point in points
-    ]
+    return [(point, slope_of([other for other in points if other is not point]) * point.staleness) for point in points]
 
 
 def _of_clusters(results: Path) -> Iterator[Point]:
