@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help="with --join: where this worker listens, as all tasks and the coordinator reach it",
+        help="with --join, and without a default: where this worker listens, as all tasks and the coordinator reach it",
     )
     parser.add_argument(
         "--with-parent",

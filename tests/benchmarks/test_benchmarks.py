@@ -349,6 +349,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         "linear",
         "adagrad",
         "gpu:1",
+        "device",
         True,
         False,
         distribution="downpour",

@@ -195,7 +195,7 @@ def test_a_worker_joins_and_two_leave_and_every_block_is_trained_once(
     assert observed.pushes == report["blocks"]
     assert [period["workers"] for period in report["periods"]] == [2, 3, 2, 1]
     assert all(period["words_per_second"] > 0 for period in report["periods"])
-    assert topic_gap(model.wv) > 0.5
+    assert topic_gap(model.wv) > 0.2  # untrained vectors have about 0
     assert [line for line in caplog.messages if " is gone" in line or " is back" in line] == []
     assert f"worker 2 at {own} joins" in caplog.messages
     assert "has left" in drain.output()
