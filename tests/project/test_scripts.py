@@ -1,8 +1,9 @@
-"""What the scripts say, in one line, where they cannot do what they are for."""
+"""What the scripts say, in one line, where they cannot do what they are for; and the tests that they name."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,3 +93,13 @@ def test_without_a_server_of_postgresql_or_its_pgvector_the_check_says_what_to_n
         (tmp_path / program).chmod(0o755)
     message = message_of("check-pgvector", TFW2V_POSTGRES=tmp_path)
     assert message.startswith(f"check-pgvector: error: PostgreSQL in {tmp_path} has no pgvector")
+
+
+@pytest.mark.parametrize("script", ["sanitize", "test-versions"])
+def test_every_test_that_a_script_names_is_there(script: str) -> None:
+    names = re.findall(r"tests/[\w/{},*]+(?:\.py)?", (SCRIPTS / script).read_text())
+    # Bash expands the names, and refuses a pattern that no file has.
+    expand = "shopt -s failglob; ls -d -- " + " ".join(names)
+    done = subprocess.run(["bash", "-c", expand], cwd=SCRIPTS.parent, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) > 5
