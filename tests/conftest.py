@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from gensim.models import Word2Vec
 from gensim.test.utils import datapath
+from hypothesis import settings
 from support.contract import MODES, PURE_MODES
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from gensim_tfw2v.cluster.local import LocalCluster
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+settings.register_profile("untimed", deadline=None)  # on a busy machine, any example may take long
+settings.load_profile("untimed")
 
 # These files take longest, roughly in this order, many of them with --all only. They begin first, so that no process is
 # left with a long file at the end.

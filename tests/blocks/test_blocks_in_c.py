@@ -87,7 +87,7 @@ def assert_same(ours: Any, expected: Any) -> None:
         assert ours == expected
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     maker=makers(),
     lengths=st.lists(st.integers(0, 30) | st.sampled_from([0, 1, 200]), max_size=20),

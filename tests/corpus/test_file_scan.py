@@ -113,7 +113,7 @@ def test_any_text_yields_gensims_sentences_read_anew_or_from_a_scan(
             assert [plain_epoch(source), plain_epoch(source)] == [expected, expected]
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(text=st.lists(texts, min_size=4, max_size=4).map(" ".join), part_bytes=st.integers(5, 40))
 def test_any_text_read_by_several_processes_yields_gensims_sentences(text: str, part_bytes: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -89,7 +89,7 @@ def test_words_in_arrays_become_pythons_own(kind: str) -> None:
     walks=st.lists(st.lists(st.integers(0, 99), max_size=12), max_size=30),
     known=st.lists(st.integers(0, 99), unique=True),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_numbers_have_their_ids_however_large_the_table_may_be(
     most: int, walks: list[list[int]], known: list[int]
 ) -> None:

@@ -106,7 +106,7 @@ def test_a_bucket_holds_a_limited_number_of_words_and_all_encoders_have_one() ->
     assert coordination._buckets_for(10**9, 8) * tuning.MOST_BUCKET_WORDS >= 10**9
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=3), part_bytes=st.integers(4, 60), shard_words=st.integers(1, 100))
 def test_any_files_give_the_files_of_one_process(
     texts: list[str], part_bytes: int, shard_words: int, tmp_path_factory: pytest.TempPathFactory

@@ -304,7 +304,7 @@ def wrong_inputs(draw: st.DrawFn) -> tuple[str, Arguments]:
 
 
 @given(wrong_inputs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_the_inputs_a_call_succeeds_or_is_refused(call: tuple[str, Arguments]) -> None:
     name, arguments = call
     _, table, error = run_call(name, arguments)
@@ -320,7 +320,7 @@ RUN_INPUTS = {"ids", "left", "right", "hidden", "gradients", "window_rows", "neg
 @given(
     name=st.sampled_from(list(OPERATIONS)), runs=st.integers(0, RUNS), size=st.integers(0, 7), rows=st.integers(0, 9)
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_calls_of_any_size_succeed_or_are_refused(name: str, runs: int, size: int, rows: int) -> None:
     arguments = valid_call(name)
     for input_, value in arguments.items():

@@ -180,14 +180,14 @@ TRAINING_OF_ONE_SIZE = ANY_TRAINING | {"corpus": corpora(fewest_words=9)}
 
 @pytest.mark.parametrize("objective", with_some_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_block_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
 
 
 @pytest.mark.parametrize("objective", mostly_slow(objectives(), SOME_WITHOUT_C) + slow(with_adagrad()), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_a_block_moves_every_row_without_c_as_plain_loops_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(in_this_process_without_c, objective, **training)
 
@@ -196,21 +196,21 @@ def test_a_block_moves_every_row_without_c_as_plain_loops_do(objective: Objectiv
 @pytest.mark.parametrize("freeze", FREEZABLE)
 @pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_a_block_moves_no_frozen_row_without_c(objective: Objective, freeze: str, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(in_this_process_without_c, objective, freeze=freeze, **training)
 
 
 @pytest.mark.parametrize("objective", mostly_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["cluster"], objective, **training)
 
 
 @pytest.mark.parametrize("objective", mostly_slow(with_adagrad()), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_a_block_moves_every_row_as_plain_loops_with_adagrad_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, **training)
 
@@ -218,7 +218,7 @@ def test_a_block_moves_every_row_as_plain_loops_with_adagrad_do(objective: Objec
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", with_adagrad(), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_with_adagrad_do(
     objective: Objective, **training: Any
 ) -> None:
@@ -228,7 +228,7 @@ def test_a_block_on_a_cluster_moves_every_row_as_plain_loops_with_adagrad_do(
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
     objective: Objective, **training: Any
 ) -> None:
@@ -239,7 +239,7 @@ def test_a_block_in_parts_that_share_rows_moves_every_row_as_plain_loops_do(
 @pytest.mark.parametrize("freeze", FREEZABLE)
 @pytest.mark.parametrize("objective", mostly_slow(objectives()), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
     objective: Objective, freeze: str, **training: Any
 ) -> None:
@@ -250,7 +250,7 @@ def test_a_block_moves_no_frozen_row_and_all_others_as_plain_loops_do(
 @pytest.mark.parametrize("freeze", FREEZABLE)
 @pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_do(
     objective: Objective, freeze: str, **training: Any
 ) -> None:
@@ -260,7 +260,7 @@ def test_a_block_on_a_cluster_moves_no_frozen_row_and_all_others_as_plain_loops_
 
 @pytest.mark.parametrize("objective", mostly_slow([*objectives(), *with_adagrad()]), ids=str)
 @given(**ANY_TRAINING)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_a_block_of_weighted_sentences_moves_every_row_as_plain_loops_do(objective: Objective, **training: Any) -> None:
     assert_moves_rows_as_plain_loops_do(PLACEMENTS["local"], objective, weighted=True, **training)
 
@@ -268,7 +268,7 @@ def test_a_block_of_weighted_sentences_moves_every_row_as_plain_loops_do(objecti
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", objectives(), ids=str)
 @given(**TRAINING_OF_ONE_SIZE)
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 def test_a_block_of_weighted_sentences_on_a_cluster_moves_every_row_as_plain_loops_do(
     objective: Objective, **training: Any
 ) -> None:
