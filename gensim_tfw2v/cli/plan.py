@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gensim_tfw2v.planning.workload import Workload
 
 DESCRIPTION = """Say how much memory, network and time a training takes on one machine or on a cluster, what limits its
-speed, and which commands start it. Nothing is trained, except by --calibrate, which measures this machine for about a
-minute."""
+speed, and which commands start it. Nothing is trained, except by --calibrate, which measures this machine for about
+two minutes."""
 _MOST_VOCABULARY = 2**31 - 1  # ids are int32
 
 

@@ -1,4 +1,4 @@
-"""This machine → its costs of training, measured in about a minute. It trains, so it imports TensorFlow."""
+"""This machine → its costs of training, measured in about two minutes. It trains, so it imports TensorFlow."""
 
 from __future__ import annotations
 
