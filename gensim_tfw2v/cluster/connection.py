@@ -110,14 +110,8 @@ class Connection:
         address = self.addresses[job][task]
         name = f"{job} {task} at {address}"
 
-        def ask() -> Any:
-            try:
-                with tf.device(device(job, task)):
-                    (found,) = remote_functions.call(DESCRIBE, [], [tf.string])
-                return found.numpy()
-            except tf.errors.OpError:
-                remote_functions.clear_error()
-                raise
+        def ask() -> bytes:
+            return remote_functions.ask(device(job, task), DESCRIBE, [])
 
         try:
             answer = wait_while_answering(ask, {f"{job} {task}": address}, _ANSWER_SECONDS)

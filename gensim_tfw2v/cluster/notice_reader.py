@@ -60,16 +60,9 @@ class NoticeReader:
 
 
 def _read(answers: Answers | None) -> Mapping[str, str]:
-    tf = load_tensorflow()
     sent = remote_functions.local(json.dumps(answers))
-    try:
-        with tf.device(device("ps", 0)):
-            (found,) = remote_functions.call(READ, [sent], [tf.string])
-        wishes: Mapping[str, str] = json.loads(found.numpy())
-        return wishes
-    except tf.errors.OpError:
-        remote_functions.clear_error()
-        raise
+    wishes: Mapping[str, str] = json.loads(remote_functions.ask(device("ps", 0), READ, [sent]))
+    return wishes
 
 
 def answer_wishes(connection: Connection, wishes: Mapping[str, str]) -> Answers:
@@ -95,7 +88,6 @@ def _answer_to_join(connection: Connection, address: str, number: int | None) ->
             return REFUSED, str(error)
         number = connection.take_in(address)
         if number is None:
-            most = connection.workers
-            return FULL, f"waits until another one leaves: max_workers={most}"
+            return FULL, f"waits until another one leaves: max_workers={connection.workers}"
         logger.info("worker %i at %s joins", number, address)
     return TAKEN, f"takes part as worker {number}"

@@ -29,6 +29,19 @@ def call(name: str, arguments: Sequence[Any], outputs: Sequence[Any]) -> list[An
     return list(tf.raw_ops.PyFunc(input=list(arguments), token=name, Tout=list(outputs)))
 
 
+def ask(device: str, name: str, arguments: Sequence[Any]) -> bytes:
+    """Return the bytes that the function of this name returns on the task of a device."""
+    tf = load_tensorflow()
+    try:
+        with tf.device(device):
+            (found,) = call(name, arguments, [tf.string])
+        answer: bytes = found.numpy()
+        return answer
+    except tf.errors.OpError:
+        clear_error()
+        raise
+
+
 def call_for(name: str, arguments: Sequence[Any], specs: Any) -> Any:
     """Return the results of the function of this name as a structure of tensors that have these specs."""
     nest, flat = load_tensorflow().nest, load_tensorflow().nest.flatten(specs)

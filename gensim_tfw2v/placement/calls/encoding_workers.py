@@ -75,25 +75,17 @@ class WorkerEncoder(Encoder):
                 self._answer(b"")
 
     def _answer(self, lines: bytes) -> bytes:
-        tf = load_tensorflow()
         sent = remote_functions.local(lines)
 
         def ask() -> bytes:
-            try:
-                with tf.device(device("worker", self._worker)):
-                    (found,) = remote_functions.call(ENCODE, [sent], [tf.string])
-                answer: bytes = found.numpy()
-                return answer
-            except tf.errors.OpError:
-                remote_functions.clear_error()
-                raise
+            return remote_functions.ask(device("worker", self._worker), ENCODE, [sent])
 
         try:
             with self._connection.worker_locks.hold(self._worker):
                 return wait_while_answering(ask, {f"worker {self._worker}": self._address}, _ANSWER_SECONDS)
         except ClusterError as error:
             raise self._loss(str(error)) from error
-        except tf.errors.OpError as error:
+        except load_tensorflow().errors.OpError as error:
             if (reason := remote_functions.task_error_message(error)) is not None:
                 raise LostEncoderError(f"{self._name}: {reason}") from error
             if is_lost(self._address, error):
