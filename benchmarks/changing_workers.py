@@ -19,6 +19,7 @@ from measuring.corpora import cut_corpus
 from measuring.jobs import MODES, add_corpus_argument, add_model_arguments, job_from, number_from
 from measuring.scores import scores_of
 from report.reports import add_output_arguments, say, start_report
+from report.stopping import status_of
 
 _SETTINGS = ("mode", "distribution", "vector_size", "epochs", "words", "repeats", "window", "negative", "min_count",
              "sample", "alpha")  # fmt: skip
@@ -141,4 +142,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(status_of(main))

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from measuring.jobs import number_from
+
 from gensim_tfw2v import encode_corpus
 
 
@@ -61,11 +63,12 @@ def measure(corpus: Path, folder: Path, ways: dict[str, dict[str, Any]], rounds:
 def main() -> None:
     """Encode a corpus in several ways, and print how long each took."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", type=Path, help="plain text of one sentence a line")
-    parser.add_argument("--processes", type=int, nargs="+", default=[2], help="numbers of processes (default: 2)")
-    parser.add_argument("--repeat", type=int, default=1, help="how many times over to read the corpus (default: 1)")
-    parser.add_argument("--rounds", type=int, default=5, help="encodings of each kind (default: 5)")
-    parser.add_argument("--folder", type=Path, help="where to write (default: the folder of temporary files)")
+    add, count = parser.add_argument, number_from(1)
+    add("corpus", type=Path, help="plain text of one sentence a line")
+    add("--processes", type=count, nargs="+", default=[2], help="numbers of processes (default: 2)")
+    add("--repeat", type=count, default=1, help="how many times over to read the corpus (default: 1)")
+    add("--rounds", type=count, default=5, help="encodings of each kind (default: 5)")
+    add("--folder", type=Path, help="where to write (default: the folder of temporary files)")
     arguments = parser.parse_args()
     ways: dict[str, dict[str, Any]] = {"one process": {"processes": 1}}
     for number in arguments.processes:

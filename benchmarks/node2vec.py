@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ import numpy as np
 from measuring.checkout import BENCHMARKS, ROOT
 from measuring.graphs import f1_of_nodes, make_graph, pairs_in, write_edges
 from measuring.jobs import number_from, usable_cores
+from measuring.runner import order_of
 from measuring.tuning_tasks import example
 from report.reports import MEGABYTE, add_output_arguments, say, show_middle, show_score, show_spread, start_report
 from report.stopping import status_of
-from report.summaries import mean_and_sd, paired_ratio, spread
+from report.summaries import by_round, mean_and_sd, paired_ratio, spread
 
 OURS, PECANPY = "tfw2v", "pecanpy"
 DIGITS, COMMUNITIES = "digits", "communities"
@@ -68,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
             edges = folder / f"{graph_name}.tsv"
             write_edges(graph.edges, edges)
             for turn in range(arguments.repeats):
-                for system in arguments.systems if turn % 2 == 0 else reversed(arguments.systems):
+                for system in order_of(turn, arguments.systems):
                     settings = {each: getattr(arguments, each) for each in _TRAINING} | {"seed": turn + 1}
                     result = run(pythons[system], system, edges, settings, graph.labels)
                     say(f"round {turn + 1}, {graph_name}, {system}: {result['seconds']:.1f} s, {result['f1']:.3f}")
@@ -126,7 +127,7 @@ def table_of(runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         groups.setdefault((each["graph"], each["system"]), []).append(each)
     for (graph, system), group in groups.items():
         beside = groups.get((graph, PECANPY), [])
-        ratios = (paired_ratio(_by_round(beside, seconds), _by_round(group, seconds)) for seconds in (_warm, _whole))
+        ratios = (paired_ratio(by_round(beside, seconds), by_round(group, seconds)) for seconds in (_warm, _whole))
         warm, whole = (show_spread(ratio, ".2f") for ratio in ratios)
         table.append(
             [
@@ -144,10 +145,6 @@ def table_of(runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             ]
         )
     return table
-
-
-def _by_round(runs: Sequence[Mapping[str, Any]], value: Callable[[Mapping[str, Any]], float]) -> dict[int, float]:
-    return {each["round"]: value(each) for each in runs}
 
 
 def _warm(run: Mapping[str, Any]) -> float:

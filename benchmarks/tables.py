@@ -13,6 +13,7 @@ from typing import Any
 from measuring.checkout import import_tensorflow
 from measuring.corpora import cut_corpus
 from measuring.jobs import MODES, add_corpus_argument, number_from
+from measuring.runner import order_of
 from measuring.table_sources import LISTS, TEXT, TEXT_ROWS, missing_packages, sources_in
 from report.reports import add_output_arguments, say, show_spread, start_report
 from report.stopping import status_of
@@ -58,7 +59,7 @@ def in_turns(rounds: int, modes: Sequence[str], sources: Sequence[str]) -> Itera
     """Yield (round, mode, source) of every round, with the sources in reverse order in every other round."""
     for turn in range(rounds):
         for mode in modes:
-            for source in sources if turn % 2 == 0 else reversed(sources):
+            for source in order_of(turn, sources):
                 yield turn, mode, source
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from measuring.jobs import (
 from measuring.runner import run_all
 from report.reports import add_output_arguments, failure_tables, say, show_score, show_spread, start_report
 from report.stopping import status_of
-from report.summaries import mean_and_sd, paired_ratio, spread
+from report.summaries import by_round, mean_and_sd, paired_ratio, spread
 
 GENSIM, OURS = "gensim", "tfw2v"
 
@@ -124,8 +124,8 @@ def table_of(runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         groups.setdefault(tuple(run[key] for key in _OF_ROW), []).append(run)
     for (corpus, mode, system, revision, optimizer), group in groups.items():
         beside = groups.get((corpus, mode, GENSIM, HERE, None), [])
-        speed_ratio = paired_ratio(_by_round(group, _speed), _by_round(beside, _speed))
-        seconds_ratio = paired_ratio(_by_round(beside, _seconds), _by_round(group, _seconds))
+        speed_ratio = paired_ratio(by_round(group, _speed), by_round(beside, _speed))
+        seconds_ratio = paired_ratio(by_round(beside, _seconds), by_round(group, _seconds))
         scores = [run["scores"] or {} for run in group]
         table.append(
             [
@@ -142,10 +142,6 @@ def table_of(runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             ]
         )
     return table
-
-
-def _by_round(runs: Sequence[Mapping[str, Any]], value: Callable[[Mapping[str, Any]], float]) -> dict[int, float]:
-    return {run["round"]: value(run) for run in runs}
 
 
 def _speed(run: Mapping[str, Any]) -> float:

@@ -9,12 +9,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from measuring.checkout import BENCHMARKS, HERE
 from measuring.jobs import Job
 from measuring.memory import FamilyMemory
 
+_System = TypeVar("_System")
 _LAST_LINES = 5  # of a failed run's messages
 
 
@@ -28,8 +29,13 @@ def in_turns(jobs: Sequence[Job], repeats: int) -> Iterator[tuple[int, Job]]:
     If the machine is slow for a while, this affects all jobs; and no job is always the first.
     """
     for turn in range(repeats):
-        for job in jobs if turn % 2 == 0 else reversed(jobs):
+        for job in order_of(turn, jobs):
             yield turn, dataclasses.replace(job, seed=job.seed + turn)
+
+
+def order_of(turn: int, systems: Sequence[_System]) -> Sequence[_System]:
+    """Return what a round measures in the order of that round: every other round has the reverse order."""
+    return systems if turn % 2 == 0 else systems[::-1]
 
 
 def run(job: Job) -> dict[str, Any]:

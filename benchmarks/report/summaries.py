@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 Run = Mapping[str, Any]
@@ -91,11 +92,11 @@ def summarise(label: Mapping[str, Any], runs: Sequence[Run], baseline: Sequence[
         runs=len(runs),
         words_per_second=words_per_second,
         started_words_per_second=_spread_of(runs, "started_words_per_second"),
-        speed_ratio=paired_ratio(_by_round(runs, "words_per_second"), _by_round(baseline, "words_per_second")),
+        speed_ratio=paired_ratio(*(by_round(some, itemgetter("words_per_second")) for some in (runs, baseline))),
         train_seconds=train_seconds,
         build_vocab_seconds=_spread_of(runs, "build_vocab_seconds"),
         build_vocab_ratio=paired_ratio(
-            _by_round(baseline, "build_vocab_seconds"), _by_round(runs, "build_vocab_seconds")
+            *(by_round(some, itemgetter("build_vocab_seconds")) for some in (baseline, runs))
         ),
         peak_rss_bytes=peak,
         tensorflow_import_seconds=_spread_of(runs, "tensorflow_import_seconds"),
@@ -129,5 +130,6 @@ def _spread_of(runs: Sequence[Run], name: str) -> Spread | None:
     return spread(run[name] for run in runs)
 
 
-def _by_round(runs: Sequence[Run], name: str) -> dict[int, float]:
-    return {run["round"]: run[name] for run in runs if run[name] is not None}
+def by_round(runs: Sequence[Run], value: Callable[[Run], float | None]) -> dict[int, float]:
+    """Return the value of each run by its round, without runs that have none."""
+    return {run["round"]: found for run in runs if (found := value(run)) is not None}
