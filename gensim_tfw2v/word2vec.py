@@ -59,6 +59,8 @@ class TFWord2Vec(Word2Vec):
         Mean loss per pair of the validation sentences after each epoch of the last `train()`; empty without them.
     validation_scores : dict of list of float
         The other metrics by name, if `validation_metric` is one of them.
+    optimizer_states : dict of numpy.ndarray
+        What Adagrad keeps for each row, by table. The next `train()` continues with it.
     training_report : dict or None
         What the last `train()` cost on a cluster, or where it ran in this process (docs/reference/reports-and-tags.md).
 
@@ -200,6 +202,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Make the matrices, or record how the servers make them when training begins."""
+        self.optimizer_states: dict[str, Any] = {}
         if self.vectors_on_servers:
             make_server_matrices(self)
         else:

@@ -17,6 +17,7 @@ from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.server_vectors import make_server_matrices
 from gensim_tfw2v.model.tables import matrix_of, set_matrix
 from gensim_tfw2v.placement.contract import TABLES, RemoteMatrix
+from gensim_tfw2v.placement.row_states import STATE_SUFFIX
 
 _PLAIN = (str, int, float, bool, type(None))
 _OF_WORDS = "word."  # prefix of the names of arrays with one value a word, such as counts
@@ -97,12 +98,14 @@ def model_in(cls: Any, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> An
 
 
 def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
-    """Copy a checkpoint's tables into a model's matrices."""
+    """Copy a checkpoint's tables into a model's matrices, and the optimizer's states of their rows."""
     if isinstance(model.wv.vectors, RemoteMatrix):
         model.wv.vectors.store.begin_with(checkpoint.pieces)
     else:
         for name in _tables_in(checkpoint):
             checkpoint.read_into(name, matrix_of(model, name))
+        states = {name: name + STATE_SUFFIX for name in TABLES if name + STATE_SUFFIX in checkpoint.arrays}
+        model.optimizer_states = {name: checkpoint.array(stored)[:, 0].copy() for name, stored in states.items()}
     model.wv.vectors_lockf = checkpoint.array("lock_factors")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.model.optimizer_states import check_states
 from gensim_tfw2v.placement.contract import RemoteMatrix
 
 _BUILD_FIRST = "build the vocabulary with these settings first (build_vocab)"
@@ -32,6 +33,7 @@ def check_fits(model: Word2Vec) -> None:
         raise RuntimeError(f"the vocabulary has no Huffman tree to train with hs={model.hs}; {_BUILD_FIRST}")
     for name, matrix in _matrices(model):
         _check_numbers(name, matrix, model.wv)
+    check_states(model.optimizer_states)
 
 
 def check_rows(model: Word2Vec, words: int) -> None:

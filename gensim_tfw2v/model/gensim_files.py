@@ -27,7 +27,7 @@ def saved_state(model: Word2Vec) -> dict[str, Any]:
 def restored_state(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a model that was saved by this class, an earlier version of it, or gensim's own."""
     losses: dict[str, Any] = {"epoch_losses": [], "validation_losses": [], "validation_scores": {}}
-    return {**own_defaults(), "training_report": None, **losses, **state}
+    return {**own_defaults(), "training_report": None, "optimizer_states": {}, **losses, **state}
 
 
 def as_plain_gensim(model: Word2Vec) -> Word2Vec:

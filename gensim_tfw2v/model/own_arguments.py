@@ -67,7 +67,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "str",
         'How far a vector moves against a gradient. `"sgd"`: by the learning rate, as in gensim. `"adagrad"`: further '
         "at first, and less the more the vector has been trained ([when to use it](docs/how-to/tune.md#adagrad)). It "
-        "begins anew in every `train()`",
+        "continues in the next `train()`",
         rule=Choice(OPTIMIZERS, or_none=False),
         flag=Flag(LEARNING_FLAGS, None, "how far a vector moves against a gradient"),
         is_read_by_train=True,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from gensim.models import Word2Vec
 
 from gensim_tfw2v.arrays import Float32Array
+from gensim_tfw2v.model.optimizer_states import states_for
 from gensim_tfw2v.model.server_vectors import writable_floats
 from gensim_tfw2v.placement.contract import ModelTables
 
@@ -23,12 +25,13 @@ def tables_of(model: Word2Vec) -> ModelTables:
         model.syn1neg = writable_floats(model.syn1neg)
     if model.hs:
         model.syn1 = writable_floats(model.syn1)
-    return ModelTables(
+    tables = ModelTables(
         inputs=model.wv.vectors,
         outputs=model.syn1neg if model.negative else None,
         nodes=model.syn1 if model.hs else None,
         lock_factors=model.wv.vectors_lockf,
     )
+    return replace(tables, states=states_for(model, {name: len(rows) for name, rows in tables.present().items()}))
 
 
 def set_matrix(model: Word2Vec, table: str, matrix: Float32Array) -> None:

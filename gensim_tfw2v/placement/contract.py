@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
+
+import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, TrainedChunk
@@ -85,6 +87,8 @@ class ModelTables:
     outputs: Float32Array | None  # one row a word, for negative sampling
     nodes: Float32Array | None  # one row an inner node of the Huffman tree
     lock_factors: Float32Array  # input row r learns at rate lock_factors[r % size]
+    states: dict[str, Float32Array] = field(default_factory=dict)
+    """The optimizer's state of each row, by table; none of a table where no optimizer has states."""
 
     def present(self) -> dict[str, Float32Array]:
         """Return the tables that the model has, by name."""
@@ -93,6 +97,26 @@ class ModelTables:
     def in_process(self) -> dict[str, Float32Array]:
         """Return the tables that the model has in this process, by name."""
         return {name: values for name, values in self.present().items() if not isinstance(values, RemoteMatrix)}
+
+    def first_rows(self, rows: int) -> ModelTables:
+        """Return views of the first rows of all tables; a matrix on the servers has no others."""
+        return self._changed(lambda values: values if len(values) == rows else values[:rows])
+
+    def empty(self) -> ModelTables:
+        """Return tables of the same shapes, to be written to; a matrix on the servers is the same one."""
+        return self._changed(lambda values: values if isinstance(values, RemoteMatrix) else np.empty_like(values))
+
+    def _changed(self, change: Callable[[Any], Any]) -> ModelTables:
+        """Return the tables with other values for every table and its states."""
+        tables = {name: change(values) for name, values in self.present().items()}
+        return replace(self, **tables, states={name: change(values) for name, values in self.states.items()})
+
+    def copy_to(self, other: ModelTables) -> None:
+        """Write the values that are in this process into other tables of the same shapes."""
+        for name, values in self.in_process().items():
+            np.copyto(getattr(other, name), values)
+        for name, values in self.states.items():
+            np.copyto(other.states[name], values)
 
     @property
     def store(self) -> RemoteStore | None:
@@ -169,7 +193,7 @@ class Placement(ABC):
     def row_states(self) -> Mapping[str, tuple[int, ...]]:
         """Return the shapes, by name, of what the optimizer keeps for rows of the model's tables; `rows` reads it.
 
-        Training needs it beside the tables to resume, and `restore_tables` restores it. By default there is nothing.
+        Training needs it beside the tables to resume. By default there is nothing.
         """
         return {}
 
@@ -185,7 +209,7 @@ class Placement(ABC):
         return
 
     def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
-        """Restore, by `read`, own tables and states of a placement that no longer exists, once the model's are loaded.
+        """Restore, by `read`, own tables of a placement that no longer exists, once the model's are loaded.
 
         By default nothing is read, as there are none.
         """

@@ -1,14 +1,14 @@
 """Rows with the optimizer's state behind their vector, in any placement: tables there have a column more.
 
-The state is where its row is, so it travels wherever rows travel, and designs need not know it. It belongs to one
-training: it begins with zeros, and ends with the placement.
+The state is where its row is, so it travels wherever rows travel, and designs need not know it. A model keeps it
+beside its tables between trainings, in `ModelTables.states`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from gensim_tfw2v.corpus.positions import BEGINNING, PassPosition
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 
 _NUMBERS_AT_ONCE = 2**22  # of a table that is read
-_SUFFIX = ".state"
+STATE_SUFFIX = ".state"
+"""What the name of a table's states adds to the table's."""
 
 
 def with_states(placement: Placement) -> Placement:
@@ -26,19 +27,16 @@ def with_states(placement: Placement) -> Placement:
     return placement if placement.adds_states else _PlacementWithStates(placement)
 
 
-def widened(tables: ModelTables, states: Mapping[str, Float32Array] | None = None) -> ModelTables:
-    """Return tables with the states [rows] of these names as their last column, zeros where there are none.
+def widened(tables: ModelTables) -> ModelTables:
+    """Return tables with their states as their last column, zeros where there are none.
 
     Rows are put together when they are read, so that large tables need no second copy.
     """
-    found = {} if states is None else states
-    return replace(
-        tables,
-        **{
-            name: cast(Float32Array, _RowsWithStates(vectors, found.get(name, np.zeros(len(vectors), np.float32))))
-            for name, vectors in tables.present().items()
-        },
-    )
+    wide: dict[str, Any] = {
+        name: _RowsWithStates(vectors, tables.states.get(name, np.zeros(len(vectors), np.float32)))
+        for name, vectors in tables.present().items()
+    }
+    return replace(tables, **wide)
 
 
 class _RowsWithStates:
@@ -65,49 +63,43 @@ class _RowsWithStates:
 
 
 class _PlacementWithStates(Placement):
-    """Has another placement train the model's tables with a column of states.
-
-    Loading the tables again, as after a callback between two epochs, keeps the states that were read last.
-    """
+    """Has another placement train the model's tables with a column of states."""
 
     def __init__(self, placement: Placement) -> None:
         self._placement = placement
         self.concurrency, self.can_fail = placement.concurrency, placement.can_fail
         self.reading_takes_long = placement.reading_takes_long
         self.epochs_may_overlap = placement.epochs_may_overlap
-        self._states: dict[str, Float32Array] = {}  # of each table, as they were read last
-        self._read_former: Callable[[str], Float32Array] | None = None  # the states of a placement that has ended
+        self._row_counts: dict[str, int] = {}  # of each table
 
     @property
     def has_failed(self) -> bool:
         return self._placement.has_failed
 
     def load(self, tables: ModelTables) -> None:
-        read, self._read_former = self._read_former, None
-        if read is not None:
-            self._states = {name: read(name + _SUFFIX)[:, 0] for name in tables.present()}
-        if not self._states:
-            self._states = {name: np.zeros(len(rows), np.float32) for name, rows in tables.present().items()}
-        self._placement.load(widened(tables, self._states))
+        self._row_counts = {name: len(rows) for name, rows in tables.present().items()}
+        self._placement.load(widened(tables))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         return self._placement.train_chunk(task)
 
     def read_into(self, tables: ModelTables) -> None:
         for name, values in tables.present().items():
+            states = tables.states.get(name)
             for first, end in _pieces(values):
                 rows = self._placement.rows(name, first, end)
-                values[first:end], self._states[name][first:end] = rows[:, :-1], rows[:, -1]
+                values[first:end] = rows[:, :-1]
+                if states is not None:
+                    states[first:end] = rows[:, -1]
 
     def rows(self, table: str, first: int, end: int) -> Float32Array:
-        rows = self._placement.rows(table.removesuffix(_SUFFIX), first, end)
-        return np.ascontiguousarray(rows[:, -1:] if table.endswith(_SUFFIX) else rows[:, :-1])
+        rows = self._placement.rows(table.removesuffix(STATE_SUFFIX), first, end)
+        return np.ascontiguousarray(rows[:, -1:] if table.endswith(STATE_SUFFIX) else rows[:, :-1])
 
     def row_states(self) -> Mapping[str, tuple[int, ...]]:
-        return {name + _SUFFIX: (len(states), 1) for name, states in self._states.items()}
+        return {name + STATE_SUFFIX: (rows, 1) for name, rows in self._row_counts.items()}
 
     def restore_tables(self, read: Callable[[str], Float32Array]) -> None:
-        self._read_former = read
         self._placement.restore_tables(read)
 
     def begin_epoch(self, epoch: int, begin: PassPosition = BEGINNING) -> None:

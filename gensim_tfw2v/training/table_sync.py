@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,12 +58,7 @@ class TableSync:
         """Return the current vectors, to be read only. During training, rows are read at slightly different times."""
         tables = self._tables()
         if self._is_pushed:
-            tables = replace(
-                tables,
-                inputs=np.empty_like(tables.inputs),
-                outputs=None if tables.outputs is None else np.empty_like(tables.outputs),
-                nodes=None if tables.nodes is None else np.empty_like(tables.nodes),
-            )
+            tables = tables.empty()
             self._placement.read_into(tables)
         return tables
 
@@ -114,11 +108,9 @@ class TableSync:
             self._placement.read_into(tables)
             return
         if self._buffer is None:
-            self._buffer = replace(tables, **{name: _empty_like(table) for name, table in tables.present().items()})
+            self._buffer = tables.empty()
         self._placement.read_into(self._buffer)
-        for name, table in tables.present().items():
-            if isinstance(table, np.ndarray):
-                np.copyto(table, getattr(self._buffer, name))
+        self._buffer.copy_to(tables)
 
     def check_words(self) -> None:
         """Raise RuntimeError if there are more or fewer words than when training began."""
@@ -141,13 +133,7 @@ class TableSync:
                 "trained; change the vocabulary before train()"
             )
         self._model.check_rows(words)
-        tables = self._model.tables()
-        return replace(
-            tables,
-            inputs=_first_rows(tables.inputs, words),
-            outputs=None if tables.outputs is None else _first_rows(tables.outputs, words),
-            nodes=None if tables.nodes is None else _first_rows(tables.nodes, words),
-        )
+        return self._model.tables().first_rows(words)
 
     def with_most_moved_word(self, error: DivergenceError) -> DivergenceError:
         """Return the error with the word whose vector is furthest from where the model has it, if one has moved."""
@@ -175,16 +161,6 @@ class TableSync:
         finally:
             self._buffer = None
             self._placement.close()
-
-
-def _first_rows(matrix: Float32Array, rows: int) -> Float32Array:
-    """Return a view of the first rows; a matrix on the servers has no others."""
-    return matrix if len(matrix) == rows else matrix[:rows]
-
-
-def _empty_like(matrix: Any) -> Any:
-    """Return an array of the same shape, or the matrix itself if it is on the servers."""
-    return np.empty_like(matrix) if isinstance(matrix, np.ndarray) else matrix
 
 
 def _furthest(before: Float32Array, now: Float32Array) -> tuple[int, float]:

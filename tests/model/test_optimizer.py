@@ -1,7 +1,8 @@
-"""`optimizer="adagrad"`: in every mode, repeatable, begun anew in every training, and absent from saved models."""
+"""`optimizer="adagrad"`: in every mode, repeatable, and continued by the next training, also of a saved model."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +60,84 @@ def test_threads_share_the_states_of_rows() -> None:
     assert topic_gap(together.wv) > 0.5
 
 
-def test_every_training_begins_without_states(tmp_path: Path) -> None:
-    """A model that was saved between two trainings has no states, and its second training gives the same vectors."""
-    model = trained(sg=1)
+def test_a_training_continues_with_the_states_of_the_one_before() -> None:
+    """Rows that have been trained move less far than rows without a state."""
+    model, anew = trained(sg=1), trained(sg=1)
+    assert_equal_models(model, anew)
+    before = model.wv.vectors.copy()
+    states = {name: values.copy() for name, values in model.optimizer_states.items()}
+    anew.optimizer_states = {}
+    moved, moved_anew = (np.linalg.norm(train_again(one).wv.vectors - before, axis=1).mean() for one in (model, anew))
+    assert moved < moved_anew
+    for name, values in model.optimizer_states.items():
+        assert (values >= states[name]).all() and (values > states[name]).any()
+        assert (values > anew.optimizer_states[name]).any()
+
+
+def test_a_saved_model_continues_with_its_states(tmp_path: Path) -> None:
+    model = trained(sg=1, hs=1)
     model.save(str(tmp_path / "model"))
-    assert_equal_models(train_again(model), train_again(TFWord2Vec.load(str(tmp_path / "model"))))
+    loaded = TFWord2Vec.load(str(tmp_path / "model"))
+    assert set(loaded.optimizer_states) == {"inputs", "outputs", "nodes"}
+    assert_equal_models(train_again(model), train_again(loaded))
 
 
-def test_a_saved_model_has_no_states_and_opens_in_plain_gensim(tmp_path: Path) -> None:
+def test_a_model_of_a_finished_training_continues_with_the_states_of_its_checkpoint(tmp_path: Path) -> None:
+    model = trained(sg=1, checkpoint_dir=tmp_path)
+    resumed = TFWord2Vec.resume(tmp_path, CORPUS)
+    for name, values in model.optimizer_states.items():
+        np.testing.assert_array_equal(resumed.optimizer_states[name], values, err_msg=name)
+    assert_equal_models(train_again(model), train_again(resumed))
+
+
+def test_new_words_begin_without_states_and_new_weights_too() -> None:
+    model = trained(sg=1)
+    before = model.optimizer_states["inputs"].copy()
+    model.build_vocab([["new", "words"] * 5], update=True)
+    model.train([["new", "words"] * 5], total_examples=1, epochs=1)
+    after = model.optimizer_states["inputs"]
+    assert len(after) == len(model.wv) == len(before) + 2
+    assert (after[: len(before)] >= before).all() and (after[len(before) :] > 0).all()
+    model.init_weights()
+    assert model.optimizer_states == {}
+
+
+def test_the_states_of_a_tree_with_more_nodes_begin_anew() -> None:
+    model = trained(sg=1, hs=1, negative=0)
+    model.build_vocab([["new", "words"] * 5], update=True)
+    model.train([["new", "words"] * 5], total_examples=1, epochs=1)
+    assert len(model.optimizer_states["nodes"]) == len(model.wv)
+    assert not model.optimizer_states["nodes"].all()  # most nodes are on no new word's path
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        ([], "must be a dictionary to train, got list; set model.optimizer_states to {}"),
+        ({"inputs": [1.0]}, "must be an array of float32 numbers to train; set"),
+        ({"inputs": np.zeros((3, 3), np.float32)}, "must be an array of float32 numbers to train; set"),
+        ({"inputs": np.array([np.nan], np.float32)}, "must hold finite numbers of 0 or more to train; set"),
+        ({"inputs": np.array([-1], np.float32)}, "must hold finite numbers of 0 or more to train; set"),
+    ],
+)
+def test_states_that_are_no_states_are_refused(states: Any, message: str) -> None:
+    model = trained(sg=1)
+    model.optimizer_states = states
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        train_again(model)
+
+
+def test_a_partition_leaves_no_states() -> None:
+    model = trained(sg=1, distribution="partition")
+    assert_finite(train_again(model))
+    assert not any(values.any() for values in model.optimizer_states.values())
+
+
+def test_sgd_has_no_states() -> None:
+    assert trained(optimizer="sgd").optimizer_states == {}
+
+
+def test_a_saved_model_has_vectors_without_states_and_opens_in_plain_gensim(tmp_path: Path) -> None:
     model = trained(sg=1, hs=1)
     assert all(values.shape[1] == model.vector_size for values in learnt_arrays(model).values())
     assert model.to_gensim().wv.vectors.shape == model.wv.vectors.shape

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import run
-from support.interrupts import kill
+from support.interrupts import freeze, kill
 from support.placements import mortal_cluster, shared_cluster
 
 from gensim_tfw2v import encode_corpus, tuning
@@ -81,6 +81,24 @@ def test_a_killed_worker_costs_its_sections_and_helps_again_once_it_is_started(
     assert "worker 1" in caplog.text
     encode_with(worker_encoders(mortal_cluster()), text, tmp_path / "again", **SIZES)
     assert files_of(tmp_path / "again") == expected
+
+
+@pytest.mark.slow
+def test_the_sections_of_a_worker_that_hangs_are_encoded_by_another_one(
+    text: Path, tmp_path: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gensim_tfw2v.placement.calls.encoding_workers._ANSWER_SECONDS", 3.0)
+    cluster = mortal_cluster()
+    frozen: list[subprocess.Popen[Any]] = []
+
+    def freeze_one(*_: int) -> None:
+        if not frozen:
+            frozen.append(cluster.processes["worker", 1])
+            freeze(frozen[0])
+
+    encode_with(worker_encoders(cluster), text, tmp_path / "new", progress=freeze_one, **SIZES)
+    assert files_of(tmp_path / "new") == expected
+    assert frozen[0].poll() is None  # it hung all the time
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.example_blocks import SETTINGS, SIZE, WORDS, maker_from, random_tables, read, work_on
 
-from gensim_tfw2v.placement.contract import Placement
+from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
 from gensim_tfw2v.placement.row_states import widened, with_states
 from gensim_tfw2v.steps.settings import ADAGRAD
@@ -27,18 +27,26 @@ def placement() -> Iterator[Placement]:
         yield made
 
 
+def tables_with_states() -> ModelTables:
+    """Return random tables that keep states, of 0."""
+    tables = random_tables()
+    tables.states.update({name: np.zeros(len(values), np.float32) for name, values in tables.present().items()})
+    return tables
+
+
 def states_of(placement: Placement) -> dict[str, np.ndarray]:
     """Return the states of all tables."""
     return {name: placement.rows(name, 0, shape[0]) for name, shape in placement.row_states().items()}
 
 
 def test_tables_have_the_states_of_their_rows_as_the_last_column() -> None:
-    tables, states = random_tables(), {"outputs": np.arange(WORDS, dtype=np.float32)}
-    wide = widened(tables, states)
+    tables = random_tables()
+    tables.states["outputs"] = np.arange(WORDS, dtype=np.float32)
+    wide = widened(tables)
     assert wide.inputs.shape == (WORDS, SIZE + 1) and len(wide.inputs) == WORDS
     found = np.asarray(wide.outputs)
     np.testing.assert_array_equal(found[:, :-1], tables.outputs)
-    np.testing.assert_array_equal(found[:, -1], states["outputs"])
+    np.testing.assert_array_equal(found[:, -1], tables.states["outputs"])
     np.testing.assert_array_equal(np.asarray(wide.outputs[3::2][1:4]), found[3::2][1:4])
     assert not np.asarray(wide.inputs)[:, -1].any()
 
@@ -47,7 +55,8 @@ def test_rows_of_zeros_with_a_state_are_not_all_zeros() -> None:
     tables = random_tables()
     tables.outputs[:] = 0
     assert not widened(tables).outputs.any()
-    assert widened(tables, {"outputs": np.eye(1, WORDS, dtype=np.float32)[0]}).outputs.any()
+    tables.states["outputs"] = np.eye(1, WORDS, dtype=np.float32)[0]
+    assert widened(tables).outputs.any()
 
 
 def test_a_training_begins_without_states_and_they_grow_where_rows_move(placement: Placement) -> None:
@@ -73,7 +82,8 @@ def test_tables_that_are_read_and_loaded_again_keep_their_states(placement: Plac
         for one in (placement, other):
             one.load(random_tables())
             one.train_chunk(work_on(0))
-        tables = read(placement)
+        tables = tables_with_states()
+        placement.read_into(tables)
         placement.load(tables)
         for one in (placement, other):
             one.train_chunk(work_on(0, seed=1))
@@ -81,16 +91,26 @@ def test_tables_that_are_read_and_loaded_again_keep_their_states(placement: Plac
         np.testing.assert_array_equal(read(placement).outputs, read(other).outputs)
 
 
-def test_another_placement_continues_with_the_states_that_a_checkpoint_has(placement: Placement) -> None:
+def test_tables_without_room_for_states_are_read_without_them(placement: Placement) -> None:
     placement.load(random_tables())
     placement.train_chunk(work_on(0))
-    kept, tables = states_of(placement), read(placement)
+    with_room, without = tables_with_states(), random_tables()
+    for tables in (with_room, without):
+        placement.read_into(tables)
+    np.testing.assert_array_equal(without.inputs, with_room.inputs)
+    assert without.states == {} and with_room.states["inputs"].any()
+
+
+def test_another_placement_continues_with_the_states_of_the_tables(placement: Placement) -> None:
+    placement.load(random_tables())
+    placement.train_chunk(work_on(0))
+    tables = tables_with_states()
+    placement.read_into(tables)
     with closing(new_placement()) as other, closing(new_placement()) as anew:
-        other.restore_tables(lambda name: kept[name])
-        for one in (other, anew):
-            one.load(tables)
+        other.load(tables)
+        anew.load(replace(tables, states={}))
         for name, states in states_of(other).items():
-            np.testing.assert_array_equal(states, kept[name], err_msg=name)
+            np.testing.assert_array_equal(states, states_of(placement)[name], err_msg=name)
         for one in (placement, other, anew):
             one.train_chunk(work_on(0, seed=1))
         np.testing.assert_array_equal(read(other).inputs, read(placement).inputs)

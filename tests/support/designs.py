@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gensim_tfw2v.placement.designs import DESIGNS, register_design
-from support.design_promises import DesignPromises, No, Outcome, Promise
+from support.design_promises import DesignPromises, No, Outcome
 from support.solo import choose_solo
 
 _SERVERS_AND_WORKERS = ("ps 0", "ps 1", "worker 0", "worker 1")
@@ -33,7 +33,6 @@ _ONE_DIRECTION = No("a step is along one direction of all vectors")
 _FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
 _UNWEIGHTED = No("every sentence counts once")
 _HISTORY = No("a resumed descent begins with an empty history")
-_STATES = No("without a checkpoint, Adagrad's states begin anew after a loss")
 
 
 @contextmanager
@@ -220,8 +219,6 @@ def _with_adagrad(entry: DesignPromises) -> DesignPromises:
         name=f"{entry.name}-adagrad",
         arguments={**entry.arguments, "optimizer": "adagrad"},
         tolerance=10 * entry.tolerance,  # first steps are twenty times as long
-        equal_after_killed_worker=_with_states_lost(entry.equal_after_killed_worker, entry.killed_worker),
-        equal_after_killed_server=_with_states_lost(entry.equal_after_killed_server, entry.killed_server),
         slow=entry.slow | {"freezes"},
         all_slow=not entry.is_local,
     )
@@ -238,10 +235,6 @@ def _reproducible(name: str, entry: DesignPromises) -> DesignPromises:
         slow=frozenset(),
         all_slow=True,
     )
-
-
-def _with_states_lost(promise: Promise, outcome: Outcome | None) -> Promise:
-    return promise and _STATES if outcome is Outcome.RECOVERS else promise
 
 
 _TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]

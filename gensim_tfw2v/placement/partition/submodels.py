@@ -89,6 +89,8 @@ class SubModelPlacement(Placement):
                 np.copyto(getattr(tables, name), values)
         else:
             merge_tables(self._left(), tables, self._partition.merge, self._maker.tree)
+        for states in tables.states.values():
+            states.fill(0.0)  # those of sub-models are not merged
         self._merged = _digest(tables)
 
     def _moment(self) -> list[tuple[int, int]]:
