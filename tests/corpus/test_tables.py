@@ -181,14 +181,14 @@ def test_sentences_of_a_table_may_validate(tmp_path: Path) -> None:
 # The versions from which their columns have Arrow's interface.
 @pytest.mark.parametrize(("library", "version"), [("polars", "1.3"), ("pandas", "3.0")])
 def test_columns_of_other_libraries_are_read(library: str, version: str) -> None:
-    module = pytest.importorskip(library, version, reason=f"needs {library} {version}, which no extra installs")
+    module = pytest.importorskip(library, version, reason=f"needs {library} {version}, of the extra `peers`")
     for column in (module.Series(ROWS), module.Series(LINES), module.DataFrame({"id": NUMBERS[:1] * 300, "w": ROWS})):
         name = None if isinstance(column, module.Series) else "w"
         assert list(ColumnSentences(column, name)) == [row for row in ROWS if row]
 
 
 def test_a_column_of_hugging_faces_datasets_is_read_in_the_format_arrow() -> None:
-    datasets = pytest.importorskip("datasets", reason="needs datasets, which no extra installs")
+    datasets = pytest.importorskip("datasets", reason="needs datasets, which the extra `peers` installs")
     table = datasets.table.InMemoryTable(pa.table({"words": ROWS}))
     dataset = datasets.Dataset(table, fingerprint="any").with_format("arrow")
     assert list(ColumnSentences(dataset["words"])) == [row for row in ROWS if row]

@@ -109,7 +109,7 @@ def test_points_of_qdrant_are_those_of_the_vectors(
 
 def client_with_points(monkeypatch: pytest.MonkeyPatch, folder: Path, place: str) -> Any:
     """Run the code by which the page loads the folder `points`, in this folder, and return the client."""
-    pytest.importorskip("qdrant_client", reason="needs qdrant-client, which the extra `test` installs")
+    pytest.importorskip("qdrant_client", reason="needs qdrant-client, which the extra `peers` installs")
     page = ROOT / "docs" / "reference" / "formats.md"
     (program,) = (block.text for block in blocks(page) if "qdrant_client" in block.text)
     assert '":memory:"' in program

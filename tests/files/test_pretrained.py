@@ -50,7 +50,7 @@ def test_the_tokenizer_numbers_words_as_the_tensor_does(tmp_path: Path) -> None:
 
 
 def test_model2vec_makes_means_of_words(tmp_path: Path) -> None:
-    model2vec = pytest.importorskip("model2vec", reason="needs model2vec, which no extra installs")
+    model2vec = pytest.importorskip("model2vec", reason="needs model2vec, which the extra `peers` installs")
     export_pretrained(vectors_of(WORDS), tmp_path / "words", license="mit", language="en")
     model = model2vec.StaticModel.from_pretrained(tmp_path / "words")
     np.testing.assert_allclose(model.encode(TEXTS), [mean(text, WORDS) for text in TEXTS], atol=1e-6)
