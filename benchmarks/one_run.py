@@ -23,6 +23,7 @@ from measuring.jobs import (
     add_revision_argument,
     add_training_arguments,
     job_from,
+    number_from,
     usable_cores,
 )
 from measuring.scores import is_finite, scores_of
@@ -32,6 +33,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the job that the arguments describe; the exit status is 0."""
     arguments = _parser().parse_args(argv)
     job = job_from(arguments)
+    if job.epochs % job.calls:
+        raise SystemExit(f"one_run: error: --calls must divide --epochs {job.epochs}, got {job.calls}")
     missing = systems.SYSTEMS[job.system].missing()
     if missing:
         raise SystemExit(f"one_run: error: {missing}")
@@ -71,6 +74,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
     add("--seed", type=int, default=1, metavar="N")
     add_training_arguments(parser)
+    add("--calls", type=number_from(1), default=1, metavar="N", help="of train(), among which the epochs and the "
+        "learning rate's fall are divided (default 1)")  # fmt: skip
     add("--batch-tokens", type=int, metavar="N", help="tfw2v only, like the next three; default: chosen")
     add("--run-tokens", type=int, metavar="N")
     add("--shared-negatives", type=int, metavar="N")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -82,13 +83,15 @@ def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
     prepare()
     if scorer:
         scorer.began = began
-    model.train(
-        **corpus,
-        total_examples=model.corpus_count,
-        total_words=model.corpus_total_words,
-        epochs=job.epochs,
-        callbacks=[scorer] if scorer else [],
-    )
+    for rates in _rates_of_calls(job, model):
+        model.train(
+            **corpus,
+            **rates,
+            total_examples=model.corpus_count,
+            total_words=model.corpus_total_words,
+            epochs=job.epochs // job.calls,
+            callbacks=[scorer] if scorer else [],
+        )
     train_seconds = time.perf_counter() - began
     return Outcome(
         keyed_vectors=model.wv,
@@ -99,6 +102,15 @@ def _train(job: Job, model: Any, prepare: Callable[[], None]) -> Outcome:
         trained_at=time.time(),
         curve=scorer.points if scorer else [],
     )
+
+
+def _rates_of_calls(job: Job, model: Any) -> list[dict[str, float]]:
+    """Return the arguments of each call of `train()` about the learning rate; a single call has none."""
+    if job.calls == 1:
+        return [{}]
+    fall = (model.alpha - model.min_alpha) / job.calls
+    rates = [model.alpha - fall * call for call in range(job.calls + 1)]
+    return [{"start_alpha": start, "end_alpha": end} for start, end in itertools.pairwise(rates)]
 
 
 def corpus_of(job: Job) -> dict[str, Any]:

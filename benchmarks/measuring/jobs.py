@@ -54,6 +54,7 @@ class Job:
     distribution: str | None = None  # how the tasks of a cluster train together
     round_words: int | None = None  # raw words of a round, where the distribution has rounds
     vectors_file: str | None = None  # where the trained vectors are saved, in gensim's format
+    calls: int = 1  # of train(), each with as many epochs, through which the learning rate falls evenly
     graph: str | None = None  # file that `graphs.write_graph` wrote: vectors of its nodes are scored
 
     @property

@@ -18,6 +18,7 @@ import compare
 import psutil
 import pytest
 import sweep
+from gensim.models import Word2Vec
 from measuring import checkout, systems
 from measuring.jobs import MODES, Job, usable_cores
 from support.benchmark_commands import BENCHMARKS, corpus_in, run_command
@@ -355,6 +356,7 @@ def test_a_job_survives_the_command_line(mode: str) -> None:
         distribution="downpour",
         round_words=1000,
         graph="graph.npz",
+        calls=3,
     )
     assert job_from(one_run._parser().parse_args(job.to_arguments())) == job
 
@@ -368,3 +370,19 @@ def test_memory_of_workers_that_average_stands_beside_the_formula(tmp_path: Path
     assert run["peak_bytes"] > run["idle_bytes"] > 0
     assert run["rows"] == 4_000
     assert run["formula_bytes"] == 4_000 * (8 * 10 + 4) + 24 * 2_000 * 10
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"), [(1, [(4, None, None)]), (2, [(2, 0.0251, 0.0126), (2, 0.0126, 0.0001)])]
+)
+def test_calls_of_train_divide_the_epochs_and_the_fall_of_the_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int, expected: list[tuple[int, float | None, float | None]]
+) -> None:
+    given: list[tuple[int, float | None, float | None]] = []
+
+    def train(model: Word2Vec, epochs: int, start_alpha: Any = None, end_alpha: Any = None, **_: Any) -> None:
+        given.append((epochs, start_alpha, end_alpha and round(end_alpha, 9)))
+
+    monkeypatch.setattr(Word2Vec, "train", train)
+    systems.SYSTEMS["gensim"].run(Job("gensim", str(corpus_in(tmp_path)), epochs=4, alpha=0.0251, calls=calls))
+    assert given == expected
