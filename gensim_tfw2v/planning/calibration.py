@@ -16,6 +16,7 @@ from gensim_tfw2v.blocks.batch_shape import power_of_two_below
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.modes import MODES
+from gensim_tfw2v.planning.profile_files import nearest_stored
 from gensim_tfw2v.planning.profiles import Profile, RowCost, StepCost
 from gensim_tfw2v.runtime.processor import processor_name
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
@@ -63,7 +64,7 @@ def calibrate(say: Callable[[str], None]) -> Profile:
     return Profile(
         processor=processor_name(),
         steps=steps,
-        worker=worker,
+        worker=measured_or_stored(worker, say),
         server=server,
         coordinator_nanoseconds_a_word=coordinator_word,
         coordinator_milliseconds_a_block=coordinator_block,
@@ -99,6 +100,17 @@ def fitted_costs(runs: list[ClusterCosts]) -> tuple[RowCost, RowCost, float, flo
     worker = RowCost(*_least_squares(by_bytes, [run.worker for run in runs]))
     server = RowCost(*_least_squares(by_bytes, [run.server for run in runs]))
     return worker, server, *_least_squares(by_words, [run.coordinator for run in runs])
+
+
+def measured_or_stored(worker: RowCost, say: Callable[[str], None]) -> RowCost:
+    """Return a worker's costs beside steps, or those of a stored profile if other programs hid them."""
+    if worker != RowCost(0.0, 0.0):
+        return worker
+    say(
+        "other programs used this machine, so what workers compute beside steps is taken from a stored profile; "
+        "calibrate again when the machine is idle"
+    )
+    return nearest_stored().worker
 
 
 def _least_squares(parts: Any, measured: list[float]) -> tuple[float, float]:

@@ -29,12 +29,17 @@ def profile_named(name: str | None) -> Profile:
         calibrated = read_calibrated() if calibrated_path().exists() else None
         if calibrated is not None and calibrated.processor == processor_name():
             return calibrated
-        return AMX if multiplies_tiles() else AVX2
+        return nearest_stored()
     if name == CALIBRATED:
         return read_calibrated()
     if name not in STORED:
         raise ValueError(f"there is no profile {name!r}; choose {', '.join([*STORED, CALIBRATED])}")
     return STORED[name]
+
+
+def nearest_stored() -> Profile:
+    """Return the stored profile of the processor that is most like this one."""
+    return AMX if multiplies_tiles() else AVX2
 
 
 def calibrated_path() -> Path:

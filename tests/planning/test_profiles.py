@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from gensim_tfw2v.planning import calibration, profile_files
-from gensim_tfw2v.planning.calibration import ClusterCosts, calibrate, fitted_costs
+from gensim_tfw2v.planning.calibration import ClusterCosts, calibrate, fitted_costs, measured_or_stored
 from gensim_tfw2v.planning.corpus_sample import estimate_corpus
 from gensim_tfw2v.planning.frequencies import TEXT_REPETITION
 from gensim_tfw2v.planning.modes import MODES
+from gensim_tfw2v.planning.profiles import RowCost
 from gensim_tfw2v.planning.stored_profiles import AMX, AVX2, STORED
 
 
@@ -105,6 +106,14 @@ def test_words_of_the_calibrating_corpus_repeat_as_in_texts(tmp_path: Path, monk
     found = estimate_corpus(tmp_path / "corpus.txt", min_count=1)
     assert found.words == 100_000
     assert found.frequencies.repetition == pytest.approx(TEXT_REPETITION, rel=0.15)
+
+
+def test_costs_that_other_programs_hid_are_those_of_a_stored_profile() -> None:
+    said: list[str] = []
+    assert measured_or_stored(AVX2.worker, said.append) == AVX2.worker
+    assert said == []
+    assert measured_or_stored(RowCost(0.0, 0.0), said.append) in [profile.worker for profile in STORED.values()]
+    assert len(said) == 1 and "calibrate again when the machine is idle" in said[0]
 
 
 @pytest.mark.slow
