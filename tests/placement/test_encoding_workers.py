@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.child_process import wait_until
 from support.command_line import run
 from support.interrupts import freeze, kill
 from support.placements import mortal_cluster, shared_cluster
@@ -21,6 +24,15 @@ from gensim_tfw2v.placement.calls.encoding_workers import worker_encoders
 from gensim_tfw2v.placement.tasks.encoding_processes import MOST_REQUESTS, EncodingProcesses
 
 SIZES = {"part_bytes": 20_000, "section_bytes": 20_000}
+
+
+def _calls_under_way() -> list[Any]:
+    """Return the frames of this process's threads that call an encoding worker."""
+    return [frame for frame in sys._current_frames().values() if "ask" in _functions_of(frame)]
+
+
+def _functions_of(frame: Any) -> list[str]:
+    return [entry.name for entry in traceback.extract_stack(frame)]
 
 
 @pytest.fixture
@@ -99,6 +111,7 @@ def test_the_sections_of_a_worker_that_hangs_are_encoded_by_another_one(
     encode_with(worker_encoders(cluster), text, tmp_path / "new", progress=freeze_one, **SIZES)
     assert files_of(tmp_path / "new") == expected
     assert frozen[0].poll() is None  # it hung all the time
+    wait_until(lambda: not _calls_under_way(), seconds=10)
 
 
 @pytest.mark.slow
