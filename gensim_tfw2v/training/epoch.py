@@ -50,6 +50,7 @@ class Epoch:
         self.plan, self.reader, self.placement = plan, reader, placement
         self.workers = placement.concurrency  # those still training it
         self.is_finished = False  # every chunk is trained
+        self._is_stopped = False
         self.ended: SimpleQueue[None] = SimpleQueue()  # gets an item when the epoch is finished or stopped
         self.counts = replace(begin.counts)
         self.seconds_before = begin.counts.seconds  # of an earlier part of the epoch
@@ -67,17 +68,18 @@ class Epoch:
             after_chunk(chunk)
 
     def leave(self) -> None:
-        """Remove one worker; the last one finishes the epoch."""
+        """Remove one worker; the last one finishes the epoch, unless it was stopped: chunks may be left."""
         with self._lock:
             self.workers -= 1
             is_last = not self.workers
         if is_last:
             self.placement.end_epoch(self.plan.epoch)
-            self.is_finished = True
+            self.is_finished = not self._is_stopped
             self.ended.put(None)
 
     def stop(self) -> None:
         """Hand out no further chunk."""
+        self._is_stopped = True
         self.reader.stop()
         self.ended.put(None)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +58,23 @@ def test_a_resumed_training_gives_the_vectors_of_one_that_was_not_interrupted(
     assert resumed.epoch_losses == uninterrupted(mode).epoch_losses
     assert resumed.train_count == 1
     assert resumed.alpha == uninterrupted(mode).alpha
+
+
+def test_a_training_that_a_keyboard_interrupt_ends_within_an_epoch_is_resumed_there(
+    uninterrupted: Callable[[str], TFWord2Vec], tmp_path: Path
+) -> None:
+    """The last checkpoint does not count the epoch as finished: its other words are still to be trained."""
+
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)  # in the thread that reads, until training has stopped
+
+    model = untrained("skipgram-negative", checkpoint_dir=tmp_path, cache_memory=0)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, Interrupted(11000, interrupt))
+    resumed = TFWord2Vec.resume(tmp_path, SENTENCES)
+    assert_equal_models(uninterrupted("skipgram-negative"), resumed)
+    assert resumed.epoch_losses == uninterrupted("skipgram-negative").epoch_losses
 
 
 @pytest.mark.parametrize(
