@@ -150,6 +150,7 @@ class TFWord2Vec(Word2Vec):
         check_constructor(own | gensims)
         for name, value in own.items():
             setattr(self, name, value)
+        self.optimizer_states: dict[str, Any] = {}
         self.training_report: dict[str, Any] | None = None
         self.epoch_losses: list[float] = []
         self.validation_losses: list[float] = []
@@ -202,7 +203,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Make the matrices, or record how the servers make them when training begins."""
-        self.optimizer_states: dict[str, Any] = {}
+        self.optimizer_states = {}
         if self.vectors_on_servers:
             make_server_matrices(self)
         else:

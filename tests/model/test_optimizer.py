@@ -133,7 +133,8 @@ def test_a_partition_leaves_no_states() -> None:
     assert not any(values.any() for values in model.optimizer_states.values())
 
 
-def test_sgd_has_no_states() -> None:
+def test_sgd_has_no_states_nor_has_a_model_without_words() -> None:
+    assert TFWord2Vec(optimizer="adagrad").optimizer_states == {}
     assert trained(optimizer="sgd").optimizer_states == {}
 
 
