@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 
 from gensim.models import Word2Vec
 
-from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, docstring_of_own, own_and_gensims
+from gensim_tfw2v.model.arguments import default_of, own_and_gensims
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import CorpusReader, iterable_that_gensim_takes, path_that_gensim_takes
+from gensim_tfw2v.model.docstring import with_tables
 from gensim_tfw2v.model.fast_vecattr import set_quickly
 from gensim_tfw2v.model.gensim_files import as_class, as_plain_gensim, loaded, restored_state, saved_state
+from gensim_tfw2v.model.results import results_before_training
 from gensim_tfw2v.model.resuming import arguments_to_resume, resumed_model
 from gensim_tfw2v.model.server_vectors import (
     check_matrices_are_here,
@@ -52,17 +53,7 @@ class TFWord2Vec(Word2Vec):
 
     Attributes
     ----------
-    epoch_losses : list of float
-        Mean loss per trained pair of each epoch of the last `train()`: over all batches with ``compute_loss=True``,
-        otherwise over every 16th batch, or every 64th if batches have 512 words or more.
-    validation_losses : list of float
-        Mean loss per pair of the validation sentences after each epoch of the last `train()`; empty without them.
-    validation_scores : dict of list of float
-        The other metrics by name, if `validation_metric` is one of them.
-    optimizer_states : dict of numpy.ndarray
-        What Adagrad keeps for each row, by table. The next `train()` continues with it.
-    training_report : dict or None
-        What the last `train()` cost on a cluster, or where it ran in this process (docs/reference/reports-and-tags.md).
+    {results}
 
     Examples
     --------
@@ -146,15 +137,8 @@ class TFWord2Vec(Word2Vec):
         vectors_on_servers: bool = False,
     ) -> None:
         own, gensims = own_and_gensims(locals())
-        own["weights"] = sentence_weights(weights)
         check_constructor(own | gensims)
-        for name, value in own.items():
-            setattr(self, name, value)
-        self.optimizer_states: dict[str, Any] = {}
-        self.training_report: dict[str, Any] | None = None
-        self.epoch_losses: list[float] = []
-        self.validation_losses: list[float] = []
-        self.validation_scores: dict[str, list[float]] = {}
+        self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended
         super().__init__(**gensims | {"vector_size": int(vector_size)})
@@ -171,12 +155,9 @@ class TFWord2Vec(Word2Vec):
         workers: int | None = None,
         trim_rule: Callable[[str, int, int], int] | None = None,
     ) -> tuple[int, int]:
-        """Count the words of a corpus into ``raw_vocab``; all `workers` read a `corpus_file` at once.
+        """Return the number of raw words and of sentences of a corpus, whose words are counted into ``raw_vocab``.
 
-        Returns
-        -------
-        (int, int)
-            Number of raw words and of sentences.
+        All `workers` read a `corpus_file` at once.
         """
         self._reader.forget()
         found = quickly_counted(self, corpus_iterable, corpus_file, progress_per, workers)
@@ -203,7 +184,7 @@ class TFWord2Vec(Word2Vec):
 
     def init_weights(self) -> None:
         """Make the matrices, or record how the servers make them when training begins."""
-        self.optimizer_states = {}
+        self.optimizer_states: dict[str, Any] = {}
         if self.vectors_on_servers:
             make_server_matrices(self)
         else:
@@ -342,10 +323,7 @@ class TFWord2Vec(Word2Vec):
         free_server_matrices(self)
 
     def to_gensim(self) -> Word2Vec:
-        """Return a plain gensim model that shares this one's vocabulary and matrices.
-
-        Raise RuntimeError if the vectors are on the servers.
-        """
+        """Return a plain gensim model of the same vocabulary and matrices; raise RuntimeError if servers hold these."""
         check_matrices_are_here(self)  # before gensim opens a file to save them in
         return as_plain_gensim(self)
 
@@ -368,4 +346,4 @@ class TFWord2Vec(Word2Vec):
         self.__dict__.update({**restored_state(state), "_reader": CorpusReader()})
 
 
-TFWord2Vec.__doc__ = (TFWord2Vec.__doc__ or "").replace("{own_arguments}", docstring_of_own())
+TFWord2Vec.__doc__ = with_tables(TFWord2Vec.__doc__)

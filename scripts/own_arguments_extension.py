@@ -1,25 +1,22 @@
 """An extension of griffe, which reads docstrings for the site without importing the package.
 
-The docstring of `TFWord2Vec` has a place for the table of its own arguments, which importing the class fills. Here
-griffe fills it.
+The docstring of `TFWord2Vec` has places for tables of its arguments and results, which importing the class fills.
+Here griffe fills them.
 """
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import griffe
 
-from gensim_tfw2v.model.arguments import docstring_of_own
-
-_PLACE = "{own_arguments}"
+from gensim_tfw2v.model.docstring import with_tables
 
 
 class OwnArguments(griffe.Extension):
-    """Fills the place for the table of arguments in docstrings of classes."""
+    """Fills the places for tables in docstrings of classes."""
 
     def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Fill the place in one class's docstring, if it has one."""
-        if cls.docstring and _PLACE in cls.docstring.value:
-            cls.docstring.value = cls.docstring.value.replace(_PLACE, inspect.cleandoc(docstring_of_own()))
+        """Fill the places in one class's docstring."""
+        if cls.docstring:
+            cls.docstring.value = with_tables(cls.docstring.value)

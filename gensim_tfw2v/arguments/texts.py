@@ -11,12 +11,16 @@ from gensim_tfw2v.arguments.argument import Argument
 
 def docstring_entries(arguments: Iterable[Argument]) -> str:
     """Return the entries of arguments in a class's docstring, in NumPy style."""
-    lines: list[str] = []
-    for argument in arguments:
-        lines.append(f"{argument.name} : {argument.type}")
-        text = _without_links(f"{argument.help}.{_sentence_of_default(argument)}")
-        lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent="    ")
-    return textwrap.indent("\n".join(lines), "    ").lstrip()
+    return "\n".join(
+        docstring_entry(argument.name, argument.type, f"{argument.help}.{_sentence_of_default(argument)}")
+        for argument in arguments
+    )
+
+
+def docstring_entry(name: str, type_text: str, text: str) -> str:
+    """Return the entry of one argument or attribute in a docstring, in NumPy style."""
+    lines = textwrap.wrap(_without_links(text), 108, break_on_hyphens=False)  # because paths have hyphens
+    return "\n".join([f"{name} : {type_text}", *(f"    {line}" for line in lines)])
 
 
 def table_in_markdown(arguments: Iterable[Argument]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
-from gensim_tfw2v.arguments.texts import docstring_entries
+from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 MOST_WINDOW = 2**31 - 1  # an int32
@@ -60,16 +60,15 @@ def own_defaults() -> dict[str, Any]:
     return {argument.name: argument.default for argument in OWN_ARGUMENTS}
 
 
-def docstring_of_own() -> str:
-    """Return the entries of the own arguments in the class's docstring."""
-    return docstring_entries(OWN_ARGUMENTS)
-
-
 def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the class's own arguments among the local variables of its constructor, and gensim's arguments."""
+    """Return the class's own arguments among the local variables of its constructor, and gensim's arguments.
+
+    Raise ValueError or TypeError if `weights` are not numbers, one for each sentence. They become an array.
+    """
     arguments = {name: value for name, value in variables.items() if name not in ("self", "__class__")}
     names = {argument.name for argument in OWN_ARGUMENTS}
     own = {name: value for name, value in arguments.items() if name in names}
+    own["weights"] = sentence_weights(own["weights"])
     return own, {name: value for name, value in arguments.items() if name not in names}
 
 

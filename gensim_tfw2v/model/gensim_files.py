@@ -12,6 +12,7 @@ from gensim.models.word2vec import Word2Vec
 from gensim_tfw2v.files.models import missing_explained
 from gensim_tfw2v.model.arguments import own_defaults
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+from gensim_tfw2v.model.results import results_before_training
 
 _Model = TypeVar("_Model")
 
@@ -26,8 +27,7 @@ def saved_state(model: Word2Vec) -> dict[str, Any]:
 
 def restored_state(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a model that was saved by this class, an earlier version of it, or gensim's own."""
-    losses: dict[str, Any] = {"epoch_losses": [], "validation_losses": [], "validation_scores": {}}
-    return {**own_defaults(), "training_report": None, "optimizer_states": {}, **losses, **state}
+    return {**own_defaults(), **results_before_training(), **state}
 
 
 def as_plain_gensim(model: Word2Vec) -> Word2Vec:
