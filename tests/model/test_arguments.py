@@ -13,6 +13,7 @@ from gensim_tfw2v.arguments.argument import Argument
 from gensim_tfw2v.arguments.texts import table_in_markdown
 from gensim_tfw2v.cli.main import build_parser
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
+from gensim_tfw2v.model.results import RESULTS, Result
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,6 +43,12 @@ def test_the_docstring_describes_every_own_argument(argument: Argument) -> None:
     described = " ".join((TFWord2Vec.__doc__ or "").split())
     first_sentence = argument.help.partition(". ")[0].partition("[")[0]
     assert f"{argument.name} : {argument.type} {first_sentence}" in described
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.name)
+def test_the_docstring_describes_every_result(result: Result) -> None:
+    described = " ".join((TFWord2Vec.__doc__ or "").split())
+    assert f"{result.name} : {result.type} {result.help}" in described
 
 
 @pytest.mark.parametrize("argument", OWN_ARGUMENTS, ids=lambda argument: argument.name)
