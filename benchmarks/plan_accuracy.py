@@ -29,10 +29,12 @@ class Cluster(NamedTuple):
     servers: int
     workers: int
     is_emulated: bool
+    worker_cores: int = 1  # that train a block side by side
 
 
 CLUSTERS = {
     "2 servers, 2 workers": Cluster(2, 2, is_emulated=False),
+    "1 server, 1 worker of 2 cores": Cluster(1, 1, is_emulated=False, worker_cores=2),
     "1 server, 8 emulated workers": Cluster(1, 8, is_emulated=True),
 }
 CONFIGURATIONS = ("one process", *CLUSTERS)
@@ -46,8 +48,8 @@ _NOTES = (
     "sentences of the blocks that tasks train before.",
     "bytes a word: as training_report counts them.",
     "costs: the result's JSON has the profile with which trainings were planned.",
-    "2 servers, 2 workers: processes that share all cores of this machine. 1 server, 8 emulated workers: each worker "
-    f"has {_EMULATED_CORES} cores, each machine a link of {_EMULATED_RATE}.",
+    f"emulated workers: each has {_EMULATED_CORES} cores, each machine a link of {_EMULATED_RATE}. Tasks of other "
+    "clusters are processes that share all cores of this machine.",
 )
 
 
@@ -106,7 +108,7 @@ def plan_for(configuration: str, arguments: argparse.Namespace, profile: Any) ->
     if cluster is None:
         return plan_of(workload, Machine(cores), Layout(HERE), profile)
     layout = Layout(DOWNPOUR, workers=cluster.workers, servers=cluster.servers, host_cores=cores)
-    machine = Machine(1)
+    machine = Machine(cluster.worker_cores)
     if cluster.is_emulated:
         machine = Machine(_EMULATED_CORES, bits_a_second=bits_a_second(_EMULATED_RATE), serving_cores=_SERVING_CORES)
     return plan_of(workload, machine, layout, profile)
@@ -166,7 +168,7 @@ def _measure(configuration: str, arguments: argparse.Namespace) -> dict[str, Any
         cpu=_EMULATED_CORES if cluster.is_emulated else None,
         ps_cpu=_SERVING_CORES if cluster.is_emulated else None,
         coordinator_cpu=_SERVING_CORES if cluster.is_emulated else None,
-        worker_cores=1,
+        worker_cores=cluster.worker_cores,
     )
     with ExitStack() as stack:
         stack.enter_context(networks.alone())
