@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from gensim.models.word2vec import Word2Vec
 
+from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.checkpoints.folder import Checkpoint
 from gensim_tfw2v.model.gensim_files import as_class, saved_state
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
@@ -104,9 +105,14 @@ def read_tables(model: Word2Vec, checkpoint: Checkpoint) -> None:
     else:
         for name in _tables_in(checkpoint):
             checkpoint.read_into(name, matrix_of(model, name))
-        states = {name: name + STATE_SUFFIX for name in TABLES if name + STATE_SUFFIX in checkpoint.arrays}
-        model.optimizer_states = {name: checkpoint.array(stored)[:, 0].copy() for name, stored in states.items()}
+        model.optimizer_states = states_in(checkpoint.arrays, checkpoint.array)
     model.wv.vectors_lockf = checkpoint.array("lock_factors")
+
+
+def states_in(names: Container[str], array: Callable[[str], Float32Array]) -> dict[str, Float32Array]:
+    """Return the optimizer's states by table, given the names of a checkpoint's arrays and how one is read."""
+    stored = {name: name + STATE_SUFFIX for name in TABLES if name + STATE_SUFFIX in names}
+    return {name: array(of_table)[:, 0].copy() for name, of_table in stored.items()}
 
 
 def check_same(model: Word2Vec, checkpoint: Checkpoint) -> None:

@@ -13,11 +13,12 @@ from gensim.models import Word2Vec
 from gensim_tfw2v.checkpoints.folder import Checkpoint, CheckpointFolder
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.model.arguments import plain_arguments, rule_of
-from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables
+from gensim_tfw2v.model.checkpoint_content import check_same, check_words, model_in, read_tables, states_in
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 from gensim_tfw2v.model.tables import set_matrix
 from gensim_tfw2v.model.trained_word2vec import record_validation
 from gensim_tfw2v.placement.choice import free_left_tables
+from gensim_tfw2v.placement.contract import TABLES
 from gensim_tfw2v.training.resuming import Beginning, ResumeFrom, check_folder, epochs_in, usable
 from gensim_tfw2v.training.state import TrainingState, state_in, with_noted_epochs
 from gensim_tfw2v.training.validation import best_tables_in
@@ -169,8 +170,10 @@ def resumed_model(
         if state.validation is not None:
             record_validation(model, state.validation.of_all(len(state.epochs)))
             if state.validation.ends_with_earlier(len(state.epochs)):
-                for name, table in best_tables_in(checkpoint).items():
-                    set_matrix(model, name, table)
+                best = best_tables_in(checkpoint)
+                for name in best.keys() & TABLES:
+                    set_matrix(model, name, best[name])
+                model.optimizer_states = states_in(best, best.__getitem__)
         model.alpha, model.min_alpha = (checkpoint.content["model"][name] for name in ("alpha", "min_alpha"))
         model.train_count += 1
         if model.cluster is not None:

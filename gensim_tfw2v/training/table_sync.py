@@ -10,6 +10,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.placement.contract import ModelTables, Placement
+from gensim_tfw2v.placement.row_states import STATE_SUFFIX
 from gensim_tfw2v.training.backup_cadence import BackupCadence
 from gensim_tfw2v.training.divergence import DivergenceError
 from gensim_tfw2v.training.trained_model import TrainedModel
@@ -77,14 +78,19 @@ class TableSync:
             self._is_pushed = False
 
     def copies(self) -> dict[str, Float32Array]:
-        """Return copies of the current tables by name."""
-        tables = self.look().present()
-        return tables if self._is_pushed else {name: table.copy() for name, table in tables.items()}
+        """Return copies of the current tables by name, and one column with the states of each, as checkpoints do."""
+        tables = self.look()
+        states = {name + STATE_SUFFIX: values[:, np.newaxis] for name, values in tables.states.items()}
+        found = tables.present() | states
+        return found if self._is_pushed else {name: values.copy() for name, values in found.items()}
 
     def put(self, copies: Mapping[str, Float32Array]) -> None:
-        """Set the model's vectors, which it has from now on, to these values."""
-        for name, table in self._tables().present().items():
+        """Set the model's vectors, which it has from now on, and the states of their rows to these values."""
+        tables = self._tables()
+        for name, table in tables.present().items():
             np.copyto(table, copies[name])
+        for name, states in tables.states.items():
+            np.copyto(states, copies[name + STATE_SUFFIX][:, 0])
         self._model.use_new_tables()
         self._is_pushed = False
 

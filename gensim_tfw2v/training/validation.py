@@ -134,7 +134,7 @@ class Validation:
         return self._state is not None and epochs > 0 and str(epochs - 1) not in self._state.values
 
     def measure(self, sync: TableSync, epoch: int) -> dict[str, float]:
-        """Return the values of the current vectors, which are those after this epoch; keep the vectors if best."""
+        """Return the values of the current vectors, which are those after this epoch; keep the tables if best."""
         if self._loss is None or self._state is None:
             return {}
         values = self._measured(sync)
@@ -218,5 +218,5 @@ NO_VALIDATION = Validation()
 
 
 def best_tables_in(checkpoint: Checkpoint) -> Mapping[str, Float32Array]:
-    """Return the best epoch's tables in a checkpoint, by name; none if it has none."""
+    """Return the best epoch's tables in a checkpoint, and their states, by name; none if it has none."""
     return {name.removeprefix(_BEST): checkpoint.array(name) for name in checkpoint.arrays if name.startswith(_BEST)}

@@ -14,6 +14,7 @@ from support.command_line import write_corpus
 from support.contract import (
     SMALL,
     assert_equal_models,
+    assert_equal_states,
     assert_finite,
     learnt_arrays,
     topic_gap,
@@ -85,8 +86,7 @@ def test_a_saved_model_continues_with_its_states(tmp_path: Path) -> None:
 def test_a_model_of_a_finished_training_continues_with_the_states_of_its_checkpoint(tmp_path: Path) -> None:
     model = trained(sg=1, checkpoint_dir=tmp_path)
     resumed = TFWord2Vec.resume(tmp_path, CORPUS)
-    for name, values in model.optimizer_states.items():
-        np.testing.assert_array_equal(resumed.optimizer_states[name], values, err_msg=name)
+    assert_equal_states(model, resumed)
     assert_equal_models(train_again(model), train_again(resumed))
 
 

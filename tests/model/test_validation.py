@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
-from support.contract import PURE_MODES, SENTENCES, assert_equal_models
+from support.contract import PURE_MODES, SENTENCES, assert_equal_models, assert_equal_states
 from support.overfitting import EPOCHS, OTHERS, SETTINGS, TRAINED, Snapshots, assert_learnt, sentences
 
 from gensim_tfw2v import EarlyStopping, TFWord2Vec, encode_corpus
@@ -224,6 +224,16 @@ def test_early_stopping_ends_at_the_best_epoch_bit_for_bit(
     assert_learnt(model, snapshots.learnt[best])
     alone = TFWord2Vec(TRAINED, **SETTINGS | {"epochs": best + 1})
     assert_equal_models(model, alone)
+
+
+def test_the_best_epochs_optimizer_states_are_given_back_with_its_vectors() -> None:
+    settings = SETTINGS | {"optimizer": "adagrad"}
+    model = TFWord2Vec(TRAINED, validation=OTHERS, early_stopping=2, **settings)
+    best = int(np.argmin(model.validation_losses))
+    assert best + 1 < model.epochs
+    alone = TFWord2Vec(TRAINED, **settings | {"epochs": best + 1})
+    assert_equal_models(model, alone)
+    assert_equal_states(model, alone)
 
 
 def test_epochs_and_counts_are_those_that_were_trained() -> None:

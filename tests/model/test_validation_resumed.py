@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.contract import assert_equal_models
+from support.contract import assert_equal_models, assert_equal_states
 from support.overfitting import OTHERS, SETTINGS, TRAINED, Snapshots, sentences
 from support.stopping import StopError
 
@@ -68,6 +68,20 @@ def test_a_training_that_ended_early_is_finished(uninterrupted: TFWord2Vec, tmp_
     longer = TFWord2Vec.resume(tmp_path, TRAINED, epochs=100, validation=OTHERS)
     assert_equal_models(longer, uninterrupted)
     TFWord2Vec(TRAINED, checkpoint_dir=tmp_path, **SETTINGS | {"epochs": 1})  # the folder may be used again
+
+
+@pytest.mark.parametrize("before_the_end", [None, 1])
+def test_the_best_epochs_optimizer_states_are_in_checkpoints(before_the_end: int | None, tmp_path: Path) -> None:
+    """The training is interrupted after the best epoch, or it has finished."""
+    settings = STOPPING | {"optimizer": "adagrad"}
+    expected = TFWord2Vec(TRAINED, **settings)
+    if before_the_end is None:
+        TFWord2Vec(TRAINED, checkpoint_dir=tmp_path, **settings)
+    else:
+        interrupted(tmp_path, len(expected.validation_losses) - before_the_end, optimizer="adagrad")
+    found = TFWord2Vec.resume(tmp_path, TRAINED, validation=OTHERS)
+    assert_equal_models(found, expected)
+    assert_equal_states(found, expected)
 
 
 def test_more_patience_trains_a_finished_training_on(uninterrupted: TFWord2Vec, tmp_path: Path) -> None:

@@ -72,3 +72,10 @@ def assert_equal_models(first: Any, second: Any) -> None:
     assert learnt_arrays(first).keys() == arrays.keys()
     for name, array in learnt_arrays(first).items():
         np.testing.assert_array_equal(array, arrays[name], err_msg=name)
+
+
+def assert_equal_states(first: Any, second: Any) -> None:
+    """Fail unless the optimizer keeps equal states for the rows of both models."""
+    assert first.optimizer_states.keys() == second.optimizer_states.keys()
+    for name, states in first.optimizer_states.items():
+        np.testing.assert_array_equal(states, second.optimizer_states[name], err_msg=name)
