@@ -18,7 +18,7 @@ from machines.processes import COORDINATOR
 from machines.spark_cluster import MASTER, SparkCluster
 from measuring.checkout import use_checkout
 from measuring.corpora import cut_corpus
-from measuring.design_cells import BOTH_MODES, ENTRANTS, GENSIM, OURS, SPARK, SYSTEMS, Cell, cells_of, names_of
+from measuring.design_cells import BOTH_MODES, ENTRANTS, GENSIM, OURS, SPARK, SYSTEMS, Cell, Workers, cells_of, names_of
 from measuring.jobs import (
     MODES,
     Job,
@@ -33,13 +33,18 @@ from report.design_table import cost_table, design_rows, promise_table, result_t
 from report.reports import add_output_arguments, earlier_runs, failure_tables, say, start_report
 from report.stopping import status_of
 
-_SETTINGS = ("vector_size", "epochs", "words", *MACHINE_SETTINGS, "spark_memory", "compute_dtype", "cluster_dtype",
-             "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
+_SETTINGS = ("vector_size", "epochs", "words", *(name for name in MACHINE_SETTINGS if name != "worker_cores"),
+             "spark_memory", "compute_dtype", "cluster_dtype", "window", "negative", "min_count", "sample",
+             "alpha")  # fmt: skip
+_WORKERS = (Workers(1), Workers(4), Workers(10), Workers(2, 5))
 _NOTES = (
     "train s: of our designs and gensim, the call of `train()`. Of Spark, the call of `fit()` without its first job, "
     "which counts the words. All tasks and executors have trained a little before, without a quota.",
     "words/s: raw words of the corpus times epochs, divided by train s. Speed-up: against the fewest workers of the "
-    "same design. Times gensim: words/s to gensim's, which has a thread for each worker and their quotas together.",
+    "same design. Times gensim: words/s to gensim's, which has a thread for each core of all workers, and their quotas "
+    "together.",
+    "workers: with one core each, unless their cores are given. gensim, Spark, and designs that use one core of a "
+    "worker have only the former.",
     "Spark trains every occurrence of frequent words: it has no `sample`. Its epochs are `maxIter`, and it has a "
     "partition for each worker.",
     "loss: mean loss per pair of the last epoch. Scores: percent, mean ± standard deviation over runs.",
@@ -81,23 +86,23 @@ def _can_run(name: str, arguments: argparse.Namespace) -> bool:
 
 def _machines_for(cell: Cell, arguments: argparse.Namespace, machines: Machines) -> tuple[Starter, Cores]:
     """Return what runs on the machines of a training, and the cores of each."""
-    cores = machines.cores(cell.workers)
+    cores = machines.cores(*cell.workers)
     system = ENTRANTS[cell.name].system
     if system == GENSIM:
-        return GensimMachine, {COORDINATOR: arguments.cpu * cell.workers}
+        return GensimMachine, {COORDINATOR: arguments.cpu * cell.workers.count}
     if system == SPARK:
         workers = {name: limit for name, limit in cores.items() if not name.startswith("ps")}
         start = functools.partial(SparkCluster, arguments.spark_python, arguments.spark_memory)
         return start, {MASTER: arguments.ps_cpu, **workers}
     from machines.cluster import NodeCluster
 
-    return functools.partial(NodeCluster, worker_cores=arguments.worker_cores), cores
+    return functools.partial(NodeCluster, worker_cores=cell.workers.cores), cores
 
 
 def _job_of(cell: Cell, arguments: argparse.Namespace, corpus: Path) -> Job:
     entrant = ENTRANTS[cell.name]
     ours = {"distribution": cell.name, "schedule": "linear"} if entrant.system == OURS else {}
-    settings = {"mode": cell.mode, "workers": cell.workers, "seed": 1 + cell.turn, **ours, **entrant.arguments}
+    settings = {"mode": cell.mode, "workers": cell.workers.count, "seed": 1 + cell.turn, **ours, **entrant.arguments}
     epochs = arguments.epochs * entrant.passes
     return job_from(arguments, system=entrant.system, corpus=str(corpus), epochs=epochs, **settings)
 
@@ -111,7 +116,7 @@ class DesignTable:
         if spark_cluster.why_not(arguments.spark_python) is None:
             self.report.head["versions"]["pyspark"] = spark_cluster.spark_version(arguments.spark_python)
         self._cpu = arguments.cpu if machines.is_whole else None
-        self.runs = [run for run in earlier_runs(self.report, "designs") if "error" not in run]
+        self.runs = [{"worker_cores": 1, **run} for run in earlier_runs(self.report, "designs") if "error" not in run]
 
     def has(self, cell: Cell) -> bool:
         """Return whether a training has a result."""
@@ -121,7 +126,8 @@ class DesignTable:
         """Add a run, print its results, and save."""
         self.runs.append({**cell.label, **record})
         what = record.get("error") or f"{record['train_seconds']:.1f} s, scores {record['scores']}"
-        say(f"{cell.mode} {cell.name}, {cell.workers} workers, round {cell.turn + 1}: {what}; "
+        workers, cores = cell.workers
+        say(f"{cell.mode} {cell.name}, {workers} workers of {cores} cores, round {cell.turn + 1}: {what}; "
             f"{record['seconds_in_all']:.0f} s in all")  # fmt: skip
         self.save()
 
@@ -162,7 +168,8 @@ def _parser() -> argparse.ArgumentParser:
     add, count = parser.add_argument, number_from(1)
     add_corpus_argument(parser)
     add_output_arguments(parser, "designs")
-    add("--workers", nargs="+", type=count, default=[1, 4, 10], metavar="N", help="default: 1 4 10")
+    add("--workers", nargs="+", type=workers_from, default=_WORKERS, metavar="N", help="so many workers of one core, "
+        "or NxC: of C cores, each with --cpu, where a design uses them (default: 1 4 10 2x5)")  # fmt: skip
     add("--designs", nargs="+", choices=list(DESIGNS), default=list(DESIGNS), help="default: all")
     add("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="default: all; designs are of tfw2v")
     add("--modes", nargs="+", choices=list(MODES), default=list(BOTH_MODES), help="default: sg-neg sg-hs")
@@ -173,10 +180,20 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
     add("--spark-python", default=sys.executable, metavar="PATH", help="a Python that has pyspark (default: this one)")
     add("--spark-memory", default="768m", metavar="SIZE", help="heap of each of Spark's executors (default 768m)")
-    add_machine_arguments(parser, cpu=0.15, ps_cpu=0.1, coordinator_cpu=0.2)
+    add_machine_arguments(parser, cpu=0.15, ps_cpu=0.1, coordinator_cpu=0.2, has_worker_cores=False)
     add_dtype_arguments(parser)
     add_model_arguments(parser)
     return parser
+
+
+def workers_from(text: str) -> Workers:
+    """Return the workers that "N" or "NxC" means: N workers, with C cores each."""
+    count, times, cores = text.partition("x")
+    if not (count.isdecimal() and int(count) and (cores.isdecimal() and int(cores) if times else not cores)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number of workers like 4, nor workers and cores like 2x5"
+        )
+    return Workers(int(count), int(cores or 1))
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ class Machines:
         }
         self.is_whole = self._has_network and self._quotas is not None and self._rate == arguments.rate
 
-    def cores(self, workers: int) -> Cores:
-        """Return the cores of the servers, of so many workers, and of the coordinator."""
+    def cores(self, workers: int, times: int = 1) -> Cores:
+        """Return the cores of the servers, of so many workers that are `times` as large, and of the coordinator."""
         asked = self._arguments
         cores = {f"ps{number}": asked.ps_cpu for number in range(asked.ps)}
-        cores |= {f"worker{number}": asked.cpu for number in range(workers)}
+        cores |= {f"worker{number}": asked.cpu and times * asked.cpu for number in range(workers)}
         return cores | {COORDINATOR: asked.coordinator_cpu}
 
     def run(self, job: Job, folder: Path, cores: Cores, start: Starter | None = None) -> dict[str, Any]:
@@ -90,9 +90,16 @@ class Machines:
 
 
 def add_machine_arguments(
-    parser: argparse.ArgumentParser, cpu: float, ps_cpu: float | None = None, coordinator_cpu: float | None = None
+    parser: argparse.ArgumentParser,
+    cpu: float,
+    ps_cpu: float | None = None,
+    coordinator_cpu: float | None = None,
+    has_worker_cores: bool = True,
 ) -> None:
-    """Add what the machines are like; the numbers are the defaults of their cores."""
+    """Add what the machines are like; the numbers are the defaults of their cores.
+
+    `has_worker_cores` adds the argument that gives all workers the same number of cores.
+    """
     add, count, cores = parser.add_argument, number_from(1), number_from(0.01, float)
 
     def shown(default: float | None) -> str:
@@ -100,8 +107,9 @@ def add_machine_arguments(
 
     add("--ps", type=count, default=2, metavar="N", help="parameter servers (default 2)")
     add("--cpu", type=cores, default=cpu, metavar="X", help=f"cores of a worker (default {cpu})")
-    add("--worker-cores", type=count, default=1, metavar="N",
-        help="cores of a worker that train a block side by side, within --cpu (default 1)")  # fmt: skip
+    if has_worker_cores:
+        add("--worker-cores", type=count, default=1, metavar="N",
+            help="cores of a worker that train a block side by side, within --cpu (default 1)")  # fmt: skip
     add("--ps-cpu", type=cores, default=ps_cpu, metavar="X",
         help=f"cores of a parameter server (default: {shown(ps_cpu)})")  # fmt: skip
     add("--coordinator-cpu", type=cores, default=coordinator_cpu, metavar="X",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from measuring.jobs import MODES
 
@@ -26,13 +26,15 @@ class Entrant:
     modes: Sequence[str] = tuple(MODES)
     passes: int = 1  # for each epoch that the command asks for
     arguments: Mapping[str, Any] = field(default_factory=dict)  # of the job, beside those of the command
+    uses_cores: bool = False  # a worker trains with all of its cores
 
 
 ENTRANTS = {
-    "downpour": Entrant("with one worker", _TASKS),
+    "downpour": Entrant("with one worker of one core", _TASKS, uses_cores=True),
     "synchronous": Entrant("yes", _TASKS),
-    "averaging": Entrant("yes, unless a worker is lost", _WORKERS),
-    "partition": Entrant("yes, unless a worker is lost", "a lost worker, without its share of the training"),
+    "averaging": Entrant("yes, unless a worker is lost; with one core each", _WORKERS, uses_cores=True),
+    "partition": Entrant("yes, unless a worker is lost; with one core each",
+                         "a lost worker, without its share of the training", uses_cores=True),
     "columns": Entrant("with one worker", _TASKS, modes=("sg-neg",)),
     # An epoch is one evaluation of the loss, of which L-BFGS needs more than SGD needs passes.
     "lbfgs": Entrant("yes", _TASKS, modes=("sg-neg", "cbow-neg"), passes=4),
@@ -42,19 +44,27 @@ ENTRANTS = {
 }  # fmt: skip
 
 
+class Workers(NamedTuple):
+    """How many workers a cluster has, all with as many cores."""
+
+    count: int
+    cores: int = 1
+
+
 @dataclass(frozen=True)
 class Cell:
     """One training."""
 
     mode: str
     name: str
-    workers: int
+    workers: Workers
     turn: int
 
     @property
     def label(self) -> dict[str, Any]:
         """Return what distinguishes the run in the results."""
-        return {"mode": self.mode, "name": self.name, "workers": self.workers, "round": self.turn}
+        count, cores = self.workers
+        return {"mode": self.mode, "name": self.name, "workers": count, "worker_cores": cores, "round": self.turn}
 
 
 def names_of(designs: Sequence[str], systems: Sequence[str]) -> list[str]:
@@ -62,12 +72,16 @@ def names_of(designs: Sequence[str], systems: Sequence[str]) -> list[str]:
     return [*(designs if OURS in systems else ()), *(name for name in systems if name != OURS)]
 
 
-def cells_of(modes: Sequence[str], names: Sequence[str], workers: Sequence[int], repeats: int) -> Iterator[Cell]:
-    """Yield all trainings. Every other round is in reverse order, so that no entrant is always the first."""
+def cells_of(modes: Sequence[str], names: Sequence[str], workers: Sequence[Workers], repeats: int) -> Iterator[Cell]:
+    """Yield all trainings. Every other round is in reverse order, so that no entrant is always the first.
+
+    Entrants that use one core of a worker have no trainings on workers with several.
+    """
     for turn in range(repeats):
         order = -1 if turn % 2 else 1
         for mode in modes:
-            for count in workers[::order]:
+            for each in workers[::order]:
                 for name in names[::order]:
-                    if mode in ENTRANTS[name].modes:
-                        yield Cell(mode, name, count, turn)
+                    entrant = ENTRANTS[name]
+                    if mode in entrant.modes and (each.cores == 1 or entrant.uses_cores):
+                        yield Cell(mode, name, each, turn)

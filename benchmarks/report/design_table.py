@@ -31,9 +31,9 @@ def design_rows(runs: Sequence[Run]) -> list[DesignRow]:
     for run in good:
         groups.setdefault((run["mode"], run["name"]), []).append(run)
     found = {group: rows_of(members) for group, members in groups.items()}
-    gensim = {(mode, row.workers): row for (mode, name), rows in found.items() if name == GENSIM for row in rows}
+    gensim = {(mode, row.cores): row for (mode, name), rows in found.items() if name == GENSIM for row in rows}
     return [
-        DesignRow(mode, name, groups[mode, name][0]["epochs"], row, _ratio(row, gensim.get((mode, row.workers))))
+        DesignRow(mode, name, groups[mode, name][0]["epochs"], row, _ratio(row, gensim.get((mode, row.cores))))
         for mode, name in sorted(found, key=_order)
         for row in found[mode, name]
     ]
@@ -58,7 +58,7 @@ def result_table(rows: Sequence[DesignRow]) -> list[list[str]]:
         table.append(
             [
                 one.name,
-                str(row.workers),
+                _show_workers(row),
                 str(one.epochs),
                 f"{row.seconds.middle:.1f}" if row.runs == 1 else show_spread(row.seconds, ".1f"),
                 f"{row.words_per_second:,.0f}",
@@ -72,8 +72,12 @@ def result_table(rows: Sequence[DesignRow]) -> list[list[str]]:
     return table
 
 
-def cost_table(rows: Sequence[DesignRow], cores_a_worker: float | None) -> list[list[str]]:
-    """Return the table of what each design takes, for the rows of one mode."""
+def _show_workers(row: NodeRow) -> str:
+    return str(row.workers) if row.worker_cores == 1 else f"{row.workers}, {row.worker_cores} cores each"
+
+
+def cost_table(rows: Sequence[DesignRow], quota: float | None) -> list[list[str]]:
+    """Return the table of what each design takes, for the rows of one mode; `quota` is that of a worker's core."""
     heading = ["design", "workers", "bytes a word", "idle %", "of their quota %"]
     heading += ["worker processor s", "servers processor s", "coordinator processor s"]
     table = [[*heading, "worker MB", "server MB", "coordinator MB"]]
@@ -83,11 +87,11 @@ def cost_table(rows: Sequence[DesignRow], cores_a_worker: float | None) -> list[
         table.append(
             [
                 one.name,
-                str(row.workers),
+                _show_workers(row),
                 show_number(row.bytes_per_word, ",.0f"),
                 MISSING if idle is None else f"{100 * idle:.0f}",
                 # gensim's one machine has the cores of all workers.
-                show_quota_used(row, cores_a_worker),
+                show_quota_used(row, quota),
                 f"{row.cpu_seconds['worker'] / row.workers:.1f}",
                 f"{row.cpu_seconds['ps']:.1f}",
                 f"{row.cpu_seconds['coordinator']:.1f}",

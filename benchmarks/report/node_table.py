@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from report.reports import MEGABYTE, MISSING, show_score, show_spread
 from report.summaries import MeanSd, Run, Spread, mean_and_sd, spread
@@ -22,11 +23,12 @@ class NodeRow:
     """All runs on so many workers; ratios are to the median of the fewest workers that ran."""
 
     workers: int
+    worker_cores: int  # of each, where a benchmark compares workers of several sizes; otherwise 1
     runs: int
     seconds: Spread
     words_per_second: float
     speed_up: float
-    efficiency: float  # speed-up by the times as many workers
+    efficiency: float  # speed-up by the times as many cores
     losses: list[float]  # of each epoch, medians; empty where none is reported
     scores: dict[str, MeanSd | None]
     score_ratio: float | None  # of the mean score
@@ -41,17 +43,25 @@ class NodeRow:
     peak_bytes: dict[str, float]  # resident memory of the largest task of each kind that there is
     finite: bool
 
+    @property
+    def cores(self) -> int:
+        """Cores of all workers."""
+        return self.workers * self.worker_cores
+
 
 def rows_of(runs: Sequence[Run]) -> list[NodeRow]:
-    """Return a row for each number of workers among the successful runs, the fewest first."""
-    good = [run for run in runs if "error" not in run]
+    """Return a row for each number of workers, and of their cores, among the successful runs, the fewest first."""
+    groups: dict[tuple[int, int], list[Run]] = {}
+    for run in runs:
+        if "error" not in run:
+            groups.setdefault((run.get("worker_cores", 1), run["workers"]), []).append(run)
     rows: list[NodeRow] = []
-    for workers in sorted({run["workers"] for run in good}):
-        rows.append(_row(workers, [run for run in good if run["workers"] == workers], rows[0] if rows else None))
+    for (cores, workers), members in sorted(groups.items(), key=itemgetter(0)):
+        rows.append(_row(workers, cores, members, rows[0] if rows else None))
     return rows
 
 
-def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
+def _row(workers: int, worker_cores: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
     seconds = spread(run["train_seconds"] for run in runs)
     assert seconds is not None
     speed_up = base.seconds.middle / seconds.middle if base else 1.0
@@ -66,11 +76,12 @@ def _row(workers: int, runs: Sequence[Run], base: NodeRow | None) -> NodeRow:
     measured = _median(runs, lambda run: run.get("fit_seconds", run["train_seconds"]))
     return NodeRow(
         workers=workers,
+        worker_cores=worker_cores,
         runs=len(runs),
         seconds=seconds,
         words_per_second=words / seconds.middle,
         speed_up=speed_up,
-        efficiency=speed_up * (base.workers if base else workers) / workers,
+        efficiency=speed_up * (base.cores if base else workers * worker_cores) / (workers * worker_cores),
         losses=[statistics.median(losses) for losses in zip(*(run["losses"] for run in runs), strict=True)],
         scores=scores,
         score_ratio=score.mean / base_score.mean if score and base_score and base_score.mean else None,
@@ -176,11 +187,15 @@ def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[li
     return table
 
 
-def show_quota_used(row: NodeRow, cores_a_worker: float | None) -> str:
-    """Return the percentage of the workers' quotas that they have used; None: there are no quotas."""
-    if cores_a_worker is None:
-        return MISSING
-    return f"{100 * row.cores_used['worker'] / (row.workers * cores_a_worker):.0f}"
+def show_quota_used(row: NodeRow, quota: float | None) -> str:
+    """Return the percentage of the workers' quotas that they have used.
+
+    Parameters
+    ----------
+    quota : float or None
+        Of each core of a row with `worker_cores`, otherwise of each worker; None: there are no quotas.
+    """
+    return MISSING if quota is None else f"{100 * row.cores_used['worker'] / (row.cores * quota):.0f}"
 
 
 def show_number(number: float | None, form: str) -> str:

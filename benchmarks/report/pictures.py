@@ -101,7 +101,10 @@ def draw_nodes(rows: Sequence[NodeRow], path: Path) -> None:
 
 
 def draw_designs(rows: Sequence[DesignRow], path: Path) -> None:
-    """Draw speed, speed-up and score of every design by the number of workers; a line of panels for each mode."""
+    """Draw speed, speed-up and score of every design by the cores of all workers; a line of panels for each mode.
+
+    Hollow markers are workers of several cores.
+    """
     modes = list(dict.fromkeys(one.mode for one in rows))
     styles = dict(zip(dict.fromkeys(one.name for one in rows), itertools.cycle(_LINES), strict=False))
     figure, axes = new_figure(len(_DESIGN_PANELS) * len(modes), columns=len(_DESIGN_PANELS), width=5.0)
@@ -109,11 +112,14 @@ def draw_designs(rows: Sequence[DesignRow], path: Path) -> None:
     for axis, (mode, (title, figure_of)) in zip(axes, panels, strict=True):
         for name, (colour, marker) in styles.items():
             found = [one.row for one in rows if (one.mode, one.name) == (mode, name)]
-            points = [(row.workers, value) for row in found if (value := figure_of(row)) is not None]
-            if points:
+            known = [(row, value) for row in found if (value := figure_of(row)) is not None]
+            if points := [(row.cores, value) for row, value in known if row.worker_cores == 1]:
                 axis.plot(*zip(*points, strict=True), color=colour, marker=marker, label=name)
+            if points := [(row.cores, value) for row, value in known if row.worker_cores > 1]:
+                hollow = {"linestyle": "none", "markerfacecolor": "none", "markersize": 9}
+                axis.plot(*zip(*points, strict=True), color=colour, marker=marker, **hollow)
         axis.set_title(f"{mode}: {title}", fontsize=10)
-        axis.set_xlabel("workers")
+        axis.set_xlabel("cores of all workers (hollow: several in a worker)")
         axis.grid(alpha=0.3)
     for axis in axes[:: len(_DESIGN_PANELS)]:
         axis.set_yscale("log")

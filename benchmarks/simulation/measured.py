@@ -74,7 +74,7 @@ def cells_of(folder: Path, file: str) -> Iterator[Cell]:
     for run in found["runs"]:
         design = run.get("name") or settings.get("distribution") or DOWNPOUR
         report = run.get("report")
-        if design not in DESIGNS or not report:
+        if design not in DESIGNS or not report or run.get("worker_cores", 1) > 1:
             continue
         mode = run.get("mode") or settings["mode"]
         words = run["raw_words"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 import designs
 import pytest
 from machines import spark_cluster
-from measuring.design_cells import BOTH_MODES, ENTRANTS, SYSTEMS, Cell, cells_of, names_of
+from measuring.design_cells import BOTH_MODES, ENTRANTS, SYSTEMS, Cell, Workers, cells_of, names_of
 from report import pictures
 from report.design_table import cost_table, design_rows, promise_table, result_table
 from support.benchmark_commands import corpus_in
@@ -21,10 +22,12 @@ from gensim_tfw2v.placement.designs import DESIGNS
 SPARK_PYTHON = os.environ.get("TFW2V_SPARK_PYTHON", sys.executable)
 
 
-def a_run(name: str, workers: int, seconds: float, mode: str = "sg-neg", **others: Any) -> dict[str, Any]:
+def a_run(
+    name: str, workers: int, seconds: float, mode: str = "sg-neg", cores: int = 1, **others: Any
+) -> dict[str, Any]:
     """Return a made-up run over 1,000 words in two epochs, of a system that reports nothing."""
     return {
-        **Cell(mode, name, workers, 0).label,
+        **Cell(mode, name, Workers(workers, cores), 0).label,
         "epochs": 2,
         "train_seconds": seconds,
         "seconds_in_all": seconds,
@@ -50,7 +53,7 @@ def test_every_design_of_the_class_is_described() -> None:
 
 
 def test_everything_trains_in_the_modes_that_it_takes_on_every_number_of_workers() -> None:
-    cells = list(cells_of(BOTH_MODES, names_of(["downpour", "columns"], SYSTEMS), [1, 4], 1))
+    cells = list(cells_of(BOTH_MODES, names_of(["downpour", "columns"], SYSTEMS), [Workers(1), Workers(4)], 1))
     assert len(cells) == len(set(cells)) == 2 * (3 + 3)  # without columns through the tree, and Spark with negatives
     assert {cell.mode for cell in cells if cell.name == "spark"} == {"sg-hs"}
     assert {cell.mode for cell in cells if cell.name == "columns"} == {"sg-neg"}
@@ -61,7 +64,7 @@ def test_designs_are_left_out_with_their_system() -> None:
 
 
 def test_every_other_round_is_in_reverse_order() -> None:
-    cells = list(cells_of(["sg-neg"], ["downpour", "gensim"], [1, 4], 2))
+    cells = list(cells_of(["sg-neg"], ["downpour", "gensim"], [Workers(1), Workers(4)], 2))
     assert [(cell.name, cell.workers) for cell in cells[4:]] == [(cell.name, cell.workers) for cell in cells[3::-1]]
 
 
@@ -71,6 +74,35 @@ def test_speed_is_compared_with_gensims_on_as_many_cores_and_with_the_fewest_wor
     assert column(table, "design") == ["averaging", "averaging", "gensim", "gensim"]
     assert column(table, "speed-up") == ["1.00", "4.00", "1.00", "2.00"]
     assert column(table, "times gensim") == ["2.00", "4.00", "1.00", "1.00"]
+
+
+def test_workers_with_several_cores_train_what_uses_them() -> None:
+    names = names_of(["downpour", "synchronous", "averaging"], SYSTEMS)
+    cells = [cell for cell in cells_of(["sg-hs"], names, [Workers(10), Workers(2, 5)], 1) if cell.workers.cores > 1]
+    assert [cell.name for cell in cells] == ["downpour", "averaging"]
+
+
+def test_workers_with_several_cores_are_compared_by_all_of_their_cores() -> None:
+    runs = [a_run("gensim", 10, 5.0), *(a_run("downpour", workers, 20.0 / workers) for workers in (1, 10))]
+    rows = design_rows([a_run("downpour", 2, 2.5, cores=5), *runs])
+    table = result_table(rows)
+    assert column(table, "workers") == ["1", "10", "2, 5 cores each", "10"]
+    assert column(table, "speed-up") == ["1.00", "10.00", "8.00", "1.00"]
+    assert column(table, "times gensim") == ["-", "2.50", "2.00", "1.00"]
+    assert [one.row.efficiency for one in rows] == [1.0, 1.0, 0.8, 1.0]
+    # Two workers used 8 seconds of the 2 * 5 * 0.5 * 2.5 that their quotas allow.
+    assert column(cost_table(rows, 0.5), "of their quota %")[2] == "64"
+
+
+@pytest.mark.parametrize(("text", "workers"), [("4", Workers(4)), ("2x5", Workers(2, 5))])
+def test_workers_are_given_with_or_without_their_cores(text: str, workers: Workers) -> None:
+    assert designs.workers_from(text) == workers
+
+
+@pytest.mark.parametrize("text", ["0", "2x0", "2x", "x5", "2x5x1", "two"])
+def test_impossible_workers_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=f"'{text}' is neither a number of workers"):
+        designs.workers_from(text)
 
 
 def test_a_mode_is_compared_within_itself() -> None:
@@ -102,7 +134,7 @@ def test_what_a_design_promises_stands_once() -> None:
 @pytest.mark.slow
 def test_all_designs_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    runs = [a_run(name, workers, 1.0) for name in ENTRANTS for workers in (1, 4)]
+    runs = [a_run(name, workers, 1.0) for name in ENTRANTS for workers in (1, 4)] + [a_run("downpour", 2, 1.0, cores=5)]
     pictures.draw_designs(design_rows([*runs, a_run("spark", 1, 1.0, "sg-hs", scores=None)]), tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
@@ -145,10 +177,10 @@ def test_spark_is_left_out_where_it_is_not_installed(
 def test_two_designs_and_gensim_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     some = ("--designs", "downpour", "averaging", "--systems", "tfw2v", "gensim", "--modes", "sg-neg")
-    assert designs.main(small(tmp_path, *some, "--workers", "2")) == 0
+    assert designs.main(small(tmp_path, *some, "--workers", "2", "1x2")) == 0
     results = json.loads((tmp_path / "results" / "designs.json").read_text())
-    assert [(row["name"], row["row"]["workers"]) for row in results["rows"]] == [
-        ("downpour", 2), ("averaging", 2), ("gensim", 2),
+    assert [(row["name"], row["row"]["workers"], row["row"]["worker_cores"]) for row in results["rows"]] == [
+        ("downpour", 2, 1), ("downpour", 1, 2), ("averaging", 2, 1), ("averaging", 1, 2), ("gensim", 2, 1),
     ]  # fmt: skip
     assert all(row["row"]["finite"] and row["row"]["peak_bytes"]["worker"] > 1e6 for row in results["rows"])
 
