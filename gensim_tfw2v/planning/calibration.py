@@ -15,11 +15,12 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batch_shape import power_of_two_below
 from gensim_tfw2v.cluster.local import LocalCluster, local_cluster
 from gensim_tfw2v.planning.frequencies import WordFrequencies
+from gensim_tfw2v.planning.machines import Machine
 from gensim_tfw2v.planning.modes import MODES
 from gensim_tfw2v.planning.profile_files import nearest_stored
 from gensim_tfw2v.planning.profiles import Profile, RowCost, StepCost
 from gensim_tfw2v.runtime.processor import processor_name
-from gensim_tfw2v.runtime.tensorflow import load_tensorflow
+from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.word2vec import TFWord2Vec
 
 _WORDS, _VOCABULARY, _MIN_COUNT, _SENTENCE_WORDS, _TOPIC_WORDS = 1_000_000, 20_000, 1, 20, 2000
@@ -29,6 +30,7 @@ _CLUSTER_RUNS = ((100, 16_384), (100, 131_072), (300, 16_384))  # vector size an
 _COPIED_BYTES, _COPIES = 1 << 28, 3
 _FIRST_GRAPH_SECONDS = 0.5
 _TRAININGS = 3  # whose least time counts: other programs and a warm processor only add
+_MOST_THREADS = 2  # that train side by side; with idle cores, TensorFlow moves work between them, which takes longer
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def calibrate(say: Callable[[str], None]) -> Profile:
         counting = 1e9 * _seconds_of(lambda: _model("cbow-neg", 1).scan_vocab(corpus_file=corpus, workers=1)) / _WORDS
         steps = {}
         for mode in MODES:
-            say(f"one core trains {mode}")
+            say(f"this process trains {mode}")
             steps[mode] = _step_cost(corpus, mode)
         say(f"a cluster of 1 server and {_WORKERS} workers starts")
         with local_cluster(ps=1, workers=_WORKERS) as cluster:
@@ -136,18 +138,25 @@ def _model(mode: str, vector_size: int, **arguments: Any) -> TFWord2Vec:
 
 
 def _step_cost(corpus: str, mode: str) -> StepCost:
-    """Return the costs of a token with a fixed part, from the processor time of one thread."""
+    """Return the costs of a token on one core, with a fixed part."""
     times = []
     for vector_size in _SIZES:
-        seconds, tokens = _processor_seconds(_model(mode, vector_size, workers=1), corpus)
+        seconds, tokens = _seconds_of_one_core(mode, vector_size, corpus)
         times.append(seconds * 1e9 / tokens)
     of_a_number = max((times[1] - times[0]) / (_SIZES[1] - _SIZES[0]), 0.0)
     return StepCost(max(times[0] - of_a_number * _SIZES[0], 0.0), of_a_number)
 
 
+def _seconds_of_one_core(mode: str, vector_size: int, corpus: str) -> tuple[float, int]:
+    """Return the processor time of a training on one core, and its tokens."""
+    threads = min(usable_cores(), _MOST_THREADS)
+    seconds, tokens = _processor_seconds(_model(mode, vector_size, workers=threads), corpus)
+    return seconds * Machine(threads).training_cores / threads, tokens
+
+
 def _cluster_costs(corpus: str, cluster: LocalCluster, vector_size: int, block_words: int) -> ClusterCosts:
-    """Return what tasks compute beside steps, which one thread takes for the same words here."""
-    steps, _ = _processor_seconds(_model("sg-neg", vector_size, workers=1), corpus)
+    """Return what tasks compute beside steps, which one core takes for the same words here."""
+    steps, _ = _seconds_of_one_core("sg-neg", vector_size, corpus)
     model = _model("sg-neg", vector_size, workers=_WORKERS, batch_words=block_words, cluster=cluster)
     coordinator, _ = _processor_seconds(model, corpus)
     report = model.training_report
