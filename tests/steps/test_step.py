@@ -28,6 +28,7 @@ from gensim_tfw2v.steps.settings import ADAGRAD, FREEZABLE, SGD, StepSettings
 
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
+ROUNDINGS = {"float32": 2**-24, "bfloat16": 2**-9}  # the largest relative errors of rounded numbers
 
 
 def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
@@ -342,27 +343,36 @@ def assert_moves_rows_as_plain_loops_do(
     placement.read_into(trained)
     placement.close()
 
-    expected = ReferenceModel(
-        *(table.astype(np.float64) for table in tables),
-        skip_gram=skip_gram,
-        negative=negative,
-        paths=gensim_paths(gensim_model) if tree else None,
-        cbow_mean=mean,
-        max_step=bound,
-        locks=locks,
-        adagrad=adagrad,
-        freeze=freeze,
-    )
     batches = as_reference_batches(
         prepared.block, sentences, maker, negative, None if weights is None else weights.tolist()
     )
-    expected_losses, clipped_rows = [], []
-    for batch in batches:
-        expected_losses.append(expected.train(batch, LEARNING_RATE, ids.tolist()))
-        clipped_rows.append(expected.clipped_rows)
+
+    def train_reference(start: list[np.ndarray]) -> tuple[ReferenceModel, list[float], list[int]]:
+        reference = ReferenceModel(
+            *(table.astype(np.float64) for table in start),
+            skip_gram=skip_gram,
+            negative=negative,
+            paths=gensim_paths(gensim_model) if tree else None,
+            cbow_mean=mean,
+            max_step=bound,
+            locks=locks,
+            adagrad=adagrad,
+            freeze=freeze,
+        )
+        losses, clipped = [], []
+        for batch in batches:
+            losses.append(reference.train(batch, LEARNING_RATE, ids.tolist()))
+            clipped.append(reference.clipped_rows)
+        return reference, losses, clipped
+
+    expected, expected_losses, clipped_rows = train_reference(tables)
     tolerance = TOLERANCES[compute_dtype]
     if adagrad:  # its first steps are 20 times as long, and clipped only at the bound: what is rounded grows as well
         tolerance *= 3
+        # Some examples grow it without end. They are those whose rows a rounded start moves by much.
+        rounding = ROUNDINGS[compute_dtype]
+        rounded, *_ = train_reference([table * (1 + rounding * rng.choice([-1, 1], table.shape)) for table in tables])
+        assume(largest_difference(rounded, expected) < tolerance / 4)
     if weighted and compute_dtype == "bfloat16":  # gradients are rounded before the weights multiply them
         tolerance *= 2.5
     assume(expected.closest_call > 10 * tolerance)
@@ -378,6 +388,12 @@ def assert_moves_rows_as_plain_loops_do(
     np.testing.assert_allclose(found.batches.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
         np.testing.assert_array_equal(found.batches.clipped_rows, clipped_rows)
+
+
+def largest_difference(one: ReferenceModel, other: ReferenceModel) -> float:
+    """Return how far a number of one model's tables is from that of the other at most."""
+    names = ("inputs", "outputs", "nodes")
+    return max(float(np.abs(getattr(one, name) - getattr(other, name)).max()) for name in names)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
