@@ -79,8 +79,11 @@ ensure_environment() {
 # Runs pip in the environment.
 pip() { "$VENV/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
 
-# Installs the package and one set of extras ("" for none), unless that has been done already and nothing that it
-# depends on has changed since.
+# Prints the compiled files of the checkout, which somebody may have removed.
+compiled_files() { (cd "$ROOT" && printf '%s ' gensim_tfw2v/{native,operations}/*.so); }
+
+# Installs the package and one set of extras ("" for none), unless that has been done already, nothing that it depends
+# on has changed since, and the compiled files are still there.
 install_package() {
     local extras=$1 stamp wanted package
     if [[ -n ${TFW2V_WHEEL:-} ]]; then
@@ -92,13 +95,13 @@ install_package() {
         package=(--editable "$ROOT${extras:+[$extras]}")
     fi
     stamp=$VENV/.tfw2v-installed${extras:+-$extras}
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+    [[ -f $stamp && $(<"$stamp") == "$wanted $(compiled_files)" ]] && return
     ensure_environment
     say "installing the package and its dependencies (with TensorFlow: some minutes the first time)"
     # pip would keep an installed package that has the same version as a wheel.
     [[ -z ${TFW2V_WHEEL:-} ]] || pip uninstall --yes gensim-tfw2v 2>/dev/null
     pip install "${package[@]}"
-    printf '%s\n' "$wanted" >"$stamp"
+    printf '%s\n' "$wanted $(compiled_files)" >"$stamp"
 }
 
 # Makes the environment of what builds and checks releases, which is apart from the package's.
