@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -224,6 +225,14 @@ def folder(tmp_path: Path) -> CheckpointFolder:
     made = CheckpointFolder(tmp_path / "checkpoints")
     made.prepare()
     return made
+
+
+@pytest.fixture
+def heeded_interrupts() -> Iterator[None]:
+    """Take SIGINT seriously, to which a shell makes its background jobs deaf."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

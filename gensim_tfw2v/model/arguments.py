@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from gensim_tfw2v.arguments.rules import Number, Rule, WholeNumber
-from gensim_tfw2v.corpus.sentence_weights import sentence_weights
 from gensim_tfw2v.model.own_arguments import OWN_ARGUMENTS
 
 MOST_WINDOW = 2**31 - 1  # an int32
@@ -65,6 +64,8 @@ def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
 
     Raise ValueError or TypeError if `weights` are not numbers, one for each sentence. They become an array.
     """
+    from gensim_tfw2v.corpus.sentence_weights import sentence_weights  # NumPy, which `tfw2v --help` need not load
+
     arguments = {name: value for name, value in variables.items() if name not in ("self", "__class__")}
     names = {argument.name for argument in OWN_ARGUMENTS}
     own = {name: value for name, value in arguments.items() if name in names}

@@ -60,6 +60,7 @@ def test_a_resumed_training_gives_the_vectors_of_one_that_was_not_interrupted(
     assert resumed.alpha == uninterrupted(mode).alpha
 
 
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_a_training_that_a_keyboard_interrupt_ends_within_an_epoch_is_resumed_there(
     uninterrupted: Callable[[str], TFWord2Vec], tmp_path: Path
 ) -> None:

@@ -53,14 +53,6 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.fixture
-def heeded_interrupts() -> Iterator[None]:
-    """Take SIGINT seriously, to which a shell makes its background jobs deaf."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 class InterruptAtEpochEnd(CallbackAny2Vec):
     """Raise KeyboardInterrupt at the end of the second epoch."""
 
