@@ -28,7 +28,7 @@ from gensim_tfw2v.steps.settings import ADAGRAD, FREEZABLE, SGD, StepSettings
 
 LEARNING_RATE = 0.05
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02}
-ROUNDINGS = {"float32": 2**-24, "bfloat16": 2**-9}  # the largest relative errors of rounded numbers
+ROUNDING, MOST_GROWTH = 2**-24, {"float32": 8, "bfloat16": 3}
 
 
 def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
@@ -367,12 +367,13 @@ def assert_moves_rows_as_plain_loops_do(
 
     expected, expected_losses, clipped_rows = train_reference(tables)
     tolerance = TOLERANCES[compute_dtype]
-    if adagrad:  # its first steps are 20 times as long, and clipped only at the bound: what is rounded grows as well
-        tolerance *= 3
-        # Some examples grow it without end. They are those whose rows a rounded start moves by much.
-        rounding = ROUNDINGS[compute_dtype]
-        rounded, *_ = train_reference([table * (1 + rounding * rng.choice([-1, 1], table.shape)) for table in tables])
-        assume(largest_difference(rounded, expected) < tolerance / 4)
+    if adagrad:  # its first steps are 20 times as long, and clipped only at the bound
+        if compute_dtype == "bfloat16":
+            tolerance *= 3
+        for _ in range(3):  # in some examples, the loops themselves make much of a rounded start
+            start = [table * (1 + ROUNDING * rng.choice([-1, 1], table.shape)) for table in tables]
+            growth = train_reference(start)[0].largest_difference(expected) / (ROUNDING * np.abs(tables).max())
+            assume(growth < MOST_GROWTH[compute_dtype])
     if weighted and compute_dtype == "bfloat16":  # gradients are rounded before the weights multiply them
         tolerance *= 2.5
     assume(expected.closest_call > 10 * tolerance)
@@ -388,12 +389,6 @@ def assert_moves_rows_as_plain_loops_do(
     np.testing.assert_allclose(found.batches.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
         np.testing.assert_array_equal(found.batches.clipped_rows, clipped_rows)
-
-
-def largest_difference(one: ReferenceModel, other: ReferenceModel) -> float:
-    """Return how far a number of one model's tables is from that of the other at most."""
-    names = ("inputs", "outputs", "nodes")
-    return max(float(np.abs(getattr(one, name) - getattr(other, name)).max()) for name in names)
 
 
 def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:

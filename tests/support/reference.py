@@ -87,6 +87,11 @@ class ReferenceModel:
         self._step_all(learning_rate)
         return self._loss
 
+    def largest_difference(self, other: ReferenceModel) -> float:
+        """Return how far a number of the tables is from that of another model, which has the same tables, at most."""
+        pairs = ((self.inputs, other.inputs), (self.outputs, other.outputs), (self.nodes, other.nodes))
+        return max(float(np.abs(one - another).max()) for one, another in pairs if one is not None)
+
     def _hidden(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> np.ndarray:
         if self.skip_gram:
             return self.inputs[batch.words[token]].copy()
