@@ -87,6 +87,23 @@ class ReferenceModel:
         self._step_all(learning_rate)
         return self._loss
 
+    def train_rounded(
+        self,
+        batch: ReferenceBatch,
+        learning_rate: float,
+        all_words: list[int],
+        rounding: float,
+        rng: np.random.Generator,
+    ) -> None:
+        """Train one batch with steps that follow from rounded rows: each number is off by `rounding` of itself."""
+        tables = [table for table in (self.inputs, self.outputs, self.nodes) if table is not None]
+        errors = [table * rounding * rng.choice([-1, 1], table.shape) for table in tables]
+        for table, error in zip(tables, errors, strict=True):
+            table += error
+        self.train(batch, learning_rate, all_words)
+        for table, error in zip(tables, errors, strict=True):
+            table -= error
+
     def largest_difference(self, other: ReferenceModel) -> float:
         """Return how far a number of the tables is from that of another model, which has the same tables, at most."""
         pairs = ((self.inputs, other.inputs), (self.outputs, other.outputs), (self.nodes, other.nodes))
