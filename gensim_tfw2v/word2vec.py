@@ -132,6 +132,7 @@ class TFWord2Vec(Word2Vec):
         max_recoveries: int = default_of("max_recoveries"),
         max_workers: int | None = None,
         cluster_overlap: bool | None = None,
+        blocks_per_call: int | None = None,
         cluster_dtype: str | None = None,
         allow_network: bool = False,
         vectors_on_servers: bool = False,

@@ -12,6 +12,7 @@ from typing import Any
 
 from gensim.models import Word2Vec
 
+from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.model.arguments import TRAINING_ARGUMENTS, plain_arguments
 from gensim_tfw2v.model.consistency import check_fits
 from gensim_tfw2v.model.corpus_reading import Corpus, ReadingOptions, check_holds_words
@@ -156,7 +157,8 @@ def _loop(model: Word2Vec, arguments: TrainArguments, callbacks: Sequence[Any], 
     """Return the loop that trains the model, whose cluster is connected."""
     corpus, total_words, cluster = arguments.corpus, arguments.total_words, arguments.cluster
     begun_with = None if beginning.state is None else beginning.state.choices
-    connect = partial(placement_for, model, cluster, total_words, begun_with)
+    reads_itself = corpus.file is not None and is_encoded(corpus.file)
+    connect = partial(placement_for, model, cluster, total_words, begun_with, reads_itself)
     with shown_while("connecting to the cluster", wants_bar(model.progress) and cluster is not None):
         choice = connect()
     # gensim's constructor gives the model's own `min_alpha` as `end_alpha`.

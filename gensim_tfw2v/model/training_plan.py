@@ -108,17 +108,23 @@ def fall_within_epoch(model: Word2Vec, from_file: bool, end_is_chosen: bool) -> 
 
 
 def placement_for(
-    model: Word2Vec, cluster: Any, total_words: int | None, choices: TrainingChoices | None = None
+    model: Word2Vec,
+    cluster: Any,
+    total_words: int | None,
+    choices: TrainingChoices | None = None,
+    is_encoded: bool = False,
 ) -> PlacementChoice:
     """Return where to train a model: in this process if `cluster` is None, or on the cluster, which it connects to.
 
-    A resumed training has its `choices` already, including the size of its blocks.
+    A resumed training has its `choices` already, including the size of its blocks. `is_encoded` says whether workers
+    read the corpus themselves.
     """
     size = CorpusSize(
         total_words=int(total_words or model.corpus_total_words or 0),
         epochs=model.epochs,
         batch_words=None if model.batch_words == UNSET_BATCH_WORDS else model.batch_words,
         chunk_words=None if choices is None else choices.block_words,
+        is_encoded=is_encoded,
     )
     options = TrainingOptions(
         distribution=model.distribution,

@@ -143,6 +143,12 @@ def choose_blocks_in_flight(
     return BlocksInFlight(block_words, in_flight, parts, shared_rows, choose_negative_pool(block_words))
 
 
+def choose_call_blocks(total_words: int, workers: int, block_words: int) -> int:
+    """Return how many blocks of an encoded corpus a call of a worker trains."""
+    most_words = min(tuning.CALL_WORDS, total_words // (tuning.LEAST_CALLS * workers))
+    return max(1, most_words // block_words)
+
+
 def choose_round_words(total_words: int, cores: int, skip_gram: bool) -> int:
     """Return the raw words of a round of averaging: a share of the corpus that gives cores neither tiny nor huge parts.
 

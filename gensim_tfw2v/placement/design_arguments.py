@@ -133,6 +133,23 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         designs=("downpour",),
     ),
     Argument(
+        "blocks_per_call",
+        None,
+        "int, optional",
+        "Blocks that a worker trains for one message of this process. More of them need less of its time, and a lost "
+        "worker costs up to as many",
+        "1; up to four million words of an [encoded corpus](docs/how-to/corpora.md#encode-it-once) of very many blocks",
+        rule=WholeNumber(1, is_int=True, or_none=True),
+        flag=Flag(
+            CLUSTER_FLAGS,
+            "N",
+            "blocks that a worker trains for one message",
+            default="1, and more only for encoded corpora of very many blocks",
+        ),
+        is_read_by_train=True,
+        designs=("downpour",),
+    ),
+    Argument(
         "vectors_on_servers",
         False,
         "bool",

@@ -45,6 +45,7 @@ class CorpusSize:
     epochs: int
     batch_words: int | None = None  # the user's own block size
     chunk_words: int | None = None  # of the chunks of a training that is resumed
+    is_encoded: bool = False  # workers read the corpus themselves
 
 
 @dataclass(frozen=True)

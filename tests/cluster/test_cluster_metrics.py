@@ -24,7 +24,7 @@ def block(worker_cpu: float, server_cpu: float, staleness: int = 0) -> BlockRepo
     server[NAMES.index("cpu_seconds")] = server_cpu
     empty = report_of(servers=1, batches=0)
     assert empty.servers is not None
-    of_servers = empty.servers._replace(staleness=np.float64(staleness), metrics=server[None])
+    of_servers = empty.servers._replace(staleness=np.float64(staleness), metrics=server[None], blocks=1.0)
     return empty._replace(worker=worker, servers=of_servers)
 
 
@@ -45,7 +45,7 @@ def report_of(servers: int, batches: int, exchanged: type[Any] = TableRows) -> B
         batches=batch_metrics,
         measured=array(batches),
         pairs=array(batches),
-        servers=ServersReport(array(), array(), rows, array(servers, len(NAMES))) if servers else None,
+        servers=ServersReport(array(), array(), rows, array(servers, len(NAMES)), array()) if servers else None,
     )
 
 
@@ -69,6 +69,14 @@ def test_a_report_of_another_number_of_servers_is_refused() -> None:
 def test_a_report_that_was_cut_is_refused(size: int) -> None:
     with pytest.raises(ValueError, match=f"a report of 1 servers cannot have {size} numbers"):
         BlockReport.from_array(np.zeros(size), servers=1)
+
+
+def test_a_report_of_no_block_is_refused() -> None:
+    report = report_of(1, 2)
+    assert report.servers is not None
+    without = report._replace(servers=report.servers._replace(blocks=np.zeros(())))
+    with pytest.raises(ValueError, match="a report has impossible numbers"):
+        BlockReport.from_array(without.to_tensor().numpy(), servers=1)
 
 
 @pytest.mark.parametrize("number", [-1, np.nan, np.inf, 1e300])

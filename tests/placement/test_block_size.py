@@ -8,6 +8,7 @@ from gensim_tfw2v.placement.block_size import (
     InFlightLimits,
     choose_block_words,
     choose_blocks_in_flight,
+    choose_call_blocks,
     choose_sharing,
     in_flight_limits,
 )
@@ -160,3 +161,21 @@ def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(
 def test_small_blocks_have_few_parts() -> None:
     assert choose_sharing(8_192, 10**6, 16, SHARING) == (1, 0)
     assert choose_sharing(16_384, 10**6, 16, SHARING)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "workers", "block_words", "blocks"),
+    [
+        (10**12, 64, 16_384, 256),  # four million words
+        (10**12, 64, 131_072, 32),
+        (10**12, 64, 10_000_000, 1),
+        (10**9, 64, 16_384, 3),  # 256 calls for each worker
+        (17_000_000, 2, 16_384, 2),
+        (17_000_000, 16, 16_384, 1),
+        (0, 16, 16_384, 1),
+    ],
+)
+def test_a_call_has_several_blocks_where_workers_have_many_calls_even_then(
+    words: int, workers: int, block_words: int, blocks: int
+) -> None:
+    assert choose_call_blocks(words, workers, block_words) == blocks

@@ -63,7 +63,7 @@ def test_blocks_side_by_side_are_smaller_than_those_of_one_worker(
         skip_gram=True,
         tree=False,
         timeout=60.0,
-        of_design={"cluster_overlap": overlap},
+        of_design={"cluster_overlap": overlap, "blocks_per_call": None},
     )
     assert choose_placement(shared_cluster(), CorpusSize(10**6, 1), InFlightLimits(), options).block_words == words
 

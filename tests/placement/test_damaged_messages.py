@@ -73,8 +73,7 @@ def with_changed_bit() -> Assignment:
 
 def report_of(changed: float) -> BlockReport:
     """Read a report whose first number, of tokens, is another one."""
-    fewest = next(size for size in range(1, 200) if is_report(size))
-    numbers = np.zeros(fewest)
+    numbers = np.ones(next(size for size in range(1, 200) if is_report(size)))
     numbers[0] = changed
     return BlockReport.from_array(numbers, 2)
 
@@ -82,7 +81,7 @@ def report_of(changed: float) -> BlockReport:
 def is_report(size: int) -> bool:
     """Return whether so many numbers make a report of two servers."""
     try:
-        BlockReport.from_array(np.zeros(size), 2)
+        BlockReport.from_array(np.ones(size), 2)
     except ValueError:
         return False
     return True

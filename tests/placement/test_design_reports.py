@@ -33,7 +33,7 @@ SOMEWHERE = {"ps": ["127.0.0.1:1"], "worker": ["127.0.0.1:2"]}  # a cluster that
 VALUES: dict[str, Any] = {
     **{"cluster_overlap": True, "vectors_on_servers": True, "round_words": 5000, "backup_workers": 1},
     **{"submodels": 2, "sampling": "random", "sampling_rate": 0.5, "merge": "average", "lbfgs_history": 4},
-    "max_workers": 2,
+    **{"max_workers": 2, "blocks_per_call": 4},
 }
 
 

@@ -204,6 +204,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.synchronous.part_graphs",
         "placement.tasks.block",
         "placement.tasks.graph_parts",
+        "placement.tasks.joined_reports",
         "placement.tasks.own_training",
         "placement.tasks.plain_block",
         "placement.tasks.refused_steps",

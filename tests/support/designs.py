@@ -75,7 +75,7 @@ _TABLE = (
         name="downpour-here",
         arguments={"distribution": "downpour", "batch_words": 1500},
         equal_runs_of_several=_THREADS,
-        takes=frozenset(("cluster_overlap", "max_workers", "vectors_on_servers")),
+        takes=frozenset(("cluster_overlap", "blocks_per_call", "max_workers", "vectors_on_servers")),
     ),
     replace(
         _HERE,
@@ -108,7 +108,7 @@ _TABLE = (
         tolerance=1e-5,
         equal_after_killed_worker=_BLOCKS,
         equal_after_killed_server=_BLOCKS,
-        takes=frozenset(("cluster_overlap", "max_workers", "vectors_on_servers")),
+        takes=frozenset(("cluster_overlap", "blocks_per_call", "max_workers", "vectors_on_servers")),
         slow=frozenset(("killed_server", "waits_for_servers", "freezes")),
     ),
     replace(
@@ -212,6 +212,17 @@ def _with_two_cores(entry: DesignPromises) -> DesignPromises:
     )
 
 
+def _with_calls_of_blocks(entry: DesignPromises) -> DesignPromises:
+    """Return the entry of a design whose workers train several blocks in a call."""
+    return replace(
+        entry,
+        name=f"{entry.name}-blocks-of-calls",
+        arguments={**entry.arguments, "batch_words": 500, "blocks_per_call": 3},
+        like_one_process=No("blocks of a call have random numbers of their own"),
+        all_slow=True,
+    )
+
+
 def _with_adagrad(entry: DesignPromises) -> DesignPromises:
     """Return the entry of a design that trains with Adagrad."""
     return replace(
@@ -240,12 +251,13 @@ def _reproducible(name: str, entry: DesignPromises) -> DesignPromises:
 _TWO_CORES = [_with_two_cores(entry) for entry in _TABLE if not entry.is_local]
 _ADAGRAD = [_with_adagrad(entry) for entry in (*_TABLE, _SOLO) if entry.distribution not in ("columns", "lbfgs")]
 _BY_NAME = {entry.name: entry for entry in _TABLE}
+_BLOCKS_OF_CALLS = _with_calls_of_blocks(_BY_NAME["downpour"])
 _REPRODUCIBLE = [
     _reproducible("downpour-reproducible-here", _BY_NAME["downpour-here"]),
     _reproducible("synchronous-reproducible", _BY_NAME["synchronous"]),
 ]
 REGISTRY: dict[str, DesignPromises] = {
-    entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD, *_REPRODUCIBLE)
+    entry.name: entry for entry in (*_TABLE, _SOLO, *_TWO_CORES, *_ADAGRAD, _BLOCKS_OF_CALLS, *_REPRODUCIBLE)
 }
 """All entries by their names, the tests' own design among them.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from gensim_tfw2v.placement.tasks.block_report import BlockReport
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
 
 _POLL_SECONDS = 0.2
+_THREADS_THAT_POLL = 16  # so often; together, more threads would take a notable share of a core
 _SECONDS_BETWEEN_LOOKS = 0.5
 _CLOSING_SECONDS = 2.0
 
@@ -44,6 +46,8 @@ class Dispatcher:
         self._work = Work(connection, overlap, timeout)
         self._threads: list[WorkerThread] = []
         self._looking = threading.Lock()
+        self._counting = threading.Lock()
+        self._waiting = 0  # threads that wait for reports
         self._last_look = time.monotonic()
         self._failure: ClusterError | None = None  # of all workers, raised in every call of `train`
         self.servers = self._work.servers
@@ -72,14 +76,28 @@ class Dispatcher:
 
     def wait(self, jobs: Sequence[HasResult], left: int = 0) -> None:
         """Return once at most `left` of these jobs are not done."""
-        work = self._work
-        while len(running := [job.result for job in jobs if not job.result.done()]) > left:
-            if wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
-                continue
-            self._raise_failure()
-            self._look_after_workers()
-            if time.monotonic() - work.last_report > 2 * work.timeout:
-                self._give_up()
+        with self._counted_as_waiting():
+            while len(running := [job.result for job in jobs if not job.result.done()]) > left:
+                if wait(running, timeout=self._seconds_to_wait(), return_when=FIRST_COMPLETED).done:
+                    continue
+                self._raise_failure()
+                self._look_after_workers()
+                if time.monotonic() - self._work.last_report > 2 * self._work.timeout:
+                    self._give_up()
+
+    @contextlib.contextmanager
+    def _counted_as_waiting(self) -> Iterator[None]:
+        with self._counting:
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._waiting -= 1
+
+    def _seconds_to_wait(self) -> float:
+        """Return after how long a thread that waits looks around; the more of them wait, the less often each does."""
+        return _POLL_SECONDS * max(1.0, self._waiting / _THREADS_THAT_POLL)
 
     def _raise_failure(self) -> None:
         failure = self.servers.failure or self._failure

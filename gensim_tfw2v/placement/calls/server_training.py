@@ -173,12 +173,21 @@ class ServerTraining:
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
-    def request(self, task: ChunkTask, in_flight: int, sharing: RowSharing = NOT_SHARED, cores: int = 1) -> Request:
+    def request(
+        self,
+        task: ChunkTask,
+        in_flight: int,
+        sharing: RowSharing = NOT_SHARED,
+        cores: int = 1,
+        block_words: int | None = None,
+    ) -> Request:
         """Return a worker's request for a chunk, which is trained while others are; `in_flight` counts all of them.
 
-        At most `cores` of the worker's cores train it.
+        At most `cores` of the worker's cores train it, in blocks of `block_words` raw words, or all at once.
         """
-        assignment = Assignment(self.lease_key, self.tables.shards, in_flight, sharing, task, cores=cores)
+        assignment = Assignment(
+            self.lease_key, self.tables.shards, in_flight, sharing, task, cores=cores, block_words=block_words
+        )
         return Request(self.model_name, encode(assignment))
 
     def task_metrics(self) -> Mapping[str, Mapping[str, float]]:

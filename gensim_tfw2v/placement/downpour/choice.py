@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 from gensim_tfw2v.blocks.batches import BlockMaker
-from gensim_tfw2v.placement.block_size import choose_blocks_in_flight
+from gensim_tfw2v.placement.block_size import BlocksInFlight, choose_blocks_in_flight, choose_call_blocks
 from gensim_tfw2v.placement.calls.ramp_up import RampUp, all_present
 from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
@@ -14,16 +17,10 @@ from gensim_tfw2v.steps.settings import StepSettings
 def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the blocks in flight and their size."""
     connection, size, options = request.connection, request.size, request.options
-    blocks = choose_blocks_in_flight(
-        size.total_words,
-        connection.workers,
-        request.limits,
-        size.chunk_words or size.batch_words,
-        request.least_cores,
-        options.of_design["cluster_overlap"],
-        request.one_by_one,
-    )
-    block_words, concurrency = blocks.block_words, blocks.in_flight
+    blocks, in_call = _choose_blocks(request)
+    concurrency, chunk_words = blocks.in_flight, blocks.block_words
+    if in_call > 1:
+        chunk_words = size.chunk_words or in_call * blocks.block_words
     sharing = RowSharing(blocks.parts, blocks.shared_rows)
     # Blocks in flight lack each other's changes, which are far larger than rounding errors.
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
@@ -31,11 +28,11 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
 
-        in_training = size.epochs * size.total_words / block_words
+        in_training = size.epochs * size.total_words / chunk_words
         ramp_up = RampUp(
             concurrency,
             in_training,
-            block_words,
+            chunk_words,
             share_rows=sharing.parts > 1,
             share_present=connection.share_present if request.has_changing_workers else all_present,
         )
@@ -50,6 +47,29 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             sharing,
             request.cores,
             request.has_changing_workers,
+            blocks.block_words if in_call > 1 else None,
         )
 
-    return PlacementChoice(block_words, blocks.negative_pool, make, connection.known_addresses(), request.cores)
+    return PlacementChoice(chunk_words, blocks.negative_pool, make, connection.known_addresses(), request.cores)
+
+
+def _choose_blocks(request: ClusterRequest) -> tuple[BlocksInFlight, int]:
+    """Return the blocks in flight, and how many of them a call of a worker trains."""
+    size, of_design = request.size, request.options.of_design
+    choose_blocks = partial(
+        choose_blocks_in_flight,
+        size.total_words,
+        request.connection.workers,
+        request.limits,
+        cores=request.least_cores,
+        overlap=of_design["cluster_overlap"],
+        one_by_one=request.one_by_one,
+    )
+    blocks, in_call = choose_blocks(size.batch_words), of_design["blocks_per_call"]
+    if in_call is None:
+        in_call = 1
+        if size.is_encoded and not request.one_by_one:
+            in_call = choose_call_blocks(size.total_words, request.connection.workers, blocks.block_words)
+    if size.chunk_words is not None:
+        blocks = choose_blocks(math.ceil(size.chunk_words / in_call))
+    return blocks, in_call

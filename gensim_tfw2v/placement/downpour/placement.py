@@ -33,6 +33,8 @@ class DownpourPlacement(ServerPlacement):
         The most cores of a worker that train a block.
     has_changing_workers : bool
         Whether workers may join and leave.
+    block_words : int, optional
+        Raw words of the blocks that a call of a worker trains one after the other. Default: a chunk is one block.
     """
 
     _ramp_up: RampUp
@@ -49,23 +51,24 @@ class DownpourPlacement(ServerPlacement):
         sharing: RowSharing = NOT_SHARED,
         cores: int = 1,
         has_changing_workers: bool = False,
+        block_words: int | None = None,
     ) -> None:
         self.concurrency = concurrency
-        overlap = concurrency > connection.workers
-        self._cores = cores
-        self._program = RowProgram(connection, settings, row_type, sharing, overlap, cores=cores)
+        overlap, has_blocks = concurrency > connection.workers, block_words is not None
+        self._cores, self._block_words = cores, block_words
+        self._program = RowProgram(connection, settings, row_type, sharing, overlap, cores=cores, has_blocks=has_blocks)
         training = ServerTraining(
             connection,
             settings,
             maker,
             self._program,
             timeout,
-            overlap,
+            overlap and not has_blocks,  # blocks of one call overlap, and calls do not
             has_changing_workers=has_changing_workers,
         )
         super().__init__(training, ramp_up or RampUp(concurrency, share_rows=sharing.parts > 1))
 
     def train_chunk(self, task: ChunkTask) -> TrainedChunk:
         with self._ramp_up.block() as in_flight:
-            request = self.training.request(task, in_flight, self._program.sharing, self._cores)
+            request = self.training.request(task, in_flight, self._program.sharing, self._cores, self._block_words)
             return self.training.dispatcher.train(request).trained()

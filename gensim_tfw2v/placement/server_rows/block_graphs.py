@@ -30,8 +30,18 @@ from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_kind import make_block
-from gensim_tfw2v.placement.tasks.block_report import StageSeconds
-from gensim_tfw2v.placement.tasks.graph_parts import HANDLE, NAME, REQUEST, concrete, report_of
+from gensim_tfw2v.placement.tasks.block_report import BlockReport, StageSeconds
+from gensim_tfw2v.placement.tasks.graph_parts import (
+    HANDLE,
+    NAME,
+    PACKED,
+    REQUEST,
+    block_report,
+    concrete,
+    packed,
+    unpacked,
+)
+from gensim_tfw2v.placement.tasks.joined_reports import joined, of_float64, report_before
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
@@ -58,29 +68,34 @@ def _traced(shape: GraphShape) -> WorkerGraphs:
     # A trace of its own: tasks of a new connection do not have the functions of an older one.
     train_block = side_by_side(block_function.__wrapped__(shape.objective, kernel()))
 
-    def stage(handles: Handles, request: Request) -> Staged:
-        return _stage(shape, handles, request)
-
-    def finish(handles: Handles, staged: Staged) -> tf.Tensor:
-        return _finish(shape, train_block, handles, staged)
+    specs, handles = _staged_spec(shape), handles_spec(shape)
 
     def train(handles: Handles, request: Request) -> tf.Tensor:
-        return finish(handles, stage(handles, request))
+        return _finish(shape, train_block, handles, _stage(shape, handles, request)).to_tensor()
 
-    def finish_and_stage(handles: Handles, staged: Staged, request: Request) -> tuple[tf.Tensor, Staged]:
+    def train_blocks(handles: Handles, request: Request) -> tf.Tensor:
+        return _train_blocks(shape, train_block, handles, request).to_tensor()
+
+    def stage(handles: Handles, request: Request) -> tf.Tensor:
+        return packed(_stage(shape, handles, request))
+
+    def finish(handles: Handles, staged: tf.Tensor) -> tf.Tensor:
+        return _finish(shape, train_block, handles, unpacked(staged, specs)).to_tensor()
+
+    def finish_and_stage(handles: Handles, staged: tf.Tensor, request: Request) -> tuple[tf.Tensor, tf.Tensor]:
         following = stage(handles, request)  # first, so that its reads need not wait for the push
         return finish(handles, staged), following
 
-    handles = handles_spec(shape)
     register_model = fetch_model_graph()
+    if shape.has_blocks:
+        return WorkerGraphs(register_model, train=concrete(train_blocks, handles, REQUEST))
     if not shape.overlap:
         return WorkerGraphs(register_model, train=concrete(train, handles, REQUEST))
-    staged = _staged_spec(shape)
     return WorkerGraphs(
         register_model,
         stage=concrete(stage, handles, REQUEST),
-        finish=concrete(finish, handles, staged),
-        finish_and_stage=concrete(finish_and_stage, handles, staged, REQUEST),
+        finish=concrete(finish, handles, PACKED),
+        finish_and_stage=concrete(finish_and_stage, handles, PACKED, REQUEST),
     )
 
 
@@ -108,11 +123,47 @@ def _register_model(name: tf.Tensor, model: tf.Tensor) -> tf.Tensor:
     return remote_functions.call(REGISTER_MODEL, [name, found], [tf.bool])[0]
 
 
-def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
+def _train_blocks(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, request: Request) -> BlockReport:
+    """Train the blocks of a chunk one after the other, and return the report of all of them.
+
+    With overlap, a block is staged while the one before it is trained, otherwise after the push of that one.
+    """
+    specs = _staged_spec(shape)
+    report_spec = tf.nest.map_structure(_any_length, report_before(shape.servers))
+
+    def staged_block(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        staged = _stage(shape, handles, request, number)
+        return staged.block.extra.left, packed(staged)
+
+    def with_report_of(staged: tf.Tensor, earlier: BlockReport) -> BlockReport:
+        return joined(earlier, of_float64(_finish(shape, train_block, handles, unpacked(staged, specs))))
+
+    def train_one(number: tf.Tensor, left: tf.Tensor, staged: tf.Tensor, reports: tf.Tensor) -> tuple[Any, ...]:
+        earlier = unpacked(reports, report_spec)
+        if shape.overlap:
+            left, following = staged_block(number + 1)  # first, so that its reads need not wait for the push
+            report = with_report_of(staged, earlier)
+        else:
+            report = with_report_of(staged, earlier)
+            left, following = staged_block(number + 1)
+        return number + 1, left, following, packed(report)
+
+    first = tf.constant(0)
+    state = (first, *staged_block(first), packed(report_before(shape.servers)))
+    _, _, last, reports = tf.while_loop(lambda _, left, *__: left > 0, train_one, state, parallel_iterations=1)
+    return with_report_of(last, unpacked(reports, report_spec))
+
+
+def _any_length(field: tf.Tensor) -> tf.TensorSpec:
+    """Return the spec of a report's field, of which there may be one for each batch."""
+    return tf.TensorSpec([None] if field.shape == [0] else field.shape, field.dtype)
+
+
+def _stage(shape: GraphShape, handles: Handles, request: Request, number: tf.Tensor | None = None) -> Staged:
     began = tf.timestamp()
     assignment, ticket = split_ticket(request.assignment)
     with tf.control_dependencies([began]):
-        block = make_block(STAGED_BLOCK, request.model, assignment)
+        block = make_block(STAGED_BLOCK, request.model, assignment, number)
     with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
     messages = shard_messages(shape, block.basics.lease_key, ticket, block.extra.needed)
@@ -123,7 +174,7 @@ def _stage(shape: GraphShape, handles: Handles, request: Request) -> Staged:
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))
 
 
-def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, staged: Staged) -> tf.Tensor:
+def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, staged: Staged) -> BlockReport:
     """Train the block, push its changes or put them into its slot, and return the report."""
     block = staged.block
     rows: BlockRows = block.extra.needed
@@ -140,7 +191,7 @@ def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, s
     with tf.control_dependencies([done.metrics]):
         pushed = tf.timestamp()
     making, pulling = tf.unstack(staged.seconds, num=2)
-    return report_of(
+    return block_report(
         block.basics,
         batches,
         StageSeconds(make=making, pull=pulling, compute=trained - began, push=pushed - trained),

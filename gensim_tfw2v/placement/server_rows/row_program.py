@@ -44,6 +44,8 @@ class RowProgram(Program):
         is the number of its slot.
     cores : int
         The most cores of a worker that train a block.
+    has_blocks : bool
+        Whether a call trains several blocks.
     graphs : callable
         Returns the graphs for a shape.
 
@@ -71,12 +73,14 @@ class RowProgram(Program):
         overlap: bool = False,
         slots: int = 0,
         cores: int = 1,
+        has_blocks: bool = False,
         graphs: Callable[[GraphShape], WorkerGraphs] = training_graphs,
     ) -> None:
         self.sharing = sharing
         self.slots: Slots | None = None
         self._connection, self._settings, self._graphs_for = connection, settings, graphs
         self._row_type, self._overlap, self._slot_count, self._cores = row_type, overlap, slots, cores
+        self._has_blocks = has_blocks
         self._vector_size = 0
 
     def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
@@ -101,6 +105,7 @@ class RowProgram(Program):
             self._row_type,
             self.sharing,
             has_slots=self.slots is not None,
+            has_blocks=self._has_blocks,
         )
         used = tuple(tuple(tables.handles(TABLES[table])) for table in self.shape.tables())
         self.handles = Handles(used, trained.version, trained.tickets.handles)

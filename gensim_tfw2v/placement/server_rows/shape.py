@@ -23,6 +23,7 @@ class GraphShape:
     row_type: str  # TensorFlow's name of the number format in which rows are sent
     sharing: RowSharing
     has_slots: bool = False  # servers keep changes in slots, and add them later
+    has_blocks: bool = False  # a call trains several blocks
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective uses."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,14 +42,25 @@ class StagedRows(NamedTuple):
     hot: HotRows
     shared_order: Any  # [T * H], the shared rows by shard, as places among those by table
     swaps: Any  # [2P, 2], rows that are not where the shards' order puts them (`hot_nodes`)
+    left: Any  # blocks of the chunk that come after this one
 
 
-def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> WorkerBlock:
-    """Return the assignment's block with rows numbered anew; it has no batches if subsampling leaves no token."""
+def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, number: int = 0) -> WorkerBlock:
+    """Return a block of the assignment's chunk, with rows numbered anew.
+
+    It has no batches if subsampling leaves no token.
+
+    Parameters
+    ----------
+    number : int
+        The block's place in the chunk, from 0.
+    """
+    blocks = assignment.blocks(model.maker.reader)
+    assignment, left = replace(assignment, task=blocks[number]), np.int32(len(blocks) - 1 - number)
     check(model, assignment)
     prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:
-        nothing = zeros_for(STAGED_ROWS)._replace(needed=no_rows(assignment.shards))
+        nothing = zeros_for(STAGED_ROWS)._replace(needed=no_rows(assignment.shards), left=left)
         return without_batches(assignment, metrics, nothing)
     block = prepared.block
     tables = needed_rows(model, block, assignment.sharing)
@@ -69,10 +81,11 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array) -> 
         ),
         shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),
         swaps=swaps,
+        left=left,
     )
     scales = rates_on(model, prepared, places[0], count, hot_nodes, assignment.cores)
     return worker_block(model.settings, own, BlockBasics.of(own, scales, assignment, metrics), extra)
 
 
-STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), SWAPS)
+STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), SWAPS, tf.TensorSpec([], tf.int32))
 STAGED_BLOCK = BlockKind("gensim_tfw2v.make_block", worker_block_specs(STAGED_ROWS), stage)

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gensim_tfw2v.blocks.chunk_task import ChunkTask
+from gensim_tfw2v.blocks.chunk_parts import parts_of
+from gensim_tfw2v.blocks.chunk_task import ChunkTask, words_of
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.corpus.shards import ShardReader
 from gensim_tfw2v.placement.tasks.model import WorkerModel
 from gensim_tfw2v.steps.row_sharing import RowSharing
 
@@ -26,10 +28,19 @@ class Assignment:
     sharing: RowSharing
     task: ChunkTask
     cores: int = field(default=1, kw_only=True)  # of a worker, at most, that train the block
+    block_words: int | None = field(default=None, kw_only=True)  # of the blocks of the chunk; None: it is one block
 
     def within(self: _Assignment, cores: int) -> _Assignment:
         """Return the assignment for a worker that has so many cores."""
         return replace(self, cores=min(self.cores, cores))
+
+    def blocks(self, reader: ShardReader | None) -> list[ChunkTask]:
+        """Return the blocks of the chunk, in their order."""
+        if self.block_words is None:
+            return [self.task]
+        if self.block_words < 1:
+            raise TaskError(f"a block cannot have {self.block_words} words")
+        return parts_of(self.task, max(1, round(words_of(self.task) / self.block_words)), reader)
 
 
 class Request(NamedTuple):

@@ -58,11 +58,14 @@ class BlockFactory:
                 self._models.popitem(last=False)
         return np.bool_(True)
 
-    def made(self, kind: BlockKind[Any], name: bytes, assignment: Any) -> Any:
-        """Return the arrays of a block of this kind, for the model of this name and an assignment's bytes."""
+    def made(self, kind: BlockKind[Any], name: bytes, assignment: Any, *number: Any) -> Any:
+        """Return the arrays of a block of this kind, for the model of this name and an assignment's bytes.
+
+        `number` is the block's place, if the chunk has several blocks.
+        """
 
         def make(model: WorkerModel, work: Any) -> Any:
-            return kind.make(model, work.within(self._cores), own_metrics())
+            return kind.make(model, work.within(self._cores), own_metrics(), *map(int, number))
 
         found = self.answer(name, assignment, make, kind.read)
         self.blocks += 1

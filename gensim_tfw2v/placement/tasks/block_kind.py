@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from gensim_tfw2v.arrays import Float64Array, UInt8Array
+from gensim_tfw2v.arrays import UInt8Array
 from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.codec import decode
-from gensim_tfw2v.placement.tasks.model import WorkerModel
 
 _Block = TypeVar("_Block")
 
@@ -38,11 +37,15 @@ class BlockKind(Generic[_Block]):
 
     function: str
     specs: _Block
-    make: Callable[[WorkerModel, Any, Float64Array], _Block]
+    make: Callable[..., _Block]
     read: Callable[[UInt8Array], Any] = read_assignment
 
 
-def make_block(kind: BlockKind[_Block], model: Any, assignment: Any) -> _Block:
-    """Return, in a graph, the block of an assignment as the task makes it for the model of this name."""
-    block: _Block = remote_functions.call_for(kind.function, [model, assignment], kind.specs)
+def make_block(kind: BlockKind[_Block], model: Any, assignment: Any, number: Any | None = None) -> _Block:
+    """Return, in a graph, the block of an assignment as the task makes it for the model of this name.
+
+    `number` is the block's place in a chunk of several blocks, from 0.
+    """
+    arguments = [model, assignment] if number is None else [model, assignment, number]
+    block: _Block = remote_functions.call_for(kind.function, arguments, kind.specs)
     return block

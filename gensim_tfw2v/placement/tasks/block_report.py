@@ -40,10 +40,11 @@ class ServersReport(NamedTuple):
     is_accepted: Any  # 1 if every server took its changes, 0 if one of them dropped changes
     exchanged: Any  # what its worker exchanged with them: `TableRows`, or counts of the design's own
     metrics: Any  # [servers, metrics], of their processes
+    blocks: Any = 1  # that were pushed
 
 
 class BlockReport(NamedTuple):
-    """The report of one block: tensors in the graph that makes it, arrays of float64 where it is read.
+    """The report of the blocks of a call: tensors in the graph that makes it, arrays of float64 where it is read.
 
     The order of the fields is their order in the tensor, and `_shapes` has their shapes.
     """
@@ -86,7 +87,7 @@ class BlockReport(NamedTuple):
     def _raise_if_impossible(self) -> None:
         counted, signed = [self.tokens, self.pairs], [self.most_moved[0]]
         if self.servers is not None:
-            counted += self.servers.exchanged
+            counted += [*self.servers.exchanged, self.servers.blocks - 1]
             signed.append(self.servers.staleness)
         counts = np.concatenate(counted, axis=None)
         if not np.all((counts >= 0) & (counts < _MOST_COUNTED)) or not np.all(np.abs(signed) < _MOST_COUNTED):
@@ -112,6 +113,13 @@ class BlockReport(NamedTuple):
         )
 
 
+def no_report(servers: int, exchanged: type[Any] = TableRows) -> BlockReport:
+    """Return a report in which every number is 0, of no batches."""
+    shapes = _shapes(servers, exchanged, 0)
+    found: BlockReport = _with_parts(shapes, (np.zeros(shape) for shape in _parts(shapes)))
+    return found
+
+
 def _shapes(servers: int, exchanged: type[Any], batches: int) -> BlockReport:
     """Return the shape of each field."""
     of_batches = (batches,)
@@ -124,7 +132,7 @@ def _shapes(servers: int, exchanged: type[Any], batches: int) -> BlockReport:
         batches=BatchMetrics(of_batches, of_batches, of_batches),
         measured=of_batches,
         pairs=of_batches,
-        servers=ServersReport((), (), counts, (servers, len(NAMES))) if servers else None,
+        servers=ServersReport((), (), counts, (servers, len(NAMES)), ()) if servers else None,
     )
 
 

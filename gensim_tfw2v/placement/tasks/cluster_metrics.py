@@ -16,7 +16,7 @@ _MESSAGES_TO_A_SERVER = 2  # which rows, and their changes; messages about share
 
 
 class Traffic(NamedTuple):
-    """A worker's traffic with all servers together for a block."""
+    """A worker's traffic with all servers together in a call."""
 
     pulled: int  # bytes from the servers
     pushed: int  # bytes to the servers
@@ -55,38 +55,40 @@ class ClusterMetrics(WorkerMetrics):
         self._row_bytes = vector_bytes + _INDEX_BYTES
         self._shared_bytes = exchanges * shared_rows * vector_bytes
         self._messages_to_a_server = _MESSAGES_TO_A_SERVER + exchanges
-        self._staleness: list[list[int]] = [[] for _ in cores]  # of each worker's blocks
+        self._staleness: list[list[float]] = [[] for _ in cores]  # mean of the blocks of each worker's calls
         self._bytes = 0
 
     def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
-        """Count one block, for which the coordinator sent `sent_bytes` after the worker had `waited` seconds."""
+        """Count the blocks of a call, whose message has `sent_bytes`; before it the worker had `waited` seconds."""
         of_servers = block.servers
         assert of_servers is not None
+        blocks = int(of_servers.blocks)
         pulled, pushed, messages = self._traffic(block, of_servers)
         with self._lock:
-            task = self._count(worker, block, sent_bytes)
+            task = self._count(worker, block, sent_bytes, blocks)
             task.received_bytes += pulled
             task.sent_bytes += pushed
             task.messages += messages * len(self._servers)
             task.waited_seconds += waited
             for server, metrics in zip(self._servers, of_servers.metrics, strict=True):
                 server.update_unless_older(metrics)
-                server.blocks += 1
+                server.blocks += blocks
                 server.received_bytes += pushed // len(self._servers)
                 server.sent_bytes += pulled // len(self._servers)
                 server.messages += messages
-            self._staleness[worker].append(int(of_servers.staleness))
+            self._staleness[worker].append(of_servers.staleness / blocks)
             self._bytes += pulled + pushed + sent_bytes
 
     def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:
-        """Return what a block's worker has exchanged with the servers."""
+        """Return what the worker of a call's blocks has exchanged with the servers."""
         of_tables = list(map(int, of_servers.exchanged))
         pulled, pushed = sum(of_tables), sum(of_tables[table] for table in self._moved_tables)
-        shared_bytes = self._shared_bytes if pulled else 0
+        blocks = int(of_servers.blocks)
+        shared_bytes = blocks * self._shared_bytes if pulled else 0
         return Traffic(
             pulled * self._row_bytes + shared_bytes,
             pushed * self._row_bytes + (pulled - pushed) * _INDEX_BYTES + shared_bytes,
-            self._messages_to_a_server,
+            blocks * self._messages_to_a_server,
         )
 
     def tasks(self) -> dict[str, dict[str, float]]:
@@ -102,11 +104,11 @@ class ClusterMetrics(WorkerMetrics):
         tasks = self.tasks()
         with self._lock:
             worker_seconds = {**self._seconds._asdict(), "idle": self._waited()}
-            staleness = [blocks for of_worker in self._staleness for blocks in of_worker]
+            staleness = [of_call for of_worker in self._staleness for of_call in of_worker]
             found = self._common_report(raw_words, self._bytes, worker_seconds)
             return {**found, "staleness": _spread(staleness), "tasks": tasks}
 
 
-def _spread(values: Sequence[int]) -> dict[str, float]:
+def _spread(values: Sequence[float]) -> dict[str, float]:
     """Return the mean and the largest of some numbers, 0 if there are none."""
     return {"mean": float(np.mean(values)), "max": float(max(values))} if values else {"mean": 0.0, "max": 0.0}

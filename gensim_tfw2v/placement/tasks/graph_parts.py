@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import tensorflow as tf
 
@@ -14,15 +14,38 @@ from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL
 from gensim_tfw2v.placement.tasks.block_report import BlockReport, ServersReport, StageSeconds
 from gensim_tfw2v.placement.tasks.refused_steps import nothing_moved
 
+_Specs = TypeVar("_Specs")
+
 BYTES = tf.TensorSpec([None], tf.uint8)
 NAME = tf.TensorSpec([], tf.string)
 HANDLE = tf.TensorSpec([], tf.resource)
 REQUEST = Request(NAME, BYTES)
+PACKED = tf.TensorSpec([], tf.variant)
 
 
 def concrete(function: Any, *signature: Any) -> Any:
     """Return the graph of a function that takes arguments with these specs."""
     return tf.function(function, autograph=False, input_signature=signature).get_concrete_function()
+
+
+def packed(structure: Any) -> tf.Tensor:
+    """Return one tensor that holds all tensors of a structure.
+
+    The coordinator has an object for each tensor that a call leaves on a worker, and sends a message to free each.
+    """
+    return tf.raw_ops.CompositeTensorVariantFromComponents(components=tf.nest.flatten(structure), metadata="")
+
+
+def unpacked(tensor: tf.Tensor, specs: _Specs) -> _Specs:
+    """Return the structure of tensors, which have these specs, that `packed` made one tensor of."""
+    flat = tf.nest.flatten(specs)
+    found = tf.raw_ops.CompositeTensorVariantToComponents(
+        encoded=tensor, metadata="", Tcomponents=[spec.dtype for spec in flat]
+    )
+    for part, spec in zip(found, flat, strict=True):
+        part.set_shape(spec.shape)
+    structure: _Specs = tf.nest.pack_sequence_as(specs, found)
+    return structure
 
 
 def register_model_graph() -> Any:
@@ -42,7 +65,19 @@ def report_of(
     servers: ServersReport | None = None,
     measured: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Return the report of a block, as one tensor.
+    """Return the report of a block as one tensor; the arguments are those of `block_report`."""
+    return block_report(basics, batches, seconds, most_moved, servers, measured).to_tensor()
+
+
+def block_report(
+    basics: BlockBasics,
+    batches: BatchMetrics,
+    seconds: StageSeconds,
+    most_moved: tf.Tensor | None = None,
+    servers: ServersReport | None = None,
+    measured: tf.Tensor | None = None,
+) -> BlockReport:
+    """Return the report of a block.
 
     Parameters
     ----------
@@ -62,4 +97,4 @@ def report_of(
         measured=basics.rates.measured if measured is None else measured,
         pairs=basics.pairs,
         servers=servers,
-    ).to_tensor()
+    )

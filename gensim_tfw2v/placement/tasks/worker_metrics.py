@@ -87,15 +87,15 @@ class WorkerMetrics:
             (self._present.add if is_present else self._present.discard)(worker)
             self._periods.set_workers(len(self._present))
 
-    def _count(self, worker: int, block: BlockReport, sent_bytes: int) -> TaskMetrics:
-        """Count a block, for which the coordinator sent `sent_bytes` in one message; return its worker's metrics."""
+    def _count(self, worker: int, block: BlockReport, sent_bytes: int, blocks: int = 1) -> TaskMetrics:
+        """Count the blocks of a call, which has one message of `sent_bytes`; return their worker's metrics."""
         task = self._workers[worker]
-        task.blocks += 1
+        task.blocks += blocks
         task.received_bytes += sent_bytes
         task.messages += 1
         task.update(block.worker)
         self._seconds = StageSeconds(*(np.array(self._seconds) + block.seconds).tolist())
-        self._blocks += 1
+        self._blocks += blocks
         self._tokens += int(block.tokens)
         self._periods.add(int(block.tokens))
         return task
