@@ -69,7 +69,7 @@ class SimulatedDownpour(SimulatedTraining):
 
     def _send(self, worker: Worker) -> Steps:
         yield self.coordinator.processor.work(self.load.words * self.scenario.costs.coordinator.word)
-        yield from self.call(worker, self.load.ids)
+        yield from self.call(worker, self.load.ids, self.load.call_blocks)
 
     def _block(self, worker: Worker) -> Steps:
         load, costs, tally = self.load, self.scenario.costs, self.tally

@@ -60,6 +60,7 @@ class BlockLoad:
     rows_bytes: float  # pulled before the first part, and pushed after the last
     shared_bytes: float  # pushed and pulled after every other part
     ids: float
+    call_blocks: int  # that a worker trains for one message from the coordinator
 
 
 def downpour_load(scenario: Scenario) -> BlockLoad:
@@ -74,8 +75,17 @@ def downpour_load(scenario: Scenario) -> BlockLoad:
     shared = chosen.shared_rows * TABLES * workload.row_bytes
     rows_bytes = traffic.pulled - (chosen.parts - 1) * shared
     overlaps = chosen.in_flight > workers
-    ids = bytes_of_ids(scenario, words)
-    return BlockLoad(words, chunks * workload.epochs, chosen.in_flight, overlaps, chosen.parts, rows_bytes, shared, ids)
+    return BlockLoad(
+        words,
+        chunks * workload.epochs,
+        chosen.in_flight,
+        overlaps,
+        chosen.parts,
+        rows_bytes,
+        shared,
+        bytes_of_ids(scenario, words),
+        traffic.call_blocks,
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ class Tally:
 
     words: int = 0  # trained and in the tables
     blocks: int = 0
-    calls: int = 0  # of the coordinator
+    calls: float = 0.0  # of the coordinator
     bytes: float = 0.0
     idle_seconds: float = 0.0  # of all workers: they wait for the coordinator or for others
     lost_words: float = 0.0  # trained and lost with a worker, and trained again
@@ -32,7 +32,7 @@ class Outcome:
     seconds: float
     words: int
     blocks: int
-    calls: int
+    calls: float
     bytes_a_word: float
     words_a_second: float
     idle_share: float  # of the workers' time

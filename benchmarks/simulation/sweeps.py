@@ -13,6 +13,7 @@ from gensim_tfw2v.planning.traffic import averaging_traffic
 from gensim_tfw2v.planning.workload import Workload
 from simulation.costs import TaskCost, costs_of_profile
 from simulation.failures import LongTraining, simulate_failures
+from simulation.loads import downpour_load
 from simulation.outcome import Outcome
 from simulation.scenario import AVERAGING, DESIGNS, DOWNPOUR, PARTITION, SYNCHRONOUS, Scenario
 from simulation.scores import staleness_of
@@ -88,6 +89,7 @@ class Cluster:
             "workers": scenario.workers,
             "servers": scenario.servers,
             "block_words": outcome.words / outcome.blocks,
+            "call_words": outcome.words / outcome.blocks * self._call_blocks(scenario),
             "words_a_second": outcome.words_a_second,
             "bytes_a_word": outcome.bytes_a_word,
             "stale_words": outcome.staleness_words,
@@ -100,6 +102,10 @@ class Cluster:
             "fits": self._memory(scenario) <= self.memory,
             "predicted_loss": loss if scenario.design == DOWNPOUR and scenario.workload.skip_gram else None,
         }
+
+    def _call_blocks(self, scenario: Scenario) -> int:
+        """Return how many blocks a worker trains for one message from the coordinator."""
+        return downpour_load(scenario).call_blocks if scenario.design == DOWNPOUR else 1
 
     def _memory(self, scenario: Scenario) -> float:
         """Return the bytes of a worker with tables of its own; those of a server where rows are there."""
@@ -153,7 +159,7 @@ def by_failures(cluster: Cluster, sizes: Sequence[Record], days: Sequence[float]
         seconds_of_tables = tables / (cluster.gigabits * 1e9 / 8)  # all pass the coordinator's link
         if record["design"] == PARTITION:
             seconds_of_tables *= record["workers"]  # each sub-model has its own
-        unit = record["block_words"] * record["workers"]
+        unit = record["call_words"] * record["workers"]
         for between in days:
             training = LongTraining(
                 design=record["design"],

@@ -77,17 +77,18 @@ class SimulatedTraining(ABC):
 
     # -- what designs do ----------------------------------------------------------------------------------------------
 
-    def call(self, worker: Worker, sent: float) -> Steps:
-        """Have the coordinator call a worker, and send it so many bytes."""
-        yield self.coordinates()
+    def call(self, worker: Worker, sent: float, shared_by: int = 1) -> Steps:
+        """Have the coordinator call a worker, and send it so many bytes; `shared_by` blocks share one call."""
+        yield self.coordinates(shared_by)
+        sent /= shared_by
         self.tally.bytes += sent
-        size = sent + _REQUEST_BYTES
+        size = sent + _REQUEST_BYTES / shared_by
         yield transfer(self.env, self.coordinator.outward, worker.inward, size, size, self.scenario.latency)
 
-    def coordinates(self) -> simpy.Event:
-        """Return the event that the coordinator has made a call."""
-        self.tally.calls += 1
-        return self.coordinator.processor.work(self.scenario.costs.coordinator.block)
+    def coordinates(self, shared_by: int = 1) -> simpy.Event:
+        """Return the event that the coordinator has made a call, or its share of one that several blocks share."""
+        self.tally.calls += 1 / shared_by
+        return self.coordinator.processor.work(self.scenario.costs.coordinator.block / shared_by)
 
     def read(self, words: int) -> simpy.Event:
         """Return the event that the coordinator has read so many words, after the calls that it makes now."""

@@ -68,7 +68,7 @@ def speed_of_cluster(workload: Workload, layout: Layout, traffic: Traffic, machi
     both_ways = traffic.pulled + traffic.pushed
     step = step_nanoseconds(workload, profile)
     rows = _nanoseconds_a_word(profile.worker, both_ways, 1, words)
-    coordinator = profile.coordinator_milliseconds_a_block * 1e6 / words
+    coordinator = profile.coordinator_milliseconds_a_block * 1e6 / (traffic.call_blocks * words)
     coordinator += 0.0 if workload.encoded else profile.coordinator_nanoseconds_a_word
     processor = {"workers": step + rows, "coordinator": coordinator}
     if layout.design != AVERAGING:

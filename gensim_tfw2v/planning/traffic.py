@@ -6,7 +6,12 @@ import math
 from dataclasses import dataclass
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.placement.block_size import choose_blocks_in_flight, choose_exchange_words, choose_round_words
+from gensim_tfw2v.placement.block_size import (
+    choose_blocks_in_flight,
+    choose_call_blocks,
+    choose_exchange_words,
+    choose_round_words,
+)
 from gensim_tfw2v.planning.block_rows import rows_of_block
 from gensim_tfw2v.planning.workload import ID_BYTES, TABLES, Workload
 
@@ -24,6 +29,7 @@ class Traffic:
     pushed: float  # bytes that it sends
     ids: float  # bytes from the coordinator
     between_workers: bool = False  # what a worker receives, another one sends
+    call_blocks: int = 1  # that a worker trains for one message from the coordinator
 
     @property
     def bytes_a_word(self) -> float:
@@ -53,7 +59,13 @@ def downpour_traffic(workload: Workload, workers: int, cores: int, batch_words: 
     one_way = rows * (workload.row_bytes + ID_BYTES)
     one_way += (blocks.parts - 1) * blocks.shared_rows * TABLES * workload.row_bytes
     ids = _bytes_of_ids(workload, words)
-    return Traffic(words, blocks.in_flight, rows, one_way, one_way, ids)
+    call_blocks = blocks_of_a_call(workload, workers, words)
+    return Traffic(words, blocks.in_flight, rows, one_way, one_way, ids / call_blocks, call_blocks=call_blocks)
+
+
+def blocks_of_a_call(workload: Workload, workers: int, block_words: float) -> int:
+    """Return how many blocks of so many raw words a worker trains for one message from the coordinator."""
+    return choose_call_blocks(workload.words, workers, math.ceil(block_words)) if workload.encoded else 1
 
 
 def averaging_traffic(workload: Workload, workers: int, cores: int, batch_words: int | None = None) -> Traffic:

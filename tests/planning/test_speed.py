@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.planning import speed
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.machines import AVERAGING, DOWNPOUR, HERE, Layout, Machine
@@ -96,3 +98,17 @@ def test_encoded_corpora_send_no_ids() -> None:
     plans = [planned(Machine(1), layout, workload=replace(WORKLOAD, encoded=encoded)) for encoded in (True, False)]
     without, with_ids = (plan.traffic.bytes_a_word for plan in plans if plan.traffic is not None)
     assert with_ids - without == pytest.approx(4, abs=0.01)
+
+
+def test_the_coordinator_computes_for_each_call_of_a_worker() -> None:
+    profile = replace(PROFILE, coordinator_milliseconds_a_block=2.0, coordinator_nanoseconds_a_word=0.0)
+    large = replace(WORKLOAD, words=10**12)
+    text, encoded = (
+        planned(Machine(1), Layout(DOWNPOUR, 64, 16), profile, workload=replace(large, encoded=is_encoded))
+        for is_encoded in (False, True)
+    )
+    assert text.traffic is not None and encoded.traffic is not None
+    assert text.speed.limits[speed.COORDINATOR] == pytest.approx(text.traffic.block_words / 0.002)
+    blocks = encoded.traffic.call_blocks
+    assert blocks == tuning.CALL_WORDS // math.ceil(encoded.traffic.block_words) > 100
+    assert encoded.speed.limits[speed.COORDINATOR] == pytest.approx(blocks * text.traffic.block_words / 0.002)
