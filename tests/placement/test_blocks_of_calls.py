@@ -46,8 +46,11 @@ def on_a_worker(settings: StepSettings, overlap: bool = False, sharing: RowShari
 
 @pytest.mark.parametrize(
     "settings",
-    [SETTINGS, replace(SETTINGS, optimizer=ADAGRAD), replace(SETTINGS, freeze="outputs")],
-    ids=["sgd", "adagrad", "frozen outputs"],
+    [
+        pytest.param(SETTINGS, id="sgd"),
+        pytest.param(replace(SETTINGS, optimizer=ADAGRAD), id="adagrad", marks=pytest.mark.slow),
+        pytest.param(replace(SETTINGS, freeze="outputs"), id="frozen outputs", marks=pytest.mark.slow),
+    ],
 )
 def test_a_call_trains_its_blocks_as_one_process_trains_them_one_after_the_other(settings: StepSettings) -> None:
     here, there = in_this_process(settings, maker_from(0), 1), on_a_worker(settings)
@@ -72,7 +75,7 @@ def test_a_call_trains_its_blocks_as_one_process_trains_them_one_after_the_other
         placement.close()
 
 
-@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize("overlap", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sharing", [NOT_SHARED, RowSharing(parts=2, rows=4)], ids=["alone", "sharing"])
 def test_servers_get_every_block_of_a_call_once(overlap: bool, sharing: RowSharing) -> None:
     placement = on_a_worker(SETTINGS, overlap, sharing)
