@@ -143,6 +143,7 @@ def test_what_may_change_is_taken_over(tmp_path: Path) -> None:
         **{
             "backup_workers": 0,
             "max_workers": 2,
+            "blocks_per_call": 3,
             "recovery_timeout": 8.0,
             "max_recoveries": 2,
             "vectors_on_servers": False,
