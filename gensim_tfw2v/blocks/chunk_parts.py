@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,29 +25,63 @@ def parts_of(task: ChunkTask, count: int, reader: ShardReader | None = None) -> 
     reader : ShardReader, optional
         Reads the encoded corpus that a chunk's content is in.
     """
+    cuts = _cuts_of(task, count, reader)
+    return [_between_cuts(task, cuts, number) for number in range(cuts.parts)]
+
+
+def part_of(task: ChunkTask, count: int, number: int, reader: ShardReader | None = None) -> tuple[ChunkTask, int]:
+    """Return the part of this number, from 0, of those that `parts_of` returns, and how many come after it.
+
+    Raise IndexError if there are not so many.
+    """
+    cuts = _cuts_of(task, count, reader)
+    if not 0 <= number < cuts.parts:
+        raise IndexError(f"a chunk of {cuts.parts} parts has no part {number}")
+    return _between_cuts(task, cuts, number), cuts.parts - 1 - number
+
+
+class _Cuts(NamedTuple):
+    """Where a chunk is cut, with its beginning and its end; no cuts if the chunk is the only part."""
+
+    sentences: Sequence[int]
+    words: Sequence[int]  # before each of these sentences
+
+    @property
+    def parts(self) -> int:
+        """How many parts the chunk has."""
+        return max(1, len(self.sentences) - 1)
+
+
+_UNCUT = _Cuts([], [])
+
+
+def _cuts_of(task: ChunkTask, count: int, reader: ShardReader | None) -> _Cuts:
     if count == 1:
-        return [task]
-    lengths = _lengths_of(task, reader)
-    ends = np.cumsum(lengths, dtype=np.int64)
+        return _UNCUT
+    ends = np.cumsum(_lengths_of(task, reader), dtype=np.int64)
     if not ends.size:
-        return [task]
+        return _UNCUT
     words = int(ends[-1])
-    cuts = np.searchsorted(ends, np.arange(1, count) * words / count, side="left") + 1
-    sentences = np.unique(np.concatenate([[0], np.minimum(cuts, ends.size), [ends.size]]))
-    before = np.concatenate([[0], ends])[sentences]  # words before each cut
-    return [
-        ChunkTask(
-            _between(task.content, int(first), int(end), int(words_before), int(words_until)),
-            entropy=(*task.entropy, number),
-            first_rate=_rate_at(task, words_before / words),
-            last_rate=_rate_at(task, words_until / words),
-            exact_loss=task.exact_loss,
-            measures=task.measures and number == 0,
-        )
-        for number, (first, end, words_before, words_until) in enumerate(
-            zip(sentences, sentences[1:], before, before[1:], strict=False)
-        )
-    ]
+    places = np.searchsorted(ends, np.arange(1, count) * words / count, side="left") + 1
+    sentences = np.unique(np.concatenate([[0], np.minimum(places, ends.size), [ends.size]]))
+    before = np.concatenate([[0], ends[sentences[1:] - 1]])
+    return _Cuts(sentences.tolist(), before.tolist())
+
+
+def _between_cuts(task: ChunkTask, cuts: _Cuts, number: int) -> ChunkTask:
+    """Return the part of this number."""
+    if not cuts.sentences:
+        return task
+    first, end = cuts.sentences[number : number + 2]
+    words_before, words_until = cuts.words[number : number + 2]
+    return ChunkTask(
+        _between(task.content, first, end, words_before, words_until),
+        entropy=(*task.entropy, number),
+        first_rate=_rate_at(task, words_before / cuts.words[-1]),
+        last_rate=_rate_at(task, words_until / cuts.words[-1]),
+        exact_loss=task.exact_loss,
+        measures=task.measures and number == 0,
+    )
 
 
 def together(parts: Sequence[TrainedChunk]) -> TrainedChunk:

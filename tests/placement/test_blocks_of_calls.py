@@ -107,15 +107,18 @@ def test_a_call_without_a_word_that_is_kept_trains_nothing() -> None:
 def test_a_chunk_is_cut_into_blocks_of_about_equal_sizes() -> None:
     chunk = CHUNKS[0]
     assignment = Assignment(0, 1, 1, NOT_SHARED, chunk, block_words=BLOCK_WORDS)
-    assert list(map(words_of, assignment.blocks(None))) == [20, 10, 20, 10]
-    assert Assignment(0, 1, 1, NOT_SHARED, chunk).blocks(None) == [chunk]
+    blocks = [assignment.block(number, None) for number in range(4)]
+    assert [(words_of(block), left) for block, left in blocks] == [(20, 3), (10, 2), (20, 1), (10, 0)]
+    assert Assignment(0, 1, 1, NOT_SHARED, chunk).block(0, None) == (chunk, 0)
     short: ChunkTask = parts_of(chunk, 6)[0]
-    assert replace(assignment, task=short).blocks(None) == [short]
+    assert replace(assignment, task=short).block(0, None) == (short, 0)
+    with pytest.raises(IndexError, match="a chunk of 4 parts has no part 4"):
+        assignment.block(4, None)
 
 
 def test_a_block_of_no_words_is_refused() -> None:
     with pytest.raises(TaskError, match="a block cannot have 0 words"):
-        Assignment(0, 1, 1, NOT_SHARED, CHUNKS[0], block_words=0).blocks(None)
+        Assignment(0, 1, 1, NOT_SHARED, CHUNKS[0], block_words=0).block(0, None)
 
 
 @pytest.mark.parametrize(

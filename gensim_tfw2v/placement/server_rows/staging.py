@@ -55,8 +55,8 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, num
     number : int
         The block's place in the chunk, from 0.
     """
-    blocks = assignment.blocks(model.maker.reader)
-    assignment, left = replace(assignment, task=blocks[number]), np.int32(len(blocks) - 1 - number)
+    task, after = assignment.block(number, model.maker.reader)
+    assignment, left = replace(assignment, task=task), np.int32(after)
     check(model, assignment)
     prepared = prepare_side_by_side(model.maker, assignment.task, assignment.cores)
     if prepared is None:

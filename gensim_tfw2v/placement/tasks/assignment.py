@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gensim_tfw2v.blocks.chunk_parts import parts_of
+from gensim_tfw2v.blocks.chunk_parts import part_of
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, words_of
 from gensim_tfw2v.cluster.errors import TaskError
 from gensim_tfw2v.corpus.sentences import Sentences
@@ -34,13 +34,12 @@ class Assignment:
         """Return the assignment for a worker that has so many cores."""
         return replace(self, cores=min(self.cores, cores))
 
-    def blocks(self, reader: ShardReader | None) -> list[ChunkTask]:
-        """Return the blocks of the chunk, in their order."""
-        if self.block_words is None:
-            return [self.task]
-        if self.block_words < 1:
+    def block(self, number: int, reader: ShardReader | None) -> tuple[ChunkTask, int]:
+        """Return the block of this number, from 0, in the chunk, and how many come after it."""
+        if self.block_words is not None and self.block_words < 1:
             raise TaskError(f"a block cannot have {self.block_words} words")
-        return parts_of(self.task, max(1, round(words_of(self.task) / self.block_words)), reader)
+        blocks = 1 if self.block_words is None else max(1, round(words_of(self.task) / self.block_words))
+        return part_of(self.task, blocks, number, reader)
 
 
 class Request(NamedTuple):
