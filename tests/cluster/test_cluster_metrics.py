@@ -124,3 +124,13 @@ def test_rows_of_frozen_tables_are_pulled_but_not_pushed(moved: list[int], pushe
     worker = metrics.tasks()["worker 0"]
     assert worker["received_bytes"] == 60 * (100 + 4)
     assert worker["sent_bytes"] == pushed * 100 + 60 * 4  # a pull names all rows
+
+
+def test_every_block_of_a_call_counts_equally_in_the_staleness() -> None:
+    single = block(1, 1, staleness=4)
+    call = block(2, 2, staleness=3)
+    assert call.servers is not None
+    three = call._replace(servers=call.servers._replace(blocks=np.float64(3)))
+    tasks = measured((0, single), (0, three))
+    assert tasks["worker 0"]["staleness"] == (4 + 3) / 4
+    assert tasks["worker 0"]["blocks"] == tasks["ps 0"]["blocks"] == 4

@@ -55,7 +55,9 @@ class ClusterMetrics(WorkerMetrics):
         self._row_bytes = vector_bytes + _INDEX_BYTES
         self._shared_bytes = exchanges * shared_rows * vector_bytes
         self._messages_to_a_server = _MESSAGES_TO_A_SERVER + exchanges
-        self._staleness: list[list[float]] = [[] for _ in cores]  # mean of the blocks of each worker's calls
+        self._staleness: list[list[float]] = [
+            [] for _ in cores
+        ]  # of each worker's blocks; those of a call have its mean
         self._bytes = 0
 
     def add(self, worker: int, block: BlockReport, sent_bytes: int, waited: float) -> None:
@@ -76,7 +78,7 @@ class ClusterMetrics(WorkerMetrics):
                 server.received_bytes += pushed // len(self._servers)
                 server.sent_bytes += pulled // len(self._servers)
                 server.messages += messages
-            self._staleness[worker].append(of_servers.staleness / blocks)
+            self._staleness[worker] += [of_servers.staleness / blocks] * blocks
             self._bytes += pulled + pushed + sent_bytes
 
     def _traffic(self, block: BlockReport, of_servers: ServersReport) -> Traffic:
@@ -104,7 +106,7 @@ class ClusterMetrics(WorkerMetrics):
         tasks = self.tasks()
         with self._lock:
             worker_seconds = {**self._seconds._asdict(), "idle": self._waited()}
-            staleness = [of_call for of_worker in self._staleness for of_call in of_worker]
+            staleness = [of_block for of_worker in self._staleness for of_block in of_worker]
             found = self._common_report(raw_words, self._bytes, worker_seconds)
             return {**found, "staleness": _spread(staleness), "tasks": tasks}
 
