@@ -44,11 +44,16 @@ def ask(device: str, name: str, arguments: Sequence[Any]) -> bytes:
 
 def call_for(name: str, arguments: Sequence[Any], specs: Any) -> Any:
     """Return the results of the function of this name as a structure of tensors that have these specs."""
-    nest, flat = load_tensorflow().nest, load_tensorflow().nest.flatten(specs)
-    found = call(name, arguments, [spec.dtype for spec in flat])
-    for tensor, spec in zip(found, flat, strict=True):
+    found = call(name, arguments, [spec.dtype for spec in load_tensorflow().nest.flatten(specs)])
+    return with_specs(found, specs)
+
+
+def with_specs(tensors: Sequence[Any], specs: Any) -> Any:
+    """Return flat tensors as a structure of these specs, whose shapes they get."""
+    nest = load_tensorflow().nest
+    for tensor, spec in zip(tensors, nest.flatten(specs), strict=True):
         tensor.set_shape(spec.shape)
-    return nest.pack_sequence_as(specs, found)
+    return nest.pack_sequence_as(specs, tensors)
 
 
 def local(value: Any) -> Any:

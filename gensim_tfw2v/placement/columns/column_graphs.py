@@ -134,7 +134,7 @@ class _BlockTraining:
                 ends[0, 0] - self._version, tf.reduce_min(ends[:, 1]), self._exchanged(is_trained), ends[:, 2:]
             ),
             measured=tf.logical_and(block.basics.rates.measured, is_trained),
-        )
+        ).to_tensor()
 
     def _train_lane(self, number: int) -> LaneEnd:
         """Train a lane's share of the batches, from the first one that a server lacks."""

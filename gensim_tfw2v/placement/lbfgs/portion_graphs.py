@@ -82,4 +82,4 @@ def _train(shape: GraphShape, handles: Handles, request: Request) -> tf.Tensor:
         BatchMetrics(found.losses, nothing, nothing),
         StageSeconds(made - began, pulled - made, computed - pulled, pushed - computed),
         servers=servers_report(done, version, own.needed),
-    )
+    ).to_tensor()

@@ -36,9 +36,9 @@ from gensim_tfw2v.placement.tasks.graph_parts import (
     NAME,
     PACKED,
     REQUEST,
-    block_report,
     concrete,
     packed,
+    report_of,
     unpacked,
 )
 from gensim_tfw2v.placement.tasks.joined_reports import joined, of_float64, report_before
@@ -191,7 +191,7 @@ def _finish(shape: GraphShape, train_block: TrainSideBySide, handles: Handles, s
     with tf.control_dependencies([done.metrics]):
         pushed = tf.timestamp()
     making, pulling = tf.unstack(staged.seconds, num=2)
-    return block_report(
+    return report_of(
         block.basics,
         batches,
         StageSeconds(make=making, pull=pulling, compute=trained - began, push=pushed - trained),

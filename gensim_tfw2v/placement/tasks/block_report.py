@@ -113,9 +113,9 @@ class BlockReport(NamedTuple):
         )
 
 
-def no_report(servers: int, exchanged: type[Any] = TableRows) -> BlockReport:
+def no_report(servers: int) -> BlockReport:
     """Return a report in which every number is 0, of no batches."""
-    shapes = _shapes(servers, exchanged, 0)
+    shapes = _shapes(servers, TableRows, 0)
     found: BlockReport = _with_parts(shapes, (np.zeros(shape) for shape in _parts(shapes)))
     return found
 

@@ -38,13 +38,9 @@ def packed(structure: Any) -> tf.Tensor:
 
 def unpacked(tensor: tf.Tensor, specs: _Specs) -> _Specs:
     """Return the structure of tensors, which have these specs, that `packed` made one tensor of."""
-    flat = tf.nest.flatten(specs)
-    found = tf.raw_ops.CompositeTensorVariantToComponents(
-        encoded=tensor, metadata="", Tcomponents=[spec.dtype for spec in flat]
-    )
-    for part, spec in zip(found, flat, strict=True):
-        part.set_shape(spec.shape)
-    structure: _Specs = tf.nest.pack_sequence_as(specs, found)
+    types = [spec.dtype for spec in tf.nest.flatten(specs)]
+    found = tf.raw_ops.CompositeTensorVariantToComponents(encoded=tensor, metadata="", Tcomponents=types)
+    structure: _Specs = remote_functions.with_specs(found, specs)
     return structure
 
 
@@ -58,18 +54,6 @@ def register_model_graph() -> Any:
 
 
 def report_of(
-    basics: BlockBasics,
-    batches: BatchMetrics,
-    seconds: StageSeconds,
-    most_moved: tf.Tensor | None = None,
-    servers: ServersReport | None = None,
-    measured: tf.Tensor | None = None,
-) -> tf.Tensor:
-    """Return the report of a block as one tensor; the arguments are those of `block_report`."""
-    return block_report(basics, batches, seconds, most_moved, servers, measured).to_tensor()
-
-
-def block_report(
     basics: BlockBasics,
     batches: BatchMetrics,
     seconds: StageSeconds,

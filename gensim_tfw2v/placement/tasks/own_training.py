@@ -85,4 +85,6 @@ def report_when_done(
         (renewed,) = remote_functions.call(RENEW_LEASE, [block.basics.lease_key], [tf.float64])
     with tf.control_dependencies([*done, renewed]):
         trained = tf.timestamp()
-    return report_of(block.basics, batches, StageSeconds(make=made - began, compute=trained - made), most_moved)
+    return report_of(
+        block.basics, batches, StageSeconds(make=made - began, compute=trained - made), most_moved
+    ).to_tensor()
