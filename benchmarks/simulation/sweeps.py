@@ -9,11 +9,10 @@ from typing import Any
 from gensim_tfw2v.planning.frequencies import WordFrequencies
 from gensim_tfw2v.planning.memory import memory_here, memory_of_averaging_worker
 from gensim_tfw2v.planning.profiles import Profile
-from gensim_tfw2v.planning.traffic import averaging_traffic
+from gensim_tfw2v.planning.traffic import averaging_traffic, blocks_of_a_call
 from gensim_tfw2v.planning.workload import Workload
 from simulation.costs import TaskCost, costs_of_profile
 from simulation.failures import LongTraining, simulate_failures
-from simulation.loads import downpour_load
 from simulation.outcome import Outcome
 from simulation.scenario import AVERAGING, DESIGNS, DOWNPOUR, PARTITION, SYNCHRONOUS, Scenario
 from simulation.scores import staleness_of
@@ -83,13 +82,16 @@ class Cluster:
         machines = scenario.workers + 1 + (scenario.servers if scenario.design in (DOWNPOUR, SYNCHRONOUS) else 0)
         hours = 1e9 / outcome.words_a_second / 3600
         stale_blocks = outcome.staleness_blocks
+        block_words = outcome.words / outcome.blocks
+        is_downpour = scenario.design == DOWNPOUR
+        in_call = blocks_of_a_call(scenario.workload, scenario.workers, block_words) if is_downpour else 1
         loss = slope * staleness_of(stale_blocks, outcome.staleness_words, scenario.words)
         return {
             "design": scenario.design,
             "workers": scenario.workers,
             "servers": scenario.servers,
-            "block_words": outcome.words / outcome.blocks,
-            "call_words": outcome.words / outcome.blocks * self._call_blocks(scenario),
+            "block_words": block_words,
+            "call_words": block_words * in_call,
             "words_a_second": outcome.words_a_second,
             "bytes_a_word": outcome.bytes_a_word,
             "stale_words": outcome.staleness_words,
@@ -100,12 +102,8 @@ class Cluster:
             "cost_of_a_billion_words": machines * self.price * hours,
             "worker_gigabytes": self._memory(scenario) / 1e9,
             "fits": self._memory(scenario) <= self.memory,
-            "predicted_loss": loss if scenario.design == DOWNPOUR and scenario.workload.skip_gram else None,
+            "predicted_loss": loss if is_downpour and scenario.workload.skip_gram else None,
         }
-
-    def _call_blocks(self, scenario: Scenario) -> int:
-        """Return how many blocks a worker trains for one message from the coordinator."""
-        return downpour_load(scenario).call_blocks if scenario.design == DOWNPOUR else 1
 
     def _memory(self, scenario: Scenario) -> float:
         """Return the bytes of a worker with tables of its own; those of a server where rows are there."""

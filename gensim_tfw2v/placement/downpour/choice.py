@@ -18,9 +18,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the blocks in flight and their size."""
     connection, size, options = request.connection, request.size, request.options
     blocks, in_call = _choose_blocks(request)
-    concurrency, chunk_words = blocks.in_flight, blocks.block_words
-    if in_call > 1:
-        chunk_words = size.chunk_words or in_call * blocks.block_words
+    concurrency, chunk_words = blocks.in_flight, size.chunk_words or in_call * blocks.block_words
     sharing = RowSharing(blocks.parts, blocks.shared_rows)
     # Blocks in flight lack each other's changes, which are far larger than rounding errors.
     row_type = options.dtype or ("float32" if request.one_by_one else "bfloat16")
