@@ -35,17 +35,22 @@ read_hosts() {
     ((servers && ${#workers[@]})) || fail "$1 needs lines 'ps HOST:PORT' and 'worker HOST:PORT'"
     hosts+=("${workers[@]}")
     options=()
-    local rest
+    local rest word flags
     while read -r rest; do
-        if [[ -z $rest ]]; then
-            options+=("")
-        elif ((${#options[@]} >= servers)) && [[ $rest == cores=* ]] && is_count "${rest#cores=}"; then
-            options+=("--cores ${rest#cores=}")
-        else
-            fail "$1: '$rest' after an address; a worker may have cores=N there, with N of 1 or more"
-        fi
+        flags=""
+        for word in $rest; do
+            if ((${#options[@]} >= servers)) && is_option "$word"; then
+                flags+=" --${word/=/ }"
+            else
+                fail "$1: '$word' after an address; a worker may have cores=N there, with N of 1 or more, and gpu=N"
+            fi
+        done
+        options+=("${flags# }")
     done < <(rest_of ps "$1" && rest_of worker "$1")
 }
+
+# is_option WORD: whether a word says how many cores a worker uses, or which GPU.
+is_option() { [[ $1 =~ ^cores=[1-9][0-9]*$ || $1 =~ ^gpu=(0|[1-9][0-9]*)$ ]]; }
 
 # addresses_of JOB HOSTFILE: print the addresses of a job in the list, which may have the line ends of Windows.
 addresses_of() { tr -d '\r' <"$2" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }

@@ -5,9 +5,9 @@
 #
 # HOSTFILE has a line "ps HOST:PORT" or "worker HOST:PORT" for every task; # begins a comment. A worker trains with all
 # cores that it may use, or with an equal share beside other workers on its host; cores=N at the end of its line sets
-# another number. The hosts need the package, logins without a password, and a network whose users you trust, because
-# nothing is encrypted there (tunnel.sh encrypts). FOLDER gets cluster.json, for --cluster, and a log for every task. If
-# a task ends, the script shows the end of its log and stops the others. Environment variables:
+# another number, and gpu=N names its GPU. The hosts need the package, logins without a password, and a network whose
+# users you trust, because nothing is encrypted there (tunnel.sh encrypts). FOLDER gets cluster.json, for --cluster, and
+# a log for every task. If a task ends, the script shows the end of its log and stops the others. Environment variables:
 #
 #   TFW2V_REMOTE   the command on the hosts, with arguments if needed (default tfw2v), for example
 #                  TFW2V_REMOTE=/opt/tfw2v/bin/tfw2v or TFW2V_REMOTE="python3 -m gensim_tfw2v"

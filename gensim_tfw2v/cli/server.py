@@ -48,6 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cores of a worker that train a block side by side (default: those that this process may use, shared "
         "equally by the cluster's workers on this host; with --cluster slurm those that Slurm gives to the task)",
     )
+    parser.add_argument(
+        "--gpu",
+        metavar="N",
+        type=whole_number(0),
+        help="number of the GPU that a worker trains on, from 0, where the coordinator asks for --device gpu (default: "
+        "those that CUDA_VISIBLE_DEVICES names, or none)",
+    )
     add_allow_network(parser)
     parser.add_argument(
         "--insecure",
@@ -82,6 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.insecure,
             _cores_of(arguments),
             joins,
+            arguments.gpu,
         )
     except (ValueError, OSError, ClusterError) as error:
         raise CommandError(str(error)) from error

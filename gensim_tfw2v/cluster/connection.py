@@ -147,6 +147,10 @@ class Connection:
         """Return the addresses of the tasks of some jobs by "job number"."""
         return named_tasks(self.addresses, jobs)
 
+    def tensorflow_names(self, job: str) -> dict[str, str]:
+        """Return TensorFlow's names of the tasks of a job by "job number"."""
+        return {name: task_name(*name.split()) for name in self.tasks(job)}
+
     def first_server(self) -> dict[str, str]:
         """Return the address of the first server by "job number"."""
         return {"ps 0": self.addresses["ps"][0]}
@@ -242,8 +246,13 @@ class Connection:
 
 
 def device(job: str, task: int) -> str:
-    """Return the device of a task that has tables and runs steps."""
-    return f"/job:{job}/replica:0/task:{task}/device:CPU:0"
+    """Return TensorFlow's name of a task's CPU, which has its tables and, unless the task has a GPU, runs steps."""
+    return f"{task_name(job, task)}/device:CPU:0"
+
+
+def task_name(job: str, task: int | str) -> str:
+    """Return TensorFlow's name of a task."""
+    return f"/job:{job}/replica:0/task:{task}"
 
 
 def connect(

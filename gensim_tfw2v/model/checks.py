@@ -31,7 +31,7 @@ def check_constructor(arguments: Mapping[str, Any]) -> None:
     own = {name: arguments[name] for name in ("validation", "early_stopping")}
     check_validation({**arguments, **plain_arguments(own)}, trains_later)
     check_design(arguments, has_cluster=trains_later or cluster is not None)
-    check_device(arguments, has_cluster=cluster is not None)
+    check_device(arguments, has_cluster=trains_later or cluster is not None)
     without_cluster = None if trains_later else Place.HERE
     check_reproducible(arguments, without_cluster if cluster is None else Place.CLUSTER)
     if cluster is not None:

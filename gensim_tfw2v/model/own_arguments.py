@@ -103,8 +103,9 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "device",
         None,
         '{"cpu", "gpu", "gpu:1", ...}, optional',
-        'Where `train()` runs in this process ([GPUs](docs/how-it-works/gpu.md)). With `"gpu"`, or one of several as '
-        '`"gpu:1"`, vectors and steps are on that GPU for the whole training. It is not saved with the model',
+        "What trains: a device of this process, or with a cluster one of each worker "
+        '([GPUs](docs/how-to/gpu.md)). With `"gpu"`, or one of several as `"gpu:1"`, steps run on that GPU, and '
+        "vectors stay there if there is no cluster. It is not saved with the model",
         "a GPU where there is one, no compiled operations, and much skip-gram to train; otherwise the CPU",
         rule=DeviceName(),
         flag=Flag(LEARNING_FLAGS, "NAME", "where to train: cpu, gpu, or one of several such as gpu:1"),

@@ -43,7 +43,7 @@ class _FastProducts(NamedTuple):
 
     @classmethod
     def on(cls, device: Device | None) -> _FastProducts:
-        """Return those of a device; None is a cluster, whose workers count as processors like this one."""
+        """Return those of a device; None are the CPUs of a cluster's workers, which count as CPUs like this one."""
         if device is not None and device.kind == GPU:  # GPUs round float32 themselves, to TF32
             return cls(bfloat16=False, tiled=False)
         return cls(multiplies_bfloat16(), multiplies_tiles())
@@ -175,7 +175,7 @@ def _batch_shape(
         cores=choice.cores,
         flat=flat,
         in_running_sums=in_running_sums,
-        starts_slowly=choice.draws is Draws.DEVICE,
+        starts_slowly=choice.draws is Draws.DEVICE or (choice.device is not None and choice.device.kind == GPU),
     )
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.block_size import InFlightLimits
 from gensim_tfw2v.placement.designs import DESIGNS
-from gensim_tfw2v.placement.device import choose_device
+from gensim_tfw2v.placement.device import choose_device, choose_worker_device
 from gensim_tfw2v.placement.request import ClusterRequest, CorpusSize, LocalRequest, PlacementChoice, TrainingOptions
+from gensim_tfw2v.runtime.devices import THE_CPU
 from gensim_tfw2v.steps.kernel import COMPILED, kernel
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def choose_placement(
     connection = connect(cluster, allow_network=options.allow_network, with_joined=most is not None)
     check_steps(connection)
     connection.reserve(most)
-    return design.choose(ClusterRequest(connection, size, limits, options))
+    device = choose_worker_device(connection, options)
+    choice = design.choose(ClusterRequest(connection, size, limits, options, device))
+    return choice if device == THE_CPU else replace(choice, device=device)
 
 
 def check_steps(connection: Connection) -> None:

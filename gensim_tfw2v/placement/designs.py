@@ -121,6 +121,7 @@ class Design:
     why_not: Callable[[Mapping[str, Any]], str | None]
     help: str
     reproducible: Place | None = None
+    gpus: frozenset[Place] = frozenset()
 
 
 _designs: dict[str, Design] = {}
@@ -137,6 +138,7 @@ def register_design(
     why_not: Callable[[Mapping[str, Any]], str | None] = lambda arguments: None,
     help: str = "",
     reproducible: Place | None = None,
+    gpus: Iterable[Place] = (),
 ) -> Callable[[], None]:
     """Add a design, which `distribution` then names, and return a function that removes it again.
 
@@ -162,6 +164,8 @@ def register_design(
     reproducible : Place, optional
         Where it can train with `reproducible`: with the same vectors for any number of threads or workers. Default:
         nowhere.
+    gpus : iterable of Place, optional
+        Where it can train on GPUs. Default: nowhere.
 
     Raises
     ------
@@ -173,7 +177,7 @@ def register_design(
     own = {argument.name for argument in DESIGN_ARGUMENTS if name in argument.designs} | set(arguments)
     if unknown := own - {argument.name for argument in DESIGN_ARGUMENTS}:
         raise ValueError(f"design {name!r} cannot have the argument {min(unknown)!r}, which DESIGN_ARGUMENTS lacks")
-    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help, reproducible)
+    _designs[name] = Design(choose, choose_local, frozenset(own), why_not, help, reproducible, frozenset(gpus))
 
     def remove() -> None:
         _designs.pop(name, None)
@@ -188,6 +192,7 @@ register_design(
     why_not=_why_not_on_servers,
     help="every worker trains blocks as fast as it can, on vectors that the servers have",
     reproducible=Place.HERE,
+    gpus=Place,
 )
 register_design(
     "synchronous",
@@ -195,6 +200,7 @@ register_design(
     why_not=_why_not_on_servers,
     help="all workers train the same vectors in rounds, and runs with one seed are equal",
     reproducible=Place.CLUSTER,
+    gpus=[Place.CLUSTER],
 )
 register_design(
     "averaging",

@@ -27,7 +27,7 @@ class TrainingOptions:
     skip_gram: bool
     tree: bool  # hierarchical softmax is trained
     negative: int = 0  # 0: no negative sampling
-    device: str | None = None  # of this process; None: it is chosen
+    device: str | None = None  # of this process, or of each worker; None: it is chosen
     seed: int | None = None
     reproducible: bool = False  # vectors do not depend on the number of threads or workers
     timeout: float  # seconds after which a worker counts as hung
@@ -56,6 +56,7 @@ class ClusterRequest:
     size: CorpusSize
     limits: InFlightLimits
     options: TrainingOptions
+    device: Device = THE_CPU  # of each worker
 
     @property
     def one_by_one(self) -> bool:
@@ -69,8 +70,8 @@ class ClusterRequest:
 
     @property
     def cores(self) -> int:
-        """The most cores of a worker that may train a block."""
-        return 1 if self.one_by_one else max(self.connection.cores())
+        """The most cores of a worker that may train a block; 1 if another device than its CPU trains."""
+        return 1 if self.one_by_one or self.device != THE_CPU else max(self.connection.cores())
 
     @property
     def least_cores(self) -> int:
@@ -113,5 +114,5 @@ class PlacementChoice:
     make: Callable[[StepSettings, BlockMaker], Placement]
     addresses: Addresses | None = None  # of the cluster's tasks by job; None: this process
     cores: int = 1  # that train on the same tables, or on one copy of their rows, side by side
-    device: Device | None = None  # of this process; None: a cluster's tasks train
+    device: Device | None = None  # that trains; None: the CPUs of a cluster's workers
     draws: Draws = Draws.HOST

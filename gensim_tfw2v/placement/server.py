@@ -20,6 +20,7 @@ from gensim_tfw2v.placement.tasks.block_factory import REGISTER_MODEL, BlockFact
 from gensim_tfw2v.placement.tasks.block_kind import BlockKind
 from gensim_tfw2v.placement.tasks.encoding_processes import ENCODE, EncodingProcesses
 from gensim_tfw2v.runtime.cores import allowed_cores
+from gensim_tfw2v.runtime.devices import GPU, devices
 from gensim_tfw2v.runtime.end_signals import EndSignals
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow, usable_cores
 from gensim_tfw2v.steps.kernel import COMPILED, kernel, load_kernel
@@ -77,6 +78,7 @@ def serve(
     insecure: bool = False,
     cores: int | None = None,
     joins: bool = False,
+    gpu: int | None = None,
 ) -> None:
     """Run a task of the cluster until SIGTERM or SIGINT; a worker may then train its block to the end.
 
@@ -98,6 +100,8 @@ def serve(
     joins
         Whether the task is a worker that the coordinator does not know yet. `cluster` then has its address and that of
         the first server.
+    gpu
+        The number of the GPU that the task may use. Default: those that CUDA_VISIBLE_DEVICES names, or none.
     """
     if _is_orphan(parent):
         return
@@ -105,13 +109,14 @@ def serve(
     address = address_of(job, task, cluster)
     name = job if joins else f"{job} {task}"  # the coordinator gives a worker that joins its number
     exposure = exposure_of(name, address, allow_network, insecure)
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # tables and steps need the processor only
+    _choose_gpu(gpu)
     used_cores = _cores_of(job, task, cluster, cores)
     if used_cores == 1:
         # Steps run one at a time. Then oneDNN's own memory pool costs less time and memory than the C library's
         # allocator, which `load_tensorflow` chooses for processes with concurrent steps.
         os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "0")
     tf = load_tensorflow()
+    _check_gpu(gpu)
     register_functions(used_cores)
     notices = WorkerNotices(address, cluster["ps"][0], joins, _can_step) if job == "worker" else None
     register(ASK_TO_LEAVE, partial(_refuse_to_leave, task) if notices is None else notices.ask_to_leave)
@@ -128,6 +133,23 @@ def serve(
     kernel()  # tests it on the devices as the server has set them up
     print(f"tfw2v server: {name} of {address} is ready (process {os.getpid()}). Open to {exposure}", flush=True)
     _end_process(_wait_for_end(lambda: end.wait(_SECONDS_BETWEEN_CHECKS) or _is_orphan(parent), notices, parent))
+
+
+def _choose_gpu(number: int | None) -> None:
+    """Have TensorFlow see one GPU, or none unless the environment names some: most tasks need the processor only."""
+    if number is None:
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    else:
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(number)
+
+
+def _check_gpu(number: int | None) -> None:
+    """Raise ClusterError if the task is to use a GPU that is not there."""
+    if number is not None and not any(one.kind == GPU for one in devices()):
+        raise ClusterError(
+            f"TensorFlow finds no GPU {number} here: nvidia-smi lists those there are, and pip install "
+            "'gensim-tfw2v[gpu]' adds what TensorFlow needs"
+        )
 
 
 def _wait_for_end(may_end: Callable[[], bool], notices: WorkerNotices | None, parent: int | None) -> int:

@@ -1,7 +1,8 @@
-"""The devices of this process that TensorFlow can run on, and the one that an argument names."""
+"""The devices of this process, and of connected tasks, that TensorFlow can run on; and the one an argument names."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gensim_tfw2v.runtime.private_tensorflow import server_definition
@@ -47,16 +48,45 @@ def devices() -> list[Device]:
 
 def find_device(name: str) -> Device:
     """Return the device that the argument `device` names; raise ValueError that lists all if there is none."""
-    kind, _, number = name.partition(":")
-    wanted = kind, int(number or 0)
+    kind, number = _kind_and_number(name)
     found = devices()
     for one in found:
-        if (one.kind, one.number) == wanted:
+        if (one.kind, one.number) == (kind, number):
             return one
     hint = ""
     if kind == GPU and not any(one.kind == GPU for one in found):
         hint = "; a GPU of NVIDIA needs its driver and CUDA, which pip install 'gensim-tfw2v[gpu]' adds"
     raise ValueError(f"device={name!r} is not there; choose one of {', '.join(repr(one.name) for one in found)}{hint}")
+
+
+def find_device_of_tasks(name: str, tasks: Mapping[str, str]) -> Device:
+    """Return the device of each task that the argument `device` names, with a place within the task.
+
+    Parameters
+    ----------
+    tasks : mapping
+        TensorFlow's names of connected tasks, such as "/job:worker/replica:0/task:0", by our own.
+
+    Raises
+    ------
+    ValueError
+        If a task has no such device. It names all of these.
+    """
+    tf = load_tensorflow()
+    kind, number = _kind_and_number(name)
+    place = f"/device:{kind.upper()}:{number}"
+    found = {one.name for one in tf.config.list_logical_devices()}
+    if without := [own for own, task in tasks.items() if f"{task}{place}" not in found]:
+        raise ValueError(
+            f"device={name!r} is not there on {', '.join(without)}; a worker has a GPU if it is started with --gpu N, "
+            "or with a GPU's number in CUDA_VISIBLE_DEVICES"
+        )
+    return THE_CPU if (kind, number) == (CPU, 0) else Device(kind, number, place)
+
+
+def _kind_and_number(name: str) -> tuple[str, int]:
+    kind, _, number = name.partition(":")
+    return kind, int(number or 0)
 
 
 def _is_here(place: str) -> bool:

@@ -162,16 +162,19 @@ def test_a_remote_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert f" 0 has ended with exit status 127 {complaint}" in done.stderr
 
 
-def test_a_worker_on_a_list_of_hosts_may_have_a_number_of_cores(tmp_path: Path) -> None:
-    (tmp_path / "hosts").write_text("ps a:1\nworker b:2\nworker c:3 cores=8  # the large one\r\n")
+def test_a_worker_on_a_list_of_hosts_may_have_a_number_of_cores_and_a_gpu(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("ps a:1\nworker b:2\nworker c:3 cores=8 gpu=0  # the large one\r\n")
     remote = 'echo "$@"; case "$*" in *"--task 1"*) exit 1 ;; *) exec sleep 60 ;; esac'
     done = run_script(tmp_path, "ssh.sh", "hosts", "logs", variables=stand_ins(tmp_path, remote=remote))
-    assert "    server --job worker --task 1 --cluster env --allow-network --cores 8\n" in done.stderr
+    assert "    server --job worker --task 1 --cluster env --allow-network --cores 8 --gpu 0\n" in done.stderr
     without = (tmp_path / "logs" / "worker-0.log").read_text()
     assert without.strip() == "server --job worker --task 0 --cluster env --allow-network"
 
 
-@pytest.mark.parametrize("line", ["worker b:2 cores=0", "worker b:2 cores=two", "worker b:2 8", "ps b:2 cores=2"])
+@pytest.mark.parametrize(
+    "line",
+    ["worker b:2 cores=0", "worker b:2 cores=two", "worker b:2 8", "ps b:2 cores=2", "worker b:2 cores=2 gpu=all"],
+)
 def test_what_a_list_of_hosts_cannot_say_of_a_task_is_named(line: str, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text(f"ps a:1\nworker c:3\n{line}\n")
     done = run_script(tmp_path, "ssh.sh", "hosts", "logs")

@@ -30,10 +30,10 @@ EXPECTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 LONG_PAGES = ["choose-a-distribution.md", "deploy.md", "machines.md", "other-libraries.md", "search-settings.md",
               "tensorboard.md", "tune.md"]  # fmt: skip
 # Pages without Python that could run here.
-WITHOUT_PYTHON = {"changing-workers.md", "encrypt.md", "slurm.md", "kubernetes.md", "docker.md", "ray.md"}
+WITHOUT_PYTHON = {"changing-workers.md", "encrypt.md", "slurm.md", "kubernetes.md", "docker.md", "ray.md", "gpu.md"}
 SHORT_PAGES = sorted(PAGES.keys() - LONG_PAGES - WITHOUT_PYTHON)
 # Commands of other programs, and scripts that need other machines.
-OTHERS = {"lscpu", "pip", "scp", "sha256sum", "unshare", "cluster/ssh.sh", "cluster/tunnel.sh"}
+OTHERS = {"lscpu", "pip", "scp", "sha256sum", "unshare", "cluster/ssh.sh", "cluster/tunnel.sh", "scripts/check-gpu"}
 OTHERS |= {"docker", "export", "kubectl", "ray", "sbatch", "scancel", "scontrol", "squeue", "srun", "tail"}
 ENDLESS = {"server", "tensorboard"}
 LONG = {"tune"}  # it trains many models
@@ -120,7 +120,8 @@ def test_the_commands_of_a_page_run_in_order(page: str, folder: Path, capsys: py
     for words in commands(page):
         if words[0] != "tfw2v":
             continue
-        if words[1] in ENDLESS | LONG | OF_TASKS or "--cluster" in words or not has_packages(words):
+        needs_others = "--cluster" in words or "--device" in words  # tasks, or a GPU
+        if words[1] in ENDLESS | LONG | OF_TASKS or needs_others or not has_packages(words):
             cli.parse_arguments(words[1:])
         else:
             assert cli.main(words[1:]) == 0, capsys.readouterr().err

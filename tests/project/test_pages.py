@@ -43,6 +43,7 @@ MOST_WORDS = {
     "how-to/choose-a-distribution.md": 600,
     "how-to/deploy.md": 800,
     "how-to/machines.md": 800,
+    "how-to/gpu.md": 450,
     "how-to/changing-workers.md": 450,
     "how-to/plan.md": 500,
     "how-to/encrypt.md": 500,

@@ -46,6 +46,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             request.cores,
             request.has_changing_workers,
             blocks.block_words if in_call > 1 else None,
+            request.device,
         )
 
     return PlacementChoice(chunk_words, blocks.negative_pool, make, connection.known_addresses(), request.cores)

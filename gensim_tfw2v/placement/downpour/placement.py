@@ -9,6 +9,7 @@ from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from gensim_tfw2v.placement.calls.server_placement import ServerPlacement
 from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.server_rows.row_program import RowProgram
+from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
 
@@ -35,6 +36,8 @@ class DownpourPlacement(ServerPlacement):
         Whether workers may join and leave.
     block_words : int, optional
         Raw words of the blocks that a call of a worker trains one after the other. Default: a chunk is one block.
+    device : Device
+        The device of each worker that trains.
     """
 
     _ramp_up: RampUp
@@ -52,11 +55,14 @@ class DownpourPlacement(ServerPlacement):
         cores: int = 1,
         has_changing_workers: bool = False,
         block_words: int | None = None,
+        device: Device = THE_CPU,
     ) -> None:
         self.concurrency = concurrency
         overlap, has_blocks = concurrency > connection.workers, block_words is not None
         self._cores, self._block_words = cores, block_words
-        self._program = RowProgram(connection, settings, row_type, sharing, overlap, cores=cores, has_blocks=has_blocks)
+        self._program = RowProgram(
+            connection, settings, row_type, sharing, overlap, cores=cores, has_blocks=has_blocks, steps_on=device
+        )
         training = ServerTraining(
             connection,
             settings,

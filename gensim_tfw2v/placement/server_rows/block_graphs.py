@@ -43,7 +43,7 @@ from gensim_tfw2v.placement.tasks.graph_parts import (
 )
 from gensim_tfw2v.placement.tasks.joined_reports import joined, of_float64, report_before
 from gensim_tfw2v.steps.graph import block_function
-from gensim_tfw2v.steps.kernel import kernel
+from gensim_tfw2v.steps.kernel import kernel_on
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide, side_by_side
 
 
@@ -66,7 +66,7 @@ def worker_graphs(shape: GraphShape) -> WorkerGraphs:
 
 def _traced(shape: GraphShape) -> WorkerGraphs:
     # A trace of its own: tasks of a new connection do not have the functions of an older one.
-    train_block = side_by_side(block_function.__wrapped__(shape.objective, kernel()))
+    train_block = side_by_side(block_function.__wrapped__(shape.objective, kernel_on(shape.steps_on)))
 
     specs, handles = _staged_spec(shape), handles_spec(shape)
 

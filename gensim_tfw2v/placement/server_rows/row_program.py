@@ -13,6 +13,7 @@ from gensim_tfw2v.placement.remote.tables import RemoteTables
 from gensim_tfw2v.placement.server_rows.handles import Handles
 from gensim_tfw2v.placement.server_rows.slots import Slots
 from gensim_tfw2v.placement.tasks.cluster_metrics import ClusterMetrics
+from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.row_sharing import NOT_SHARED, RowSharing
 from gensim_tfw2v.steps.settings import StepSettings
@@ -46,6 +47,8 @@ class RowProgram(Program):
         The most cores of a worker that train a block.
     has_blocks : bool
         Whether a call trains several blocks.
+    steps_on : Device
+        The device of each worker that trains.
     graphs : callable
         Returns the graphs for a shape.
 
@@ -74,13 +77,14 @@ class RowProgram(Program):
         slots: int = 0,
         cores: int = 1,
         has_blocks: bool = False,
+        steps_on: Device = THE_CPU,
         graphs: Callable[[GraphShape], WorkerGraphs] = training_graphs,
     ) -> None:
         self.sharing = sharing
         self.slots: Slots | None = None
         self._connection, self._settings, self._graphs_for = connection, settings, graphs
         self._row_type, self._overlap, self._slot_count, self._cores = row_type, overlap, slots, cores
-        self._has_blocks = has_blocks
+        self._has_blocks, self._steps_on = has_blocks, steps_on
         self._vector_size = 0
 
     def keep(self, tables: RemoteTables, model: UInt8Array) -> None:
@@ -106,6 +110,7 @@ class RowProgram(Program):
             self.sharing,
             has_slots=self.slots is not None,
             has_blocks=self._has_blocks,
+            steps_on=self._steps_on,
         )
         used = tuple(tuple(tables.handles(TABLES[table])) for table in self.shape.tables())
         self.handles = Handles(used, trained.version, trained.tickets.handles)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gensim_tfw2v.cluster.connection import device
 from gensim_tfw2v.placement.server_rows.handles import NO_SLOT, Handles, Slot
 from gensim_tfw2v.placement.tasks.graph_parts import HANDLE
+from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.signature import Objective
 
@@ -24,6 +25,7 @@ class GraphShape:
     sharing: RowSharing
     has_slots: bool = False  # servers keep changes in slots, and add them later
     has_blocks: bool = False  # a call trains several blocks
+    steps_on: Device = THE_CPU  # of the worker
 
     def tables(self) -> list[int]:
         """Return which of inputs, outputs and nodes the objective uses."""

@@ -16,7 +16,7 @@ from gensim_tfw2v.placement.tasks.block import WorkerBlock
 from gensim_tfw2v.placement.tasks.refused_steps import is_finite, most_moved
 from gensim_tfw2v.steps.adagrad import vectors_of
 from gensim_tfw2v.steps.concurrent_updates import ConcurrentUpdates, at_rates_of_states
-from gensim_tfw2v.steps.rows import private_variable, read_rows, write_rows
+from gensim_tfw2v.steps.rows import PrivateRows
 from gensim_tfw2v.steps.side_by_side import TrainSideBySide
 from gensim_tfw2v.steps.signature import Tables
 
@@ -50,7 +50,7 @@ class WorkerTraining:
         if shape.objective.adagrad:
             hot = at_rates_of_states(hot, tf.gather(start, hot.rows))
         self._updates = ConcurrentUpdates(hot, shape.objective, shape.sharing)
-        self._own = private_variable(start)
+        self._own = PrivateRows(start, shape.steps_on)
         # As they were when the part began: shared rows [T * H, D] and probe rows.
         self._shared, self._probes = (
             tf.gather(start, rows) for rows in (self._updates.shared_rows, self._updates.probe_rows)
@@ -77,8 +77,8 @@ class WorkerTraining:
         """Return the metrics of a part's batches."""
         block = self._block
         span = tf.stack(self._shape.sharing.span(part, tf.size(block.basics.pairs)))
-        tables = Tables(self._own, self._own, self._own)
-        with tf.control_dependencies([self._shared, self._probes]):
+        tables = Tables(*[self._own.handle] * len(TABLES))
+        with tf.control_dependencies([self._shared, self._probes]), self._own.on_device():
             return self._train_block(tables, block.block, block.basics.rates, block.lookups, span, block.basics.cores)
 
     def _exchange_shared(self, trained: BatchMetrics) -> None:
@@ -86,35 +86,29 @@ class WorkerTraining:
         assert self._exchange is not None
         updates, order = self._updates, self._rows.shared_order
         with tf.control_dependencies(list(trained)):
-            moved = read_rows(self._own, updates.shared_rows) - self._shared
+            moved = self._own.read(updates.shared_rows) - self._shared
         kept = _unless_refused(trained, updates.of_part(moved, self._probes))
         shared = self._exchange(tf.gather(kept, order))
         with tf.control_dependencies([moved]):
-            written = write_rows(self._own, tf.gather(updates.shared_rows, order), shared)
+            written = self._own.write(tf.gather(updates.shared_rows, order), shared)
         with tf.control_dependencies([written]):
-            self._shared, self._probes = (
-                read_rows(self._own, rows) for rows in (updates.shared_rows, updates.probe_rows)
-            )
+            self._shared, self._probes = (self._own.read(rows) for rows in (updates.shared_rows, updates.probe_rows))
 
     def _end_after(self, trained: BatchMetrics) -> tf.Tensor:
         """Return the rows [U, D] with scaled changes after the last part, and free the worker's copy."""
         updates = self._updates
         with tf.control_dependencies(list(trained)):
-            shared = read_rows(self._own, updates.shared_rows) - self._shared
-            ends = [read_rows(self._own, rows) for rows in updates.rows]
+            shared = self._own.read(updates.shared_rows) - self._shared
+            ends = [self._own.read(rows) for rows in updates.rows]
         starts = [tf.gather(self._start, rows) for rows in updates.rows]
         moves = [after - before for after, before in zip(ends, starts, strict=True)]
         kept = updates.of_block(moves, shared, self._probes)
         written = [
-            write_rows(self._own, rows, before + may_move)
+            self._own.write(rows, before + may_move)
             for rows, before, may_move in zip(updates.rows, starts, kept, strict=True)
         ]
         with tf.control_dependencies(written):
-            end = tf.raw_ops.ReadVariableOp(resource=self._own, dtype=tf.float32)
-        with tf.control_dependencies([end]):
-            freed = tf.raw_ops.DestroyResourceOp(resource=self._own)
-        with tf.control_dependencies([freed]):
-            return tf.identity(end)
+            return self._own.end()
 
 
 def _unless_refused(trained: BatchMetrics, change: tf.Tensor) -> tf.Tensor:

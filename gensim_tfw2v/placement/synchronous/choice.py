@@ -61,6 +61,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             row_type,
             connection.share_present if are_cut_anew else all_present,
             request.has_changing_workers,
+            request.device,
         )
 
     return PlacementChoice(rounds.words, choose_negative_pool(rounds.part_words), make, connection.known_addresses())

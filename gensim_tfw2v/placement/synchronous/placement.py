@@ -19,6 +19,7 @@ from gensim_tfw2v.placement.calls.server_training import ServerTraining
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.server_rows.row_program import RowProgram
 from gensim_tfw2v.placement.synchronous.round_clock import RoundClock
+from gensim_tfw2v.runtime.devices import THE_CPU, Device
 from gensim_tfw2v.steps.settings import StepSettings
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class RoundPlacement(ServerPlacement):
         Returns the share of the workers that is there, if fewer of them are to train fewer parts.
     has_changing_workers : bool
         Whether workers may join and leave.
+    device : Device
+        The device of each worker that trains.
     """
 
     _ramp_up: RampUp
@@ -71,10 +74,11 @@ class RoundPlacement(ServerPlacement):
         row_type: str = "float32",
         share_present: Callable[[], float] = all_present,
         has_changing_workers: bool = False,
+        device: Device = THE_CPU,
     ) -> None:
         # As many chunks as parts may wait for a late part; one more is the present round.
         self.concurrency = 1 + backup_workers
-        self._program = RowProgram(connection, settings, row_type, slots=parts)
+        self._program = RowProgram(connection, settings, row_type, slots=parts, steps_on=device)
         training = ServerTraining(
             connection, settings, maker, self._program, timeout, has_changing_workers=has_changing_workers
         )
