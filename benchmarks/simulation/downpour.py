@@ -73,9 +73,10 @@ class SimulatedDownpour(SimulatedTraining):
 
     def _block(self, worker: Worker) -> Steps:
         load, costs, tally = self.load, self.scenario.costs, self.tally
-        words, blocks = tally.words, tally.blocks
         yield from self.begin_block()
-        yield from self.pull(worker, load.rows_bytes)
+        yield from self.read_rows(load.rows_bytes)
+        words, blocks = tally.words, tally.blocks
+        yield from self.send_rows(worker, load.rows_bytes)
         yield worker.exchanger.work(costs.worker.block)
         for part in range(load.parts):
             yield from self.train(worker, load.words / load.parts)

@@ -46,7 +46,8 @@ class SimulatedRounds(SimulatedTraining):
     def _part(self, worker: Worker, words: float, size: float) -> Steps:
         yield from self.call(worker, bytes_of_ids(self.scenario, words))
         yield from self.begin_block()
-        yield from self.pull(worker, size)
+        yield from self.read_rows(size)
+        yield from self.send_rows(worker, size)
         yield worker.exchanger.work(self.scenario.costs.worker.block)
         yield from self.train(worker, words)
         yield from self.push(worker, size)

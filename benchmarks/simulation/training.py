@@ -114,9 +114,12 @@ class SimulatedTraining(ABC):
         cost = self.scenario.costs.server
         yield self.server.processor.work(cost.block + cost.training / self.expected_blocks)
 
-    def pull(self, worker: Worker, size: float) -> Steps:
-        """Send rows from the servers to a worker, which has asked for them."""
+    def read_rows(self, size: float) -> Steps:
+        """Have the servers read rows for which a worker has asked."""
         yield self.server.processor.work(self._work_of_server(size))
+
+    def send_rows(self, worker: Worker, size: float) -> Steps:
+        """Send rows that the servers have read to the worker that has asked for them."""
         yield self._from_servers(worker, size, 2 * self.scenario.latency)
         yield worker.exchanger.work(self._work_of_worker(size))
 

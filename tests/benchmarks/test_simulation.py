@@ -137,8 +137,17 @@ def test_the_servers_link_limits_workers_that_compute_nothing() -> None:
 
 
 def test_blocks_in_flight_miss_those_of_the_other_workers() -> None:
-    outcome = simulate(scenario_of(DOWNPOUR, 4, batch_words=10_000))
+    # Workers of one speed would all push and pull at the same moments.
+    outcome = simulate(scenario_of(DOWNPOUR, 4, batch_words=10_000, speed_spread=0.05))
     assert outcome.staleness_blocks == pytest.approx(3, rel=0.1)
+
+
+def test_a_block_that_waits_for_its_rows_misses_no_block_of_that_time() -> None:
+    """Of what waits for the server, half are pulls, and half are pushes that the next pull sees."""
+    workers = 9
+    only_bytes = Costs(TaskCost(), TaskCost(byte=1e-6), TaskCost())
+    outcome = simulate(scenario_of(DOWNPOUR, workers, only_bytes, batch_words=10_000))
+    assert outcome.staleness_blocks == pytest.approx((workers - 1) / 2, rel=0.15)
 
 
 @pytest.mark.parametrize("workers", [1, 4])
