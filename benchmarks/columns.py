@@ -1,16 +1,19 @@
-"""Measures bytes a word of tables cut by columns and of blocks of rows: `python benchmarks/columns.py --help`."""
+"""Measures bytes and speed of tables cut by columns and of blocks of rows: `python benchmarks/columns.py --help`."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from machines import networks
 from machines.cluster import NodeCluster
+from machines.emulated import rate_from
 from machines.networks import Network, NetworkError
 from machines.processes import COORDINATOR, NodeError
 from measuring.corpora import cut_corpus, write_zipf_corpus
@@ -19,6 +22,8 @@ from report.reports import Report, add_output_arguments, earlier_runs, failure_t
 from report.stopping import status_of
 
 DESIGNS = ("columns", "downpour")
+CORPORA = ("corpus", "zipf")
+_UNLIMITED = "unlimited"
 _SETTINGS = ("words", "zipf_vocabulary", "zipf_words", "seed", "vector_size", "epochs", "ps", "workers", "batch_words",
              "cluster_dtype", "window", "negative", "min_count", "sample", "alpha")  # fmt: skip
 _MESSAGE_BYTES = 600  # beside its numbers: TensorFlow's request and answer, with gRPC's and TCP's heads
@@ -38,18 +43,19 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     with ExitStack() as stack:
         stack.enter_context(networks.alone())  # before anything that removes the machines of another benchmark
-        if reason := networks.why_not(None):
-            raise SystemExit(f"columns: error: only emulated machines count their own bytes, and {reason}")
+        for rate in arguments.rates:
+            if reason := networks.why_not(rate):
+                raise SystemExit(f"columns: error: only emulated machines count their own bytes, and {reason}")
         table = ByteTable(arguments)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tfw2v-columns-")))
-        for corpus in ("corpus", "zipf"):
+        for corpus, rate, design in itertools.product(arguments.corpora, arguments.rates, DESIGNS):
+            cell = {"corpus": corpus, "rate": rate or _UNLIMITED, "design": design}
+            if table.has(cell):
+                continue
             path = folder / f"{corpus}.txt"
-            for design in DESIGNS:
-                if table.has(corpus, design):
-                    continue
-                if not path.exists():
-                    _write_corpus(corpus, arguments, path)
-                table.keep(corpus, design, _run(arguments, corpus, design, path, folder))
+            if not path.exists():
+                _write_corpus(corpus, arguments, path)
+            table.keep(cell, _run(arguments, cell, rate, path, folder))
         print(table.save())
     return 1 if any("error" in run for run in table.runs) else 0
 
@@ -61,18 +67,26 @@ def _write_corpus(name: str, arguments: argparse.Namespace, path: Path) -> None:
         write_zipf_corpus(arguments.zipf_vocabulary, arguments.zipf_words, arguments.seed, path)
 
 
-def _run(arguments: argparse.Namespace, corpus: str, design: str, path: Path, folder: Path) -> dict[str, Any]:
+def _run(
+    arguments: argparse.Namespace, cell: Mapping[str, str], rate: str | None, path: Path, folder: Path
+) -> dict[str, Any]:
     """Return the results of a training on new machines, or its "error"."""
     names = [f"ps{number}" for number in range(arguments.ps)]
     names += [f"worker{number}" for number in range(arguments.workers)] + [COORDINATOR]
-    own = {"min_count": 1} if corpus == "zipf" else {}
+    own = {"min_count": 1} if cell["corpus"] == "zipf" else {}
     job: Job = job_from(
-        arguments, system="tfw2v", corpus=str(path), distribution=design, schedule="linear", scores=False, **own
+        arguments,
+        system="tfw2v",
+        corpus=str(path),
+        distribution=cell["design"],
+        schedule="linear",
+        scores=False,
+        **own,
     )
     began = time.monotonic()
     try:
         with ExitStack() as stack:
-            network = Network(names, None)
+            network = Network(names, rate)
             stack.callback(network.close)
             cluster = NodeCluster(network, None, dict.fromkeys(names), folder)
             stack.callback(cluster.stop)
@@ -88,24 +102,25 @@ class ByteTable:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.report: Report = start_report("Bytes of columns and of rows", arguments, _SETTINGS, _NOTES)
-        self.runs = [run for run in earlier_runs(self.report, "columns") if "error" not in run]
+        runs = earlier_runs(self.report, "columns")
+        self.runs = [{"rate": _UNLIMITED, **run} for run in runs if "error" not in run]
 
-    def has(self, corpus: str, design: str) -> bool:
+    def has(self, cell: Mapping[str, str]) -> bool:
         """Return whether there is a result."""
-        return any((run["corpus"], run["design"]) == (corpus, design) for run in self.runs)
+        return any(cell.items() <= run.items() for run in self.runs)
 
-    def keep(self, corpus: str, design: str, record: dict[str, Any]) -> None:
+    def keep(self, cell: Mapping[str, str], record: dict[str, Any]) -> None:
         """Add a run, print its results, and save."""
-        self.runs.append({"corpus": corpus, "design": design, **record})
+        self.runs.append({**cell, **record})
         what = record.get("error") or f"{measured_bytes(record) / words_of(record):.1f} bytes a word"
-        say(f"{corpus}, {design}: {what}; {record['seconds_in_all']:.0f} s in all")
+        say(f"{', '.join(cell.values())}: {what}; {record['seconds_in_all']:.0f} s in all")
         self.save()
 
     def save(self) -> str:
         """Write JSON and Markdown, and return the Markdown."""
         good = [run for run in self.runs if "error" not in run]
         tables = {"Results": table_of(good)} if good else {}
-        tables |= failure_tables(self.runs, ("corpus", "design"))
+        tables |= failure_tables(self.runs, ("corpus", "rate", "design"))
         return self.report.save(tables, {"runs": self.runs})
 
 
@@ -131,15 +146,15 @@ def formula_bytes(run: dict[str, Any]) -> dict[str, float]:
 
 def table_of(runs: list[dict[str, Any]]) -> list[list[str]]:
     """Return the table of results."""
-    heading = ["corpus", "design", "vocabulary", "kept", "bytes a word", "formula", "of it numbers and ids", "frames",
-               "model", "measured / formula", "words/s", "loss"]  # fmt: skip
+    heading = ["corpus", "links", "design", "vocabulary", "kept", "bytes a word", "formula", "of it numbers and ids",
+               "frames", "model", "measured / formula", "words/s", "loss"]  # fmt: skip
     table = [heading]
     for run in runs:
         words, parts = words_of(run), formula_bytes(run)
         measured, formula = measured_bytes(run) / words, sum(parts.values()) / words
         table.append(
             [
-                *(run["corpus"], run["design"], f"{run['vocabulary']:,}"),
+                *(run["corpus"], run["rate"], run["design"], f"{run['vocabulary']:,}"),
                 f"{run['report']['trained_words'] / words:.2f}",
                 f"{measured:.1f}",
                 f"{formula:.1f}",
@@ -160,6 +175,9 @@ def _parser() -> argparse.ArgumentParser:
     add, count = parser.add_argument, number_from(1)
     add_corpus_argument(parser)
     add_output_arguments(parser, "columns")
+    add("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA), help="default: both")
+    add("--rates", nargs="+", type=rate_from, default=[None], metavar="RATE", help="of every machine's link, each way, "
+        "such as 100mbit (default: unlimited)")  # fmt: skip
     add("--words", type=count, default=2_000_000, metavar="N", help="of the corpus, from its start (default 2000000)")
     add("--zipf-vocabulary", type=count, default=1_000_000, metavar="N", help="different words (default 1000000)")
     add("--zipf-words", type=count, default=4_000_000, metavar="N", help="of the synthetic corpus (default 4000000)")

@@ -114,11 +114,17 @@ def add_machine_arguments(
         help=f"cores of a parameter server (default: {shown(ps_cpu)})")  # fmt: skip
     add("--coordinator-cpu", type=cores, default=coordinator_cpu, metavar="X",
         help=f"cores of the coordinator (default: {shown(coordinator_cpu)})")  # fmt: skip
-    add("--rate", type=_rate, default="1gbit", help="of every machine's link, each way (default 1gbit; or unlimited)")
+    add(
+        "--rate",
+        type=rate_from,
+        default="1gbit",
+        help="of every machine's link, each way (default 1gbit; or unlimited)",
+    )
     add("--plain", action="store_true", help="plain processes, as without root")
 
 
-def _rate(text: str) -> str | None:
+def rate_from(text: str) -> str | None:
+    """Return the rate of a link that a text means, such as "1gbit"; None is unlimited."""
     if text == "unlimited":
         return None
     if not re.fullmatch(r"[1-9][0-9]*[kmg]?bit", text):

@@ -170,6 +170,7 @@ def test_bytes_of_columns_are_those_of_the_workers_beside_the_formula() -> None:
     bytes_of = {"ps0": 10**6, "coordinator": 10**6, "worker0": 5080}
     run = {
         "corpus": "zipf",
+        "rate": "unlimited",
         "design": "columns",
         "vocabulary": 100,
         "raw_words": 100,
