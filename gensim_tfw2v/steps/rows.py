@@ -1,4 +1,4 @@
-"""Rows of variables that steps change: reading, writing and adding to them, with this process's kernel."""
+"""Rows of variables that steps change: reading, writing and adding to them, by this process's or a device's kernel."""
 
 from __future__ import annotations
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from gensim_tfw2v.cluster.connection import disconnect
 from gensim_tfw2v.cluster.health import answers
@@ -41,7 +43,6 @@ def two_cpu_cluster(ps: int = 1, workers: int = 2) -> Iterator[Addresses]:
                 )
                 stack.callback(process.kill)
         stack.callback(disconnect, cluster)
-        for addresses in cluster.values():
-            for address in addresses:
-                wait_until(lambda address=address: answers(address))  # type: ignore[misc]
+        for address in itertools.chain(*cluster.values()):
+            wait_until(partial(answers, address))
         yield cluster
