@@ -25,12 +25,14 @@ from report.summaries import rows_by
 _LABELS = ("corpus", "system", "device", "draws", "batch_tokens")
 _SETTINGS = ("device", "words", "vocabulary", "epochs", "workers", "small", "seconds")
 _LARGE_BATCH = 8192  # tokens: as many as the package trains side by side on the cores of a CPU
+_CLUSTER_WORKERS = 2  # which share the GPU
 _SUITE = ("test_contract_training.py", "test_contract_loss.py", "test_contract_callbacks.py")
 _SUITE_SHARE = 0.35  # of the seconds
 _PROFILED = 20  # lines
 _NOTES = (
     "words/s: raw words times epochs, divided by the seconds of training, with the import of TensorFlow and the first "
     "graph; a further column is without these two. speed ratio: beside gensim on the same corpus.",
+    "tfw2v-cluster: two servers and two workers on this machine; both workers train on the device.",
     "zipf.txt has random words, and no scores. Scores are percentages, as in compare.py.",
     "furthest row: largest difference between input vectors after one block on the device and on the CPU. GPUs round "
     "products to TF32.",
@@ -115,10 +117,11 @@ def jobs(arguments: argparse.Namespace, long: str) -> list[Job]:
         {"system": "tfw2v", "device": arguments.device, "draws": "host"},
         {"system": "tfw2v", "device": "cpu"},
         {"system": "gensim"},
+        {"system": "tfw2v-cluster", "device": arguments.device, "workers": _CLUSTER_WORKERS},
     ]
     of_text = {"epochs": arguments.epochs, "scores": True}
     return [
-        Job(**system, corpus=corpus, workers=arguments.workers, **others)
+        Job(**{"workers": arguments.workers, **system}, corpus=corpus, **others)
         for corpus, others in ((long, {"epochs": 1, "scores": False}), (arguments.corpus, of_text))
         for system in systems
     ]

@@ -30,6 +30,9 @@ def train_on_cluster(job: Job) -> Outcome:
     use_checkout()
     from gensim_tfw2v import local_cluster
 
+    kind, _, number = (job.device or "").partition(":")
+    if kind == "gpu":  # a task uses those that the environment names, and this one by its place among them
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(int(number or 0) + 1))))
     began = loopback_bytes()
     with local_cluster(ps=_SERVERS, workers=job.workers) as cluster:
         trained = train_tfw2v(job, cluster)

@@ -45,7 +45,7 @@ class Job:
     compute_dtype: str | None = None  # number format of matrix products
     schedule: str | None = None  # how our learning rate falls
     optimizer: str | None = None  # how our vectors move against a gradient
-    device: str | None = None  # of this process that trains our class
+    device: str | None = None  # that trains our class: of this process, or of each worker
     draws: str | None = None  # "host" or "device": where our class draws windows, subsampling and negatives
     reproducible: bool | None = None  # whether our vectors are equal for any number of workers
     curve: bool = False  # score after every epoch

@@ -42,7 +42,7 @@ def test_the_whole_course_runs_on_the_cpu(tmp_path: Path) -> None:
     assert [(run["corpus"], run["system"], run["device"]) for run in results["runs"]] == [
         (corpus, *system)
         for corpus in ("zipf.txt", "corpus.txt")
-        for system in (*[("tfw2v", "cpu")] * 4, ("gensim", None))
+        for system in (*[("tfw2v", "cpu")] * 4, ("gensim", None), ("tfw2v-cluster", "cpu"))
     ]
     assert all(run["finite"] for run in results["runs"])
     assert "## Profile of the step" in done.stdout
@@ -64,7 +64,11 @@ def test_the_most_telling_runs_come_first() -> None:
         ("zipf.txt", "gpu", "host", None),
         ("zipf.txt", "cpu", None, None),
     ]
-    assert [(job.system, job.epochs, job.scores) for job in jobs[4:6]] == [("gensim", 1, False), ("tfw2v", 5, True)]
+    assert [(job.system, job.workers, job.epochs, job.scores) for job in jobs[4:7]] == [
+        ("gensim", 8, 1, False),
+        ("tfw2v-cluster", 2, 1, False),
+        ("tfw2v", 8, 5, True),
+    ]
 
 
 def test_kernels_are_shown_by_time_and_the_rest_together() -> None:
