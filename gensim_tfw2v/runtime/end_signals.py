@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import queue
+import select
 import signal
+import socket
 from collections.abc import Iterator
+from typing import Any
 
 
 class EndSignals:
     """Receives SIGTERM and SIGINT from now on; made by the main thread.
 
-    A handler runs in the main thread, perhaps in the midst of `wait`. A `threading.Event` could then wait for a lock
-    that its own `wait` holds. A simple queue can be written to at any moment.
+    A handler runs in the main thread, perhaps in the midst of `wait`, and must not wait for what `wait` holds. So it
+    sends a byte. Queues and events will not do: with CPython 3.11, a signal may make the wait of a
+    `queue.SimpleQueue` endless.
     """
 
     def __init__(self) -> None:
-        self._received: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._received, self._sent = socket.socketpair()
+        for end in (self._received, self._sent):
+            end.setblocking(False)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda received, _: self._received.put(received))
+            signal.signal(number, self._send)
+
+    def _send(self, *_: Any) -> None:
+        with contextlib.suppress(BlockingIOError):  # thousands of signals are waiting
+            self._sent.send(b"\0")
 
     def wait(self, seconds: float) -> bool:
         """Return whether a signal has come, at the latest after so many seconds."""
-        try:
-            self._received.get(timeout=seconds)
-        except queue.Empty:
-            return False
-        return True
+        has_come, _, _ = select.select([self._received], [], [], seconds)
+        return bool(has_come) and bool(self._received.recv(1))
 
 
 @contextlib.contextmanager
