@@ -13,9 +13,9 @@ from typing import Any
 class EndSignals:
     """Receives SIGTERM and SIGINT from now on; made by the main thread.
 
-    A handler runs in the main thread, perhaps in the midst of `wait`, and must not wait for what `wait` holds. So it
-    sends a byte. Queues and events will not do: with CPython 3.11, a signal may make the wait of a
-    `queue.SimpleQueue` endless.
+    A handler runs in the main thread, perhaps in the midst of `wait`, and must not wait for what `wait` holds, as it
+    would with a `threading.Event`. So it sends a byte. A signal may make the wait of a `queue.SimpleQueue` endless:
+    CPython counts an interrupted wait as one that has the queue's lock, and takes a time limit that has passed as none.
     """
 
     def __init__(self) -> None:
