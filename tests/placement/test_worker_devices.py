@@ -145,7 +145,7 @@ def test_a_task_sees_the_gpu_that_it_is_given_and_otherwise_none(monkeypatch: py
 def test_a_gpu_that_a_task_does_not_find_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "devices", lambda: [THE_CPU])
     server._check_gpu(None)
-    with pytest.raises(ClusterError, match="TensorFlow finds no GPU 1 here: nvidia-smi lists the GPUs"):
+    with pytest.raises(ClusterError, match="TensorFlow finds no GPU 1 here: nvidia-smi lists those there are"):
         server._check_gpu(1)
     monkeypatch.setattr(server, "devices", lambda: [THE_CPU, A_GPU])
     server._check_gpu(1)
