@@ -50,7 +50,13 @@ read_hosts() {
 }
 
 # is_option WORD: whether a word says how many cores a worker uses, or which GPU.
-is_option() { [[ $1 =~ ^cores=[1-9][0-9]*$ || $1 =~ ^gpu=(0|[1-9][0-9]*)$ ]]; }
+is_option() {
+    case $1 in
+        cores=*) is_count "${1#cores=}" ;;
+        gpu=*) [[ ${1#gpu=} == 0 ]] || is_count "${1#gpu=}" ;;
+        *) return 1 ;;
+    esac
+}
 
 # addresses_of JOB HOSTFILE: print the addresses of a job in the list, which may have the line ends of Windows.
 addresses_of() { tr -d '\r' <"$2" | sed 's/#.*//' | awk -v job="$1" '$1 == job { print $2 }'; }
