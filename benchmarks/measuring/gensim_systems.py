@@ -29,10 +29,11 @@ def train_on_cluster(job: Job) -> Outcome:
     """Train our class on a cluster of processes of this machine: two parameter servers and the job's workers."""
     use_checkout()
     from gensim_tfw2v import local_cluster
+    from gensim_tfw2v.runtime.devices import CPU, GPU, kind_and_number
 
-    kind, _, number = (job.device or "").partition(":")
-    if kind == "gpu":  # a task uses those that the environment names, and this one by its place among them
-        os.environ.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(int(number or 0) + 1))))
+    kind, number = kind_and_number(job.device or CPU)
+    if kind == GPU:  # a task uses those that the environment names, and this one by its place among them
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(number + 1))))
     began = loopback_bytes()
     with local_cluster(ps=_SERVERS, workers=job.workers) as cluster:
         trained = train_tfw2v(job, cluster)

@@ -31,7 +31,13 @@ THE_CPU = Device()
 
 def kind_of(name: str) -> str:
     """Return the kind of device that the argument `device` names."""
-    return name.partition(":")[0]
+    return kind_and_number(name)[0]
+
+
+def kind_and_number(name: str) -> tuple[str, int]:
+    """Return the kind of device that the argument `device` names, and its number, from 0."""
+    kind, _, number = name.partition(":")
+    return kind, int(number or 0)
 
 
 def devices() -> list[Device]:
@@ -48,7 +54,7 @@ def devices() -> list[Device]:
 
 def find_device(name: str) -> Device:
     """Return the device that the argument `device` names; raise ValueError that lists all if there is none."""
-    kind, number = _kind_and_number(name)
+    kind, number = kind_and_number(name)
     found = devices()
     for one in found:
         if (one.kind, one.number) == (kind, number):
@@ -73,7 +79,7 @@ def find_device_of_tasks(name: str, tasks: Mapping[str, str]) -> Device:
         If a task has no such device. It names all of these.
     """
     tf = load_tensorflow()
-    kind, number = _kind_and_number(name)
+    kind, number = kind_and_number(name)
     place = f"/device:{kind.upper()}:{number}"
     found = {one.name for one in tf.config.list_logical_devices()}
     if without := [own for own, task in tasks.items() if f"{task}{place}" not in found]:
@@ -82,11 +88,6 @@ def find_device_of_tasks(name: str, tasks: Mapping[str, str]) -> Device:
             "or with a GPU's number in CUDA_VISIBLE_DEVICES"
         )
     return THE_CPU if (kind, number) == (CPU, 0) else Device(kind, number, place)
-
-
-def _kind_and_number(name: str) -> tuple[str, int]:
-    kind, _, number = name.partition(":")
-    return kind, int(number or 0)
 
 
 def _is_here(place: str) -> bool:
