@@ -133,7 +133,8 @@ def test_steps_and_rows_of_a_workers_graph_are_on_its_gpu_which_has_each_operati
 
 
 def test_a_task_sees_the_gpu_that_it_is_given_and_otherwise_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # so that the end of the test takes back what the task sets
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     server._choose_gpu(None)
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "-1"
     server._choose_gpu(1)
