@@ -19,7 +19,7 @@ from measuring.jobs import (
     usable_cores,
 )
 from measuring.runner import run_all
-from measuring.systems import SYSTEMS, InProcess
+from measuring.systems import SYSTEMS, InProcess, find_or_build
 from report import pictures
 from report.reports import add_output_arguments, failure_tables, row_table, say, start_report
 from report.stopping import status_of
@@ -42,6 +42,8 @@ _NOTES = (
 def main(argv: list[str] | None = None) -> int:
     """Run the comparison; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
+    if arguments.programs is not None:
+        find_or_build(arguments.systems, arguments.programs, say)
     jobs, curve_jobs = plan(arguments)
     comparison = Comparison(arguments)
     for mode, size in _cells(arguments):
@@ -70,6 +72,7 @@ def plan(arguments: argparse.Namespace) -> tuple[list[Job], list[Job]]:
     jobs = [
         job_from(arguments, mode=mode, vector_size=size, system=system)
         for (mode, size), system in itertools.product(_cells(arguments), systems)
+        if mode in SYSTEMS[system].modes
     ]
     curve_jobs = [
         job_from(arguments, mode=job.mode, vector_size=job.vector_size, system=job.system, curve=True)
@@ -140,6 +143,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--modes", nargs="+", choices=list(MODES), default=["sg-neg", "cbow-neg"], help="default: sg-neg cbow-neg")
     add("--vector-size", nargs="+", type=int, default=[100], metavar="N", help="one or more (default 100)")
     add("--systems", nargs="+", choices=list(SYSTEMS), default=["tfw2v", "gensim"], help="default: tfw2v gensim")
+    programs = "folder of word2vec, fasttext and pWord2Vec; those that are asked for and are not there are built"
+    add("--programs", type=Path, metavar="DIR", help=f"{programs} (needs pip, git and a C++ compiler; default: PATH)")
     add("--workers", type=int, default=usable_cores(), metavar="N", help="default: all cores")
     add("--curves", action="store_true", help="one further run of each, scored after every epoch, with a picture")
     add_training_arguments(parser)

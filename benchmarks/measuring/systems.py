@@ -1,28 +1,33 @@
 """The systems that can be measured. Each is an adapter that trains a model as a job says, and times it.
 
 To add a program: write a function from (vectors file, job) to its command as `_word2vec_command` does, and an entry in
-`SYSTEMS`.
+`SYSTEMS`; one in `programs.SOURCES` says how it is built.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from measuring import gensim_systems
-from measuring.jobs import Job, Outcome
+from measuring.jobs import MODES, Job, Outcome
 from measuring.memory import peak_rss_bytes
+from measuring.programs import SOURCES, BuildError, build
 
 
 class System(Protocol):
     """Something that trains word vectors."""
+
+    modes: Collection[str]
+    """The modes that it can train."""
 
     def missing(self) -> str | None:
         """Return why this system cannot run here, or None if it can."""
@@ -37,6 +42,7 @@ class InProcess:
     """A class that trains in this process."""
 
     run: Callable[[Job], Outcome]
+    modes: Collection[str] = tuple(MODES)
 
     def missing(self) -> str | None:
         return None
@@ -49,6 +55,7 @@ class Program:
     name: str
     training: Callable[[Path, Job], list[str]]  # writes the vectors to this path
     counting: Callable[[Path, Job], list[str]] | None = None  # writes the vocabulary to this path + ".vocab"
+    modes: Collection[str] = tuple(MODES)
 
     def missing(self) -> str | None:
         return None if shutil.which(self.name) else f"there is no program {self.name!r} on the PATH"
@@ -114,6 +121,23 @@ def _word2vec_counting(vectors: Path, job: Job) -> list[str]:
     return ["word2vec", "-train", job.corpus, "-save-vocab", f"{vectors}.vocab", "-min-count", str(job.min_count)]
 
 
+def _pword2vec_command(vectors: Path, job: Job) -> list[str]:
+    settings = {
+        "train": job.corpus,
+        "output": vectors,
+        "negative": job.negative,
+        "size": job.vector_size,
+        "window": job.window,
+        "batch-size": 2 * job.window + 1,
+        "sample": job.sample,
+        "alpha": job.alpha,
+        "min-count": job.min_count,
+        "iter": job.epochs,
+        "threads": job.workers,
+    }
+    return ["pWord2Vec", *(str(part) for name, value in settings.items() for part in (f"-{name}", value))]
+
+
 def _fasttext_command(vectors: Path, job: Job) -> list[str]:
     settings = {
         "input": job.corpus,
@@ -139,4 +163,17 @@ SYSTEMS: dict[str, System] = {
     "gensim": InProcess(gensim_systems.train_gensim),
     "word2vec": Program("word2vec", _word2vec_command, _word2vec_counting),
     "fasttext": Program("fasttext", _fasttext_command),
+    "pword2vec": Program("pWord2Vec", _pword2vec_command, modes=("sg-neg",)),
 }
+
+
+def find_or_build(systems: Iterable[str], folder: Path, say: Callable[[str], None]) -> None:
+    """Put a folder first on the PATH, and build there what it lacks of these systems' programs."""
+    os.environ["PATH"] = f"{folder.resolve()}{os.pathsep}{os.environ['PATH']}"
+    for system in map(SYSTEMS.__getitem__, systems):
+        if isinstance(system, Program) and system.missing():
+            say(f"building {system.name} in {folder} ...")
+            try:
+                build(system.name, folder, SOURCES[system.name])
+            except BuildError as error:
+                say(f"{system.name} cannot be built: {error}")

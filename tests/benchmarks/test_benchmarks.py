@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
-import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import allocators
-import compare
 import psutil
 import pytest
 import sweep
@@ -22,15 +20,6 @@ from gensim.models import Word2Vec
 from measuring import checkout, systems
 from measuring.jobs import MODES, Job, usable_cores
 from support.benchmark_commands import BENCHMARKS, corpus_in, run_command
-
-PROGRAM = """#!{python}
-import pathlib, sys
-with open(pathlib.Path(__file__).with_suffix(".log"), "a") as log:
-    print(*sys.argv[1:], file=log)
-if "-output" in sys.argv:
-    output = sys.argv[sys.argv.index("-output") + 1]
-    pathlib.Path(output{ending}).write_text("2 3\\nhuman 1 0 0\\nsystem 0 1 0\\n")
-"""
 
 
 def runs_below(pid: int) -> list[psutil.Process]:
@@ -150,16 +139,6 @@ def test_compare_refuses_what_would_measure_or_save_nothing(tmp_path: Path, opti
     assert done.returncode == 2
     assert f"argument {option[0]}: " in done.stderr
     assert not (tmp_path / "results").exists()
-
-
-def test_compare_leaves_out_a_program_that_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    arguments = compare._parser().parse_args([str(corpus_in(tmp_path)), "--systems", "gensim", "word2vec"])
-    jobs, _ = compare.plan(arguments)
-    assert {job.system for job in jobs} == {"gensim"}
-    assert "leaving out word2vec" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -304,24 +283,6 @@ def test_operations_compares_what_the_step_does_with_other_ways() -> None:
     used = [line for line in done.stdout.splitlines() if "(used)" in line]
     kinds = ["fetch", "move", "products", "negatives"]
     assert [kind for kind in kinds if any(kind in line for line in used)] == kinds
-
-
-@pytest.mark.parametrize(
-    ("name", "ending", "flags"),
-    [("word2vec", "", ("-iter 7 ", "-size 3 ")), ("fasttext", " + '.vec'", ("-epoch 7 ", "-dim 3 "))],
-)
-def test_a_program_is_run_with_the_jobs_settings_and_its_vectors_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str, flags: tuple[str, ...]
-) -> None:
-    program = tmp_path / name
-    program.write_text(PROGRAM.format(python=sys.executable, ending=ending))
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    outcome = systems.SYSTEMS[name].run(Job(name, str(corpus_in(tmp_path)), vector_size=3, epochs=7))
-    command = f"{program.with_suffix('.log').read_text().splitlines()[-1]} "
-    assert outcome.keyed_vectors.index_to_key == ["human", "system"]
-    assert outcome.raw_words == 1500
-    assert all(flag in command for flag in flags)
 
 
 @pytest.mark.parametrize("mode", MODES)
