@@ -15,6 +15,7 @@ from gensim.models import Word2Vec
 from gensim.test.utils import datapath
 from hypothesis import settings
 from support.contract import MODES, PURE_MODES
+from support.trained_mode import train_in
 
 if TYPE_CHECKING:
     from support.clustered import Clustered
@@ -90,17 +91,20 @@ LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --all and --device."""
+    """Add --all, --device and --mode."""
     parser.addoption("--all", dest="all_tests", action="store_true", help="run tests that are marked slow as well")
     parser.addoption("--device", help="train on this device wherever a test says nothing of devices, as check-gpu does")
+    parser.addoption("--mode", choices=list(MODES), help="train the designs of the contract suite in this mode")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the device."""
+    """Choose the device, and the mode."""
     if device := config.getoption("device"):
         from support.on_device import train_on
 
         train_on(device)
+    if mode := config.getoption("mode"):
+        train_in(mode)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

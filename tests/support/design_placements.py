@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.blocks.chunk_task import ChunkTask
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
@@ -29,13 +30,15 @@ Tables = dict[str, Any]
 class PlacedTables:
     """A placement of a design, made as training makes it for a model of the suite's corpus."""
 
-    def __init__(self, placement: Placement, words: int, vector_size: int) -> None:
-        self._placement, self._shape = placement, (words, vector_size)
+    def __init__(self, placement: Placement, model: TFWord2Vec) -> None:
+        self._placement, self._shape = placement, (len(model.wv), model.vector_size)
+        has = {"inputs": True, "outputs": model.negative > 0, "nodes": model.hs > 0}
+        self._names = [name for name, is_there in has.items() if is_there]
 
     def random_tables(self, seed: int) -> Tables:
         """Return tables of normal random numbers."""
         random = np.random.default_rng(seed)
-        return {name: random.normal(size=self._shape).astype(np.float32) for name in ("inputs", "outputs")}
+        return {name: random.normal(size=self._shape).astype(np.float32) for name in self._names}
 
     def load(self, tables: Tables) -> None:
         """Set the tables of the placement."""
@@ -43,7 +46,7 @@ class PlacedTables:
 
     def read(self) -> Tables:
         """Return what the placement writes into a model's tables."""
-        tables = {name: np.full(self._shape, np.nan, np.float32) for name in ("inputs", "outputs")}
+        tables = {name: np.full(self._shape, np.nan, np.float32) for name in self._names}
         self._placement.read_into(self._model_tables(tables))
         return tables
 
@@ -60,7 +63,7 @@ class PlacedTables:
         self._placement.end_epoch(0)
 
     def _model_tables(self, tables: Tables) -> ModelTables:
-        return ModelTables(tables["inputs"], tables["outputs"], None, np.ones(1, np.float32))
+        return ModelTables(tables["inputs"], tables.get("outputs"), tables.get("nodes"), np.ones(1, np.float32))
 
 
 @contextmanager
@@ -74,6 +77,6 @@ def placed(design: DesignPromises) -> Iterator[PlacedTables]:
         if plan.settings.have_states:
             placement = with_states(placement)
         try:
-            yield PlacedTables(placement, len(model.wv), model.vector_size)
+            yield PlacedTables(placement, model)
         finally:
             placement.close()

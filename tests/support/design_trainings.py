@@ -15,12 +15,13 @@ from support.contract import SMALL, two_topics
 from support.design_promises import DesignPromises
 from support.designs import REGISTRY
 from support.placements import leases_on, shared_cluster
+from support.trained_mode import MODE
 
 SENTENCES = two_topics(1000)
 WORDS = 12 * len(SENTENCES)
 _TRAINING: dict[str, Any] = {
     **SMALL,
-    **{"sg": 1, "negative": 5, "alpha": 0.05, "seed": 3, "epochs": 2, "workers": 1, "compute_dtype": "float32"},
+    **{"alpha": 0.05, "seed": 3, "epochs": 2, "workers": 1, "compute_dtype": "float32"},
     **{"cache_memory": 0, "progress": False},  # the corpus is read in every epoch
 }
 _SENTENCES_READ_AT_ONCE = 50  # few, so that a corpus can disturb a training within an epoch
@@ -36,7 +37,7 @@ def place_of(design: DesignPromises) -> Any:
 def untrained(design: DesignPromises, **settings: Any) -> TFWord2Vec:
     """Return a model of the design with a vocabulary; further settings replace those of the table."""
     with design.registered():
-        model = TFWord2Vec(**{"cluster": place_of(design)} | _TRAINING | {**design.arguments} | settings)
+        model = TFWord2Vec(**{"cluster": place_of(design)} | MODE | _TRAINING | {**design.arguments} | settings)
         model.build_vocab(SENTENCES)
     return model
 

@@ -15,6 +15,7 @@ import pytest
 from gensim_tfw2v.placement.designs import DESIGNS, register_design
 from support.design_promises import DesignPromises, No, Outcome
 from support.solo import choose_solo
+from support.trained_mode import MODE
 
 _SERVERS_AND_WORKERS = ("ps 0", "ps 1", "worker 0", "worker 1")
 _WORKERS = ("worker 0", "worker 1")
@@ -31,6 +32,11 @@ _TOO_LONG = No("a step that is too long is not taken")
 _MERGED = No("merging rotates all vectors")
 _ONE_DIRECTION = No("a step is along one direction of all vectors")
 _FROZEN: tuple[Mapping[str, Any], str] = ({"freeze": "outputs"}, "freeze='outputs'")
+_ALSO_NOT_BY_LBFGS: tuple[tuple[Mapping[str, Any], str], ...] = (
+    ({"hs": 1, "negative": 0}, "hierarchical softmax"),
+    ({"negative": 0}, "negative sampling"),
+    ({"optimizer": "adagrad"}, "is an optimizer itself"),
+)
 _UNWEIGHTED = No("every sentence counts once")
 _HISTORY = No("a resumed descent begins with an empty history")
 
@@ -98,7 +104,7 @@ _TABLE = (
         freezes=_ONE_DIRECTION,
         weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
-        refuses=(_FROZEN,),
+        refuses=(_FROZEN, *_ALSO_NOT_BY_LBFGS),
     ),
     replace(
         _ON_SERVERS,
@@ -179,13 +185,7 @@ _TABLE = (
         freezes=_ONE_DIRECTION,
         weighs=_UNWEIGHTED,
         takes=frozenset(("lbfgs_history",)),
-        refuses=(
-            _FROZEN,
-            ({"hs": 1, "negative": 0}, "hierarchical softmax"),
-            ({"negative": 0}, "negative sampling"),
-            ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'"),
-            ({"optimizer": "adagrad"}, "is an optimizer itself"),
-        ),
+        refuses=(_FROZEN, *_ALSO_NOT_BY_LBFGS, ({"cluster_dtype": "bfloat16"}, "cluster_dtype='bfloat16'")),
         slow=_LOSSES | _LENGTHY | {"equal_runs_of_several", "ctrl_c", "threads_and_descriptors"},
     ),
 )
@@ -300,5 +300,6 @@ def _over(entries: Iterable[DesignPromises], slow_as: str) -> pytest.MarkDecorat
     found = [
         pytest.param(entry, id=entry.name, marks=[pytest.mark.slow] if entry.all_slow or slow_as in entry.slow else [])
         for entry in entries
+        if not any(MODE.items() >= refused.items() for refused, _ in entry.refuses)
     ]
     return pytest.mark.parametrize("design", found)
