@@ -41,6 +41,10 @@ MOST_BATCH_TOKENS = 1024
 MOST_DEVICE_BATCH_TOKENS = 8192
 # Of skip-gram with negatives, on all cores together: a batch does not see what others learn meanwhile.
 MOST_TOKENS_SIDE_BY_SIDE = 8192
+# Of batches for which workers and servers exchange messages: in all that are under way, and for each word of a small
+# vocabulary. A batch costs them some milliseconds, whatever its size.
+MOST_EXCHANGED_TOKENS = 16384
+WORDS_PER_EXCHANGED_TOKEN = 4
 MOST_BATCH_NUMBERS = 1 << 18  # numbers in a batch's vectors: the copies that a step makes of them fit the cache
 LEAST_BATCH_TOKENS = 64
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least this many steps. Skip-gram

@@ -27,6 +27,7 @@ def choose_batch_shape(
     flat: bool = False,
     in_running_sums: bool = False,
     starts_slowly: bool = False,
+    exchanged: int | None = None,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -56,6 +57,8 @@ def choose_batch_shape(
         cost no more.
     starts_slowly : bool
         Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
+    exchanged : int, optional
+        Batches for which workers and servers exchange messages side by side. Few large ones cost fewer messages.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
@@ -68,13 +71,16 @@ def choose_batch_shape(
         least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
         run_tokens = least_tokens if negative else tree_run_tokens
     if batch_tokens is None:
-        has_large_batches = starts_slowly and skip_gram and not tree
-        limits = _batch_limits(kept_counts, negative, skip_gram, tree, flat)
+        has_large_batches = (starts_slowly or exchanged is not None) and skip_gram and not tree
+        words_per_token = tuning.WORDS_PER_BATCH_TOKEN if exchanged is None else tuning.WORDS_PER_EXCHANGED_TOKEN
+        limits = _batch_limits(kept_counts, negative, skip_gram, tree, flat, words_per_token)
         if has_large_batches:
             limits.append(tuning.MOST_DEVICE_BATCH_TOKENS)
         else:
             limits += [tuning.MOST_BATCH_TOKENS, tuning.MOST_BATCH_NUMBERS / vector_size]
-        if skip_gram and not tree:
+        if exchanged is not None:
+            limits.append(tuning.MOST_EXCHANGED_TOKENS / exchanged)
+        elif skip_gram and not tree:
             limits.append(tuning.MOST_TOKENS_SIDE_BY_SIDE / cores)
         least = max(_least_batch_tokens(skip_gram, tree), run_tokens if negative else 0)
         batch_tokens = max(least, power_of_two_below(min(limits)))
@@ -117,14 +123,16 @@ def _least_batch_tokens(skip_gram: bool, tree: bool) -> int:
     return tuning.LEAST_SKIP_GRAM_TREE_TOKENS if skip_gram else tuning.LEAST_CBOW_TREE_TOKENS
 
 
-def _batch_limits(kept_counts: Float64Array, negative: int, skip_gram: bool, tree: bool, flat: bool) -> list[float]:
+def _batch_limits(
+    kept_counts: Float64Array, negative: int, skip_gram: bool, tree: bool, flat: bool, words_per_token: int
+) -> list[float]:
     """Return the limits that learning sets to a batch, each in tokens."""
     tokens = float(kept_counts.sum())
     limits = [tuning.MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12)]
     if negative:
         words = len(kept_counts)
-        share = _share(words, tuning.WORDS_PER_BATCH_TOKEN, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)
-        by_words = words / tuning.WORDS_PER_BATCH_TOKEN if skip_gram else share
+        share = _share(words, words_per_token, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)
+        by_words = words / words_per_token if skip_gram else share
         limits.append(max(by_words, tuning.FLAT_TOKENS_PER_WORD * _effective_words(kept_counts) if flat else 0.0))
     if tree and skip_gram:
         limits.append(_share(tokens, tuning.SKIP_GRAM_TREE_BATCHES, tuning.SKIP_GRAM_TREE_TOKENS_PER_ROOT))

@@ -176,6 +176,7 @@ def _batch_shape(
         flat=flat,
         in_running_sums=in_running_sums,
         starts_slowly=choice.draws is Draws.DEVICE or (choice.device is not None and choice.device.kind == GPU),
+        exchanged=choice.exchanged_batches,
     )
 
 

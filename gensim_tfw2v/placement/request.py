@@ -116,3 +116,4 @@ class PlacementChoice:
     cores: int = 1  # that train on the same tables, or on one copy of their rows, side by side
     device: Device | None = None  # that trains; None: the CPUs of a cluster's workers
     draws: Draws = Draws.HOST
+    exchanged_batches: int | None = None  # for which tasks exchange messages side by side; None: batches need none

@@ -51,6 +51,20 @@ def test_batches_of_a_large_vocabulary_are_as_large_in_every_model(skip_gram: bo
     assert choose_batch_shape(even_counts(10**6), 100, 5, negative, skip_gram, tree).batch_tokens == 1024
 
 
+@pytest.mark.parametrize(
+    ("words", "exchanged", "batch_tokens"),
+    [(10**6, 2, 8192), (10**6, 4, 4096), (10**6, 20, 512), (12_000, 4, 2048), (12_000, 20, 512), (1_000, 4, 128)],
+)
+def test_batches_that_cost_messages_are_large_if_few_are_under_way(
+    words: int, exchanged: int, batch_tokens: int
+) -> None:
+    for vector_size in (100, 1000):
+        shape = choose_batch_shape(even_counts(words), vector_size, 5, 5, True, False, exchanged=exchanged)
+        assert shape.batch_tokens == batch_tokens
+    own = choose_batch_shape(even_counts(words), 100, 5, 5, True, False, batch_tokens=2000, exchanged=exchanged)
+    assert own.batch_tokens == 2000
+
+
 def test_skip_gram_has_large_batches_where_a_device_starts_them_slowly_and_the_vocabulary_allows() -> None:
     for words, vector_size, tokens in ((10**6, 100, 8192), (10**6, 1000, 8192), (70_000, 100, 4096), (2_000, 100, 64)):
         shape = choose_batch_shape(even_counts(words), vector_size, 5, 5, True, False, starts_slowly=True)

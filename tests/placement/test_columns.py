@@ -25,6 +25,7 @@ from gensim_tfw2v.cluster.connection import connect, device
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.cluster.remote_functions import local
 from gensim_tfw2v.corpus.sentences import Sentences
+from gensim_tfw2v.model.training_plan import placement_for
 from gensim_tfw2v.placement.calls.tickets import Tickets
 from gensim_tfw2v.placement.columns import placement as placement_module
 from gensim_tfw2v.placement.columns.column_blocks import moved_rows
@@ -41,7 +42,8 @@ BATCHES = 4  # of a chunk of `work_on`: 60 tokens, 16 in each
 def placement_on(cluster: LocalCluster, concurrency: int = 1, number_type: str = "float32", **others: Any) -> Any:
     """Return a placement for the example model with other settings than usual."""
     settings = replace(SETTINGS, **others)
-    return ColumnPlacement(settings, maker_from(0), connect(cluster), concurrency, 60.0, number_type)
+    lanes = 1 if concurrency == 1 else 2
+    return ColumnPlacement(settings, maker_from(0), connect(cluster), concurrency, lanes, 60.0, number_type)
 
 
 @pytest.fixture
@@ -295,6 +297,20 @@ def test_servers_get_the_words_of_an_encoded_corpus_from_the_worker(tmp_path: Pa
     )
     np.testing.assert_allclose(columns.wv.vectors, rows.wv.vectors, rtol=1e-4, atol=1e-5)
     assert columns.training_report["bytes_per_word"] > 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("servers", "workers", "exchanged"),
+    [(2, 2, 4), (2, 1, None), pytest.param(1, 2, 2, marks=pytest.mark.slow)],
+    ids=["a server for each worker", "one worker", "more workers than servers"],
+)
+def test_workers_wait_for_servers_with_one_batch_each_if_they_are_more(
+    servers: int, workers: int, exchanged: int | None
+) -> None:
+    cluster = shared_cluster(servers, 2)
+    model = TFWord2Vec(**SMALL, **COLUMNS, workers=workers)
+    model.build_vocab(SENTENCES[:5])
+    assert placement_for(model, cluster, 10_000).exchanged_batches == exchanged
 
 
 def test_vectors_that_are_shorter_than_the_servers_are_many_are_refused() -> None:

@@ -11,6 +11,8 @@ from gensim_tfw2v.placement.contract import Placement
 from gensim_tfw2v.placement.request import ClusterRequest, PlacementChoice
 from gensim_tfw2v.steps.settings import ADAGRAD, StepSettings
 
+_LANES = 2  # of a block's batches, trained side by side: one computes while messages of the other are under way
+
 
 def why_not(arguments: Mapping[str, Any]) -> str | None:
     """Return why this design cannot train a model with these arguments, None if it can."""
@@ -41,6 +43,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     """Return the placement, with the size of its blocks."""
     connection, size, options = request.connection, request.size, request.options
     concurrency = 1 if request.one_by_one else connection.workers
+    lanes = _lanes_of(concurrency, connection.servers)
     chosen = size.chunk_words or size.batch_words
     # Servers have every change of a batch before the next one, so that blocks in flight need not be small.
     block_words = choose_block_words(size.total_words, concurrency, chosen)
@@ -49,6 +52,17 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     def make(settings: StepSettings, maker: BlockMaker) -> Placement:
         from gensim_tfw2v.placement.columns.placement import ColumnPlacement
 
-        return ColumnPlacement(settings, maker, connection, concurrency, options.timeout, number_type)
+        return ColumnPlacement(settings, maker, connection, concurrency, lanes, options.timeout, number_type)
 
-    return PlacementChoice(block_words, choose_negative_pool(block_words), make, connection.addresses)
+    # A single worker trains the batches of one process.
+    exchanged = None if concurrency == 1 else concurrency * lanes
+    pool = choose_negative_pool(block_words)
+    return PlacementChoice(block_words, pool, make, connection.addresses, exchanged_batches=exchanged)
+
+
+def _lanes_of(blocks: int, servers: int) -> int:
+    """Return into how many lanes each block's batches are cut.
+
+    A worker that waits for a server loses nothing while other workers keep the server busy.
+    """
+    return _LANES if 1 < blocks <= servers else 1

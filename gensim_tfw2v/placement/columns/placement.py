@@ -22,7 +22,6 @@ from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.tasks.assignment import Request
 from gensim_tfw2v.steps.settings import StepSettings
 
-_LANES = 2  # of a block's batches, trained side by side: one computes while messages of the other are under way
 # Servers know blocks by these numbers. They begin at a random number, because another process may have had tables of
 # the same name.
 _job_numbers = itertools.count(1 + secrets.randbelow(2**30))
@@ -34,7 +33,10 @@ class ColumnPlacement(ServerPlacement):
     Parameters
     ----------
     concurrency : int
-        Blocks in flight. If it is 1, their batches are trained in their order as in one process.
+        Blocks in flight.
+    lanes : int
+        Lanes that a block's batches are cut into, which are trained side by side. One lane of one block trains batches
+        in their order, as one process does.
     number_type : str
         TensorFlow's name of the number format in which products and their gradients are sent.
     """
@@ -47,11 +49,11 @@ class ColumnPlacement(ServerPlacement):
         maker: BlockMaker,
         connection: Connection,
         concurrency: int,
+        lanes: int,
         timeout: float,
         number_type: str = "float32",
     ) -> None:
         self.concurrency = blocks = min(concurrency, connection.workers)
-        lanes = 1 if blocks == 1 else _LANES
         self._program = ColumnProgram(connection, number_type, settings.mask_accidental_hits, lanes, blocks)
         training = ServerTraining(connection, settings, maker, self._program, timeout, make_tables=_column_tables)
         # Servers have every batch before the next one: blocks in flight need no slow start.
