@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 _START_SECONDS = 60.0  # time that a task may take to answer at first
 _ANSWER_SECONDS = 20.0  # time that it may take later
 _CUT_SECONDS = 2.0  # time that it may hang while TensorFlow waits for it
+_SECONDS_BETWEEN_TRIALS = 0.5
 _LAST_CALLS_SECONDS = 10.0  # time that running calls may take to end before the connection changes
 _numbers = itertools.count()
 _current: Connection | None = None
@@ -162,12 +163,15 @@ class Connection:
 
     def revive_servers(self) -> dict[str, dict[str, Any]]:
         """Connect restarted servers again, and return every server's description; all servers must answer."""
+        deadline = time.monotonic() + _ANSWER_SECONDS
         await_answers(self.tasks("ps"), _ANSWER_SECONDS)
         try:
             return self.describe_all("ps")
         except ClusterError:
-            if not self.refresh():
-                raise
+            while not self.refresh():  # a server that has just started on a busy machine may miss a check
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_SECONDS_BETWEEN_TRIALS)
         return self.describe_all("ps")
 
     # -- workers that join and leave -----------------------------------------------------------------------------------

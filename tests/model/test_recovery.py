@@ -18,6 +18,8 @@ from support.resumed_training import EPOCHS, SENTENCES, SETTINGS, WORDS, Interru
 from support.stopping import StopError, stop
 
 from gensim_tfw2v import TFWord2Vec, local_cluster
+from gensim_tfw2v.cluster import connection
+from gensim_tfw2v.cluster.connection import connect
 from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.local import LocalCluster
 from gensim_tfw2v.placement.downpour.placement import DownpourPlacement
@@ -203,6 +205,24 @@ def test_servers_whose_connection_fails_are_tried_again(monkeypatch: pytest.Monk
 
     waiting = recovery.Recovery(TFWord2Vec(), connect, None, "run")
     assert waiting.wait_for_cluster(ClusterError("lost")) == "where to train"  # type: ignore[comparison-overlap]
+
+
+@pytest.mark.slow
+def test_a_restarted_server_that_misses_a_check_on_a_busy_machine_is_asked_again(
+    mortal_cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = connect(mortal_cluster).describe("ps", 1)
+    Harmed(mortal_cluster, "kill", 0, seconds=0).kill_and_start()
+    mortal_cluster.wait()
+    answers, missed = connection.answers, iter([True])
+
+    def miss_one(address: str) -> bool:
+        is_server = address == mortal_cluster.addresses["ps"][1]
+        return not (is_server and next(missed, False)) and answers(address)
+
+    monkeypatch.setattr(connection, "answers", miss_one)
+    assert connect(mortal_cluster).describe("ps", 1) != before
+    assert next(missed, None) is None  # a check was missed
 
 
 @pytest.mark.slow
