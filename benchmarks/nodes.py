@@ -37,6 +37,7 @@ _NOTES = (
     "was .757 on one node, .523 on 8, .689 on 16 and .721 on 32.",
     "loss: mean loss per pair of the last epoch. Scores: percent, mean ± standard deviation over runs.",
     "bytes a word: all bytes between machines, divided by raw words and epochs.",
+    "messages: between workers and servers, of all workers, as they report them.",
     "staleness: blocks that others pushed between a block's pull and its push. make to idle: shares of the workers' "
     "time, which includes waiting for their quota. Cores: processor seconds of all such tasks, divided by train s.",
     "MB: peak resident memory of the largest task of its kind, importing TensorFlow included.",

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import Any
 
 from report.reports import MEGABYTE, MISSING, show_score, show_spread
 from report.summaries import MeanSd, Run, Spread, mean_and_sd, spread
@@ -34,6 +35,7 @@ class NodeRow:
     score_ratio: float | None  # of the mean score
     bytes_per_word: float | None  # raw words of all epochs; as the interfaces counted, else as reported
     reported_bytes_per_word: float | None
+    messages_per_word: float | None  # of workers and servers, as reported
     block_words: float | None  # raw
     staleness: float
     stage_shares: dict[str, float]  # of the workers' time; empty where none is reported
@@ -87,6 +89,7 @@ def _row(workers: int, worker_cores: int, runs: Sequence[Run], base: NodeRow | N
         score_ratio=score.mean / base_score.mean if score and base_score and base_score.mean else None,
         bytes_per_word=_median_of_known(None if sent is None else sent / words for sent in map(_wire_bytes, runs)),
         reported_bytes_per_word=_median_of_known(report.get("bytes_per_word") for report in reports),
+        messages_per_word=_median_of_known(None if sent is None else sent / words for sent in map(_messages, reports)),
         block_words=_median_of_known(words / max(report["blocks"], 1) for report in reports if "blocks" in report),
         staleness=statistics.median(report.get("staleness", {"mean": 0.0})["mean"] for report in reports),
         stage_shares={stage: _median(runs, lambda run, stage=stage: _stage_share(run, stage)) for stage in _of(runs)},
@@ -121,6 +124,13 @@ def _wire_bytes(run: Run) -> float | None:
     if run["sent_bytes"] is not None:
         return float(sum(run["sent_bytes"].values()))
     return (run["report"] or {}).get("bytes")
+
+
+def _messages(report: Mapping[str, Any]) -> float | None:
+    """Return how many messages workers have exchanged, None if the report does not say it."""
+    tasks = report.get("tasks", {})  # servers count the same messages
+    counts = [task["messages"] for name, task in tasks.items() if name.startswith("worker") and "messages" in task]
+    return sum(counts) if counts else None
 
 
 def _stage_share(run: Run, stage: str) -> float:
@@ -167,7 +177,7 @@ def main_table(rows: Sequence[NodeRow]) -> list[list[str]]:
 def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[list[str]]:
     """Return the table of what holds the speed back: where workers' time and everyone's processor time go."""
     stages = [stage for stage in _STAGES if stage in _USUAL_STAGES or any(stage in row.stage_shares for row in rows)]
-    heading = ["workers", "block words", "staleness", *(f"{stage} %" for stage in stages)]
+    heading = ["workers", "block words", "messages / million words", "staleness", *(f"{stage} %" for stage in stages)]
     heading += ["of their quota %", "worker cores", "ps cores", "coordinator cores"]
     heading += ["worker us a word", "ps us a word", "coordinator us a word", *(f"{kind} MB" for kind in _KINDS)]
     table = [heading]
@@ -176,6 +186,7 @@ def cost_table(rows: Sequence[NodeRow], cores_a_worker: float | None) -> list[li
             [
                 str(row.workers),
                 show_number(row.block_words, ",.0f"),
+                show_number(row.messages_per_word and 1e6 * row.messages_per_word, ",.0f"),
                 f"{row.staleness:.1f}",
                 *(f"{100 * row.stage_shares.get(stage, 0.0):.0f}" for stage in stages),
                 show_quota_used(row, cores_a_worker),

@@ -66,6 +66,14 @@ def test_bytes_a_word_of_plain_processes_are_those_that_the_training_reports() -
     assert row.bytes_per_word == 2000 / 2000
 
 
+def test_messages_are_those_of_all_workers_as_they_report_them() -> None:
+    tasks = {"worker 0": {"messages": 30}, "worker 1": {"messages": 10}, "ps 0": {"messages": 40}}
+    known, unknown = a_run(2, 10.0), a_run(4, 10.0)
+    known["report"] = {**known["report"], "tasks": tasks}
+    heading, *lines = cost_table(rows_of([known, unknown]), None)
+    assert [line[heading.index("messages / million words")] for line in lines] == ["20,000", "-"]
+
+
 def test_processor_time_is_added_up_by_kind_of_task() -> None:
     (row,) = rows_of([a_run(2, 10.0)])
     assert row.cores_used == pytest.approx({"worker": 0.6, "ps": 0.3, "coordinator": 0.3})
