@@ -61,7 +61,7 @@ SOURCES = {
         # Intel's compiler, for which it is written, finds the headers, and changes the order of sums, without a flag.
         ("c++", *_FAST, "-std=c++11", "-fopenmp", "-ffast-math", "-include", "cstdio", "-include", "immintrin.h",
          "-DUSE_MKL"),
-        packages=("mkl", "mkl-include"),
+        packages=("mkl==2026.2.0", "mkl-include==2026.2.0"),
         repository="https://github.com/IntelLabs/pWord2Vec",
         commit="6cb07756694d2b2b48443ead60b5c8e5e7ef1dc9",
         headers="mkl_include-*/*/data/include",

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -96,14 +96,15 @@ def _read_vectors(path: Path) -> Any:
     return KeyedVectors.load_word2vec_format(str(path), unicode_errors="replace")
 
 
-def _word2vec_command(vectors: Path, job: Job) -> list[str]:
-    settings = {
+def _flags(settings: Mapping[str, Any]) -> list[str]:
+    return [str(part) for name, value in settings.items() for part in (f"-{name}", value)]
+
+
+def _word2vec_settings(vectors: Path, job: Job) -> dict[str, Any]:
+    """Return the settings of word2vec.c, which pWord2Vec takes as well."""
+    return {
         "train": job.corpus,
-        "read-vocab": f"{vectors}.vocab",
         "output": vectors,
-        "binary": 0,
-        "cbow": int(not job.skip_gram),
-        "hs": int(job.hierarchical_softmax),
         "negative": 0 if job.hierarchical_softmax else job.negative,
         "size": job.vector_size,
         "window": job.window,
@@ -113,7 +114,12 @@ def _word2vec_command(vectors: Path, job: Job) -> list[str]:
         "iter": job.epochs,
         "threads": job.workers,
     }
-    return ["word2vec", *(str(part) for name, value in settings.items() for part in (f"-{name}", value))]
+
+
+def _word2vec_command(vectors: Path, job: Job) -> list[str]:
+    model = {"cbow": int(not job.skip_gram), "hs": int(job.hierarchical_softmax)}
+    own = {"read-vocab": f"{vectors}.vocab", "binary": 0, **model}
+    return ["word2vec", *_flags(_word2vec_settings(vectors, job) | own)]
 
 
 def _word2vec_counting(vectors: Path, job: Job) -> list[str]:
@@ -122,20 +128,7 @@ def _word2vec_counting(vectors: Path, job: Job) -> list[str]:
 
 
 def _pword2vec_command(vectors: Path, job: Job) -> list[str]:
-    settings = {
-        "train": job.corpus,
-        "output": vectors,
-        "negative": job.negative,
-        "size": job.vector_size,
-        "window": job.window,
-        "batch-size": 2 * job.window + 1,
-        "sample": job.sample,
-        "alpha": job.alpha,
-        "min-count": job.min_count,
-        "iter": job.epochs,
-        "threads": job.workers,
-    }
-    return ["pWord2Vec", *(str(part) for name, value in settings.items() for part in (f"-{name}", value))]
+    return ["pWord2Vec", *_flags(_word2vec_settings(vectors, job) | {"batch-size": 2 * job.window + 1})]
 
 
 def _fasttext_command(vectors: Path, job: Job) -> list[str]:
@@ -153,8 +146,7 @@ def _fasttext_command(vectors: Path, job: Job) -> list[str]:
         "epoch": job.epochs,
         "thread": job.workers,
     }
-    flags = [str(part) for name, value in settings.items() for part in (f"-{name}", value)]
-    return ["fasttext", "skipgram" if job.skip_gram else "cbow", *flags]
+    return ["fasttext", "skipgram" if job.skip_gram else "cbow", *_flags(settings)]
 
 
 SYSTEMS: dict[str, System] = {

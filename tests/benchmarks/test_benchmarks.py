@@ -19,7 +19,7 @@ import sweep
 from gensim.models import Word2Vec
 from measuring import checkout, systems
 from measuring.jobs import MODES, Job, usable_cores
-from support.benchmark_commands import BENCHMARKS, corpus_in, run_command
+from support.benchmark_commands import BENCHMARKS, commit_in, corpus_in, run_command
 
 
 def runs_below(pid: int) -> list[psutil.Process]:
@@ -166,9 +166,7 @@ def test_sweep_trains_with_the_package_as_a_commit_has_it(tmp_path: Path) -> Non
         shutil.copy(here / name, repository)
     module = repository / "gensim_tfw2v" / "word2vec.py"
     module.write_text(module.read_text() + "\nraise RuntimeError('an old bug')\n")
-    git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.com")
-    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "Old"]):
-        subprocess.run([*git, *command], check=True)
+    commit_in(repository)
     shutil.copy(here / "gensim_tfw2v" / "word2vec.py", module)
     small = ("--epochs", 1, "--vector-size", 10, "--workers", 1, "--no-scores", "--output", tmp_path)
     command = [sys.executable, str(repository / "benchmarks" / "sweep.py"), corpus_in(tmp_path), *small]

@@ -11,7 +11,8 @@ import compare
 import pytest
 from measuring import programs, systems
 from measuring.jobs import Job
-from support.benchmark_commands import corpus_in
+from support.benchmark_commands import commit_in, corpus_in
+from support.compiler import compile_c, needs_a_compiler
 
 PROGRAM = """#!{python}
 import pathlib, sys
@@ -21,20 +22,10 @@ if "-output" in sys.argv:
     output = sys.argv[sys.argv.index("-output") + 1]
     pathlib.Path(output{ending}).write_text("2 3\\nhuman 1 0 0\\nsystem 0 1 0\\n")
 """
-
-
-SUM = """
+HALF_OF_84 = """
 #include "half.h"
 int main(void) { return half(84); }
 """
-
-
-def committed_in(folder: Path) -> str:
-    """Commit all files of a folder to a new repository there, and return the commit."""
-    git = ["git", "-C", str(folder), "-c", "user.name=tests", "-c", "user.email=tests@localhost"]
-    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "A program"]):
-        subprocess.run([*git, *command], check=True)
-    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def half_in(folder: Path) -> programs.Source:
@@ -43,14 +34,17 @@ def half_in(folder: Path) -> programs.Source:
     (folder / "libraries").mkdir()
     (folder / "headers" / "half.h").write_text("int half(int number);")
     (folder / "half.c").write_text("int half(int number) { return number / 2; }")
-    (folder / "program.c").write_text(SUM)
+    (folder / "program.c").write_text(HALF_OF_84)
     library = folder / "libraries" / "libhalf.so.1"
-    subprocess.run(["cc", "-shared", "-fPIC", folder / "half.c", "-o", library], check=True)
+    assert compile_c("-shared", "-fPIC", folder / "half.c", "-o", library).returncode == 0
+    commit = commit_in(folder)
+    (folder / "program.c").write_text("a later commit, which cannot be compiled")
+    commit_in(folder)
     return programs.Source(
         "half/program.c",
         ("cc",),
         repository=str(folder),
-        commit=committed_in(folder),
+        commit=commit,
         headers="half/headers",
         libraries="half/libraries",
         linked=("libhalf.so.*",),
@@ -99,6 +93,7 @@ def test_a_mode_that_a_program_does_not_train_is_left_out(tmp_path: Path, monkey
     assert {job.mode for job in jobs if job.system == "gensim"} == {"sg-neg", "cbow-neg"}
 
 
+@needs_a_compiler
 def test_a_program_is_built_from_a_commit_with_its_headers_and_libraries(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     source = half_in(tmp_path / "source")

@@ -17,6 +17,14 @@ def corpus_in(folder: Path) -> Path:
     return path
 
 
+def commit_in(folder: Path) -> str:
+    """Commit all files of a folder to a repository there, made if there is none, and return the commit."""
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "All files"]):
+        subprocess.run([*git, *command], check=True)
+    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+
+
 def run_command(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
