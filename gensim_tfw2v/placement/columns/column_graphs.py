@@ -1,8 +1,8 @@
 """A worker's work on a block as one graph over the worker and all servers: they all make the block, and train it.
 
 It is traced once for a shape of cluster: handles of the servers' tables are arguments. The batches of a block are cut
-into lanes, whose batches follow each other. Two lanes are trained side by side, so that one computes while messages of
-the other are under way.
+into lanes, whose batches follow each other. Several lanes are trained side by side, so that one computes while messages
+of another are under way.
 """
 
 from __future__ import annotations
