@@ -83,13 +83,15 @@ def build(name: str, folder: Path, source: Source) -> None:
         command = [*source.compiler, *files]
         for headers in downloaded.glob(source.headers) if source.headers else ():
             command += ["-I", str(headers)]
-        for found in downloaded.glob(source.libraries) if source.libraries else ():
-            libraries = folder / f"{name}-libraries"
-            shutil.rmtree(libraries, ignore_errors=True)
-            shutil.move(found, libraries)
+        found = list(downloaded.glob(source.libraries)) if source.libraries else []
+        kept = folder / f"{name}-libraries"
+        for libraries in found:
             command += [str(library) for pattern in source.linked for library in libraries.glob(pattern)]
-            command.append(f"-Wl,-rpath,{libraries.resolve()}")
+            command.append(f"-Wl,-rpath,{kept.resolve()}")
         _run([*command, "-lm", "-o", str(downloaded / "program")])
+        for libraries in found:
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.move(libraries, kept)
         os.replace(downloaded / "program", folder / name)
 
 

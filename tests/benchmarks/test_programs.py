@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import compare
@@ -36,7 +37,7 @@ def half_in(folder: Path) -> programs.Source:
     (folder / "half.c").write_text("int half(int number) { return number / 2; }")
     (folder / "program.c").write_text(HALF_OF_84)
     library = folder / "libraries" / "libhalf.so.1"
-    assert compile_c("-shared", "-fPIC", folder / "half.c", "-o", library).returncode == 0
+    assert compile_c("-shared", "-fPIC", "-Wl,-soname,libhalf.so.1", folder / "half.c", "-o", library).returncode == 0
     commit = commit_in(folder)
     (folder / "program.c").write_text("a later commit, which cannot be compiled")
     commit_in(folder)
@@ -100,6 +101,15 @@ def test_a_program_is_built_from_a_commit_with_its_headers_and_libraries(tmp_pat
     programs.build("half", tmp_path / "built", source)
     assert sorted(path.name for path in (tmp_path / "built").iterdir()) == ["half", "half-libraries"]
     assert subprocess.run([tmp_path / "built" / "half"]).returncode == 42
+
+
+@needs_a_compiler
+def test_a_program_that_is_not_compiled_leaves_no_libraries(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    source = replace(half_in(tmp_path / "source"), commit="HEAD")
+    with pytest.raises(programs.BuildError, match=r"cc .* ended with status 1"):
+        programs.build("half", tmp_path / "built", source)
+    assert not list((tmp_path / "built").iterdir())
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from measuring.graph_operations import gpu_versions_of
 from support.contract import SENTENCES, SMALL, assert_equal_models, assert_finite, learnt_arrays, topic_gap, two_topics
+from support.objectives import CBOW_TREE_WITH_ADAGRAD, SKIP_GRAM
 from support.placements import shared_cluster
 from support.two_cpus import two_cpu_cluster
 
@@ -29,8 +30,6 @@ from gensim_tfw2v.steps.signature import Objective
 
 A_GPU = Device("gpu", 0, "/device:GPU:0")
 STAND_IN = Device("gpu", 0, "/device:CPU:1")
-SKIP_GRAM = Objective(True, True, False, True, lookup_weights=True, mask_accidental_hits=False)
-TREE_WITH_ADAGRAD = Objective(False, False, True, True, True, False, adagrad=True)
 MODES: dict[str, dict[str, Any]] = {
     "sg-neg": {"sg": 1},
     "cbow-neg": {"sg": 0},
@@ -117,7 +116,7 @@ def test_workers_without_the_device_are_named() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", [SKIP_GRAM, TREE_WITH_ADAGRAD], ids=["skip-gram", "tree with Adagrad"])
+@pytest.mark.parametrize("objective", [SKIP_GRAM, CBOW_TREE_WITH_ADAGRAD], ids=["skip-gram", "tree with Adagrad"])
 def test_steps_and_rows_of_a_workers_graph_are_on_its_gpu_which_has_each_operation(objective: Objective) -> None:
     from gensim_tfw2v.placement.server_rows.block_graphs import worker_graphs
 

@@ -5,15 +5,17 @@ TensorFlow for CPUs lists the operations of GPUs as well, so this needs no GPU. 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from measuring.graph_operations import gpu_versions_of, launches_a_batch, launches_of_draws, nodes_of
+from support.objectives import CBOW_TREE_WITH_ADAGRAD, SKIP_GRAM
 
 from gensim_tfw2v.steps.kernel import plain_kernel, plain_kernel_of_gpu
 from gensim_tfw2v.steps.signature import Objective
 
 INT32, INT64 = 3, 9  # TensorFlow's numbers of these types
-SKIP_GRAM = Objective(True, True, False, True, lookup_weights=True, mask_accidental_hits=False)
-WEIGHTED = Objective(True, True, False, True, lookup_weights=True, mask_accidental_hits=False, weighted=True)
+WEIGHTED = replace(SKIP_GRAM, weighted=True)
 OBJECTIVES = {
     "skip-gram": SKIP_GRAM,
     "weighted skip-gram": WEIGHTED,
@@ -21,7 +23,7 @@ OBJECTIVES = {
     "skip-gram, tree": Objective(True, False, True, True, True, False),
     "CBOW": Objective(False, True, False, True, True, True),
     "wide CBOW": Objective(False, True, False, False, False, True, even_contexts=True),
-    "CBOW, tree, Adagrad": Objective(False, False, True, True, True, False, adagrad=True),
+    "CBOW, tree, Adagrad": CBOW_TREE_WITH_ADAGRAD,
 }
 
 
