@@ -127,6 +127,8 @@ class TrainingLoop:
             self._train_all()
             self._finish_checkpoints()
             self._sync.pull()  # inside `try`, because servers may be lost until the model has the vectors
+            if self._sync.placement.reading_takes_long:  # the report of the last epoch lacks it
+                self._model.set_report(self._report())
             self._validation.give_back_best(self._sync, len(self._finished()))
         except DivergenceError as error:
             raise self._with_checkpoint(error) from None

@@ -216,6 +216,13 @@ def test_rates_are_the_shares_that_are_trained(sampling: str) -> None:
         assert sum(words) == 12 * 1500
 
 
+def test_a_report_has_the_tables_that_workers_send_to_be_merged() -> None:
+    model = TFWord2Vec(SENTENCES, **SMALL | PARTITION | {"sg": 1, "epochs": 1}, cluster=shared_cluster())
+    assert model.training_report is not None
+    sent = [model.training_report["tasks"][f"worker {number}"]["sent_bytes"] for number in range(2)]
+    assert min(sent) >= model.wv.vectors.nbytes + model.syn1neg.nbytes
+
+
 def test_words_that_no_sub_model_was_given_keep_their_first_vectors() -> None:
     sentences = [*two_topics(200), ["alone"]]
     model = TFWord2Vec(**SMALL | PARTITION | {"sg": 1})
