@@ -45,9 +45,9 @@ def counts_of(cell: Cell) -> dict[str, float]:
     workload = cell.workload
     row_bytes = (outcome.bytes_a_word - workload.frequencies.known_share * ID_BYTES) * outcome.words
     submodels = cell.workers if cell.workers > 1 else 0
-    merges = cell.merges * submodels * workload.vocabulary * workload.vector_size
+    merged = submodels * workload.vocabulary * workload.vector_size
     calls = outcome.calls
-    return {"word": outcome.words, "byte": row_bytes, "block": calls, "blocks": outcome.blocks, _MERGE: merges}
+    return {"word": outcome.words, "byte": row_bytes, "block": calls, "blocks": outcome.blocks, _MERGE: merged}
 
 
 def _fit_kind(

@@ -15,7 +15,6 @@ from simulation.costs import Costs
 from simulation.scenario import DESIGNS, DOWNPOUR, Scenario
 
 WORKER, SERVER, COORDINATOR = "worker", "server", "coordinator"
-_MERGES = {"designs": 2}  # partition of the version that was measured read and merged its sub-models twice
 _JOBS = {WORKER: "worker", SERVER: "ps", COORDINATOR: "coordinator"}
 
 
@@ -42,11 +41,6 @@ class Cell:
         """What tells it from other cells."""
         return self.file, self.design, self.mode, self.workers
 
-    @property
-    def merges(self) -> int:
-        """How often partition has read and merged its sub-models."""
-        return _MERGES.get(self.file, 1)
-
     def scenario(self, costs: Costs) -> Scenario:
         """Return the scenario of this training."""
         settings = self.settings
@@ -63,7 +57,6 @@ class Cell:
             host_cores=self.host_cores,
             bytes_a_second=bits_a_second(settings["rate"]) / 8,
             batch_words=settings.get("batch_words"),
-            merges=self.merges,
         )
 
 

@@ -58,9 +58,8 @@ class SimulatedPartition(SimulatedTraining):
             return
         scenario, size = self.scenario, self.load.merged_bytes
         numbers = scenario.workload.vocabulary * scenario.workload.vector_size
-        for _ in range(scenario.merges):
-            for worker in self.workers:
-                yield transfer(self.env, worker.outward, self.coordinator.inward, size, size, scenario.latency)
-                self.tally.bytes += size
-                if len(self.workers) > 1:
-                    yield self.coordinator.processor.work(scenario.costs.merge * numbers)
+        for worker in self.workers:
+            yield transfer(self.env, worker.outward, self.coordinator.inward, size, size, scenario.latency)
+            self.tally.bytes += size
+            if len(self.workers) > 1:
+                yield self.coordinator.processor.work(scenario.costs.merge * numbers)

@@ -6,6 +6,8 @@ import functools
 import itertools
 from collections.abc import Iterable
 
+import simpy
+
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from simulation.loads import bytes_of_ids, round_load
 from simulation.scenario import Scenario
@@ -36,6 +38,11 @@ class SimulatedRounds(SimulatedTraining):
             following = self.read(after)
             self._parts_now = parts = min(self._ramp_up.limit(), self.load.parts)
             size = self._bytes_of(words / parts)
+            # All parts begin at a time. The coordinator and the servers handle them side by side, so no part is ready
+            # much before the others.
+            yield simpy.AllOf(self.env, [self.coordinates() for _ in range(parts)])
+            yield from self.begin_blocks(parts)
+            yield from self.read_rows(parts * size)
             yield from self.together(
                 functools.partial(self._part, words=words / parts, size=size), self.workers[:parts]
             )
@@ -44,9 +51,7 @@ class SimulatedRounds(SimulatedTraining):
             self._ramp_up.count(self.load.parts)
 
     def _part(self, worker: Worker, words: float, size: float) -> Steps:
-        yield from self.call(worker, bytes_of_ids(self.scenario, words))
-        yield from self.begin_block()
-        yield from self.read_rows(size)
+        yield self.send_ids(worker, bytes_of_ids(self.scenario, words))
         yield from self.send_rows(worker, size)
         yield worker.exchanger.work(self.scenario.costs.worker.block)
         yield from self.train(worker, words)

@@ -10,13 +10,19 @@ from simulation.costs import Costs
 from simulation.fitting import fit, with_own_words
 from simulation.measured import Cell, cells_of
 from simulation.outcome import Outcome
+from simulation.scenario import AVERAGING, DOWNPOUR, PARTITION, SYNCHRONOUS
 from simulation.simulate import simulate
 
 SECONDS_AIM, BYTES_AIM = 0.15, 0.10
 FITTED, WORD, PREDICTED, TRANSFERRED = "fitted", "word", "predicted", "transferred"
 NOT_USED = (PREDICTED, TRANSFERRED)
-# Results with trainings of at least three numbers of workers: the others' costs are those of fewest and most.
-FILES = ("designs", "designs_sample_0", "nodes_sg-neg", "nodes_cbow-neg", "nodes_sg-hs", "nodes_avx2")
+# Results with trainings of at least three numbers of workers, and the designs that are compared: costs are those of
+# fewest and most workers.
+FILES = {
+    "designs": (DOWNPOUR, SYNCHRONOUS, AVERAGING),
+    "designs_partition": (PARTITION,),
+    **dict.fromkeys(("designs_sample_0", "nodes_sg-neg", "nodes_cbow-neg", "nodes_sg-hs", "nodes_avx2"), (DOWNPOUR,)),
+}
 _SOURCE = "designs"
 _USUAL_MODE = "sg-neg"  # the costs of rows and calls are those of this mode where a mode has none
 # Results whose costs are those of `designs`, and where the training with one worker is that says what a word costs.
@@ -58,8 +64,8 @@ def validate(results: Path) -> list[Comparison]:
     """Return all trainings that can be compared."""
     found: list[Comparison] = []
     source: dict[tuple[str, str], Costs] = {}
-    for file in FILES:
-        for group in _groups(cells_of(results, file)):
+    for file, designs in FILES.items():
+        for group in _groups(cell for cell in cells_of(results, file) if cell.design in designs):
             fewest, most = group[0], group[-1]
             costs = fit([fewest, most])
             if file == _SOURCE:
