@@ -14,7 +14,7 @@ from pathlib import Path
 from simulation.measured import cells_of
 from simulation.scenario import DOWNPOUR
 
-CLUSTERS = ("designs", "nodes_sg-neg", "nodes_sg-hs", "nodes_avx2")
+CLUSTERS = ("designs", "nodes_sg-neg", "nodes_sg-hs", "nodes_avx2", "nodes_1_to_32", "nodes_17m_sg-hs")
 EMULATIONS = ("stale_sg", "concurrent_skip_gram_tree")
 
 

@@ -21,7 +21,13 @@ NOT_USED = (PREDICTED, TRANSFERRED)
 FILES = {
     "designs": (DOWNPOUR, SYNCHRONOUS, AVERAGING),
     "designs_partition": (PARTITION,),
-    **dict.fromkeys(("designs_sample_0", "nodes_sg-neg", "nodes_cbow-neg", "nodes_sg-hs", "nodes_avx2"), (DOWNPOUR,)),
+    **dict.fromkeys(
+        (
+            *("designs_sample_0", "nodes_sg-neg", "nodes_cbow-neg", "nodes_sg-hs", "nodes_avx2"),
+            *("nodes_1_to_32", "nodes_17m_cbow-neg", "nodes_17m_sg-hs", "nodes_17m_cbow-hs"),
+        ),
+        (DOWNPOUR,),
+    ),
 }
 _SOURCE = "designs"
 _USUAL_MODE = "sg-neg"  # the costs of rows and calls are those of this mode where a mode has none

@@ -70,7 +70,8 @@ def test_tasks_compute_what_was_measured_in_the_trainings_whose_costs_were_fitte
     [
         ("designs", DOWNPOUR, "sg-neg", 4),
         ("designs", DOWNPOUR, "sg-hs", 4),
-        ("designs", PARTITION, "sg-neg", 4),
+        ("designs_partition", PARTITION, "sg-neg", 4),
+        ("nodes_1_to_32", DOWNPOUR, "sg-neg", 10),
         ("nodes_sg-neg", DOWNPOUR, "sg-neg", 8),
     ],
 )
