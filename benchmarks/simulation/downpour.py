@@ -73,7 +73,7 @@ class SimulatedDownpour(SimulatedTraining):
 
     def _block(self, worker: Worker) -> Steps:
         load, costs, tally = self.load, self.scenario.costs, self.tally
-        yield from self.begin_blocks()
+        yield from self.begin_block()
         yield from self.read_rows(load.rows_bytes)
         words, blocks = tally.words, tally.blocks
         yield from self.send_rows(worker, load.rows_bytes)

@@ -6,8 +6,6 @@ import functools
 import itertools
 from collections.abc import Iterable
 
-import simpy
-
 from gensim_tfw2v.placement.calls.ramp_up import RampUp
 from simulation.loads import bytes_of_ids, round_load
 from simulation.scenario import Scenario
@@ -34,32 +32,21 @@ class SimulatedRounds(SimulatedTraining):
         costs = self.scenario.costs
         following = self.read(self.load.rounds[0])
         for words, after in itertools.zip_longest(self.load.rounds, self.load.rounds[1:], fillvalue=0):
-            began = self.env.now
             yield following
             following = self.read(after)
             self._parts_now = parts = min(self._ramp_up.limit(), self.load.parts)
             size = self._bytes_of(words / parts)
-            # All parts begin at a time. The coordinator and the servers handle them side by side, so no part is ready
-            # much before the others.
-            yield simpy.AllOf(self.env, [self.coordinates() for _ in range(parts)])
-            self._count_idle(began)
-            yield from self.begin_blocks(parts)
-            yield from self.read_rows(parts * size)
             yield from self.together(
                 functools.partial(self._part, words=words / parts, size=size), self.workers[:parts]
             )
-            ended = self.env.now
             # Servers add the changes of all parts.
             yield self.server.processor.work(costs.server.byte * parts * size / self.scenario.servers)
-            self._count_idle(ended)
             self._ramp_up.count(self.load.parts)
 
-    def _count_idle(self, since: float) -> None:
-        """Count the time since then as one in which all workers wait."""
-        self.tally.idle_seconds += len(self.workers) * (self.env.now - since)
-
     def _part(self, worker: Worker, words: float, size: float) -> Steps:
-        yield self.send_ids(worker, bytes_of_ids(self.scenario, words))
+        yield from self.call(worker, bytes_of_ids(self.scenario, words))
+        yield from self.begin_block()
+        yield from self.read_rows(size)
         yield from self.send_rows(worker, size)
         yield worker.exchanger.work(self.scenario.costs.worker.block)
         yield from self.train(worker, words)

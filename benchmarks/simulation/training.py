@@ -80,14 +80,10 @@ class SimulatedTraining(ABC):
     def call(self, worker: Worker, sent: float, shared_by: int = 1) -> Steps:
         """Have the coordinator call a worker, and send it so many bytes; `shared_by` blocks share one call."""
         yield self.coordinates(shared_by)
-        yield self.send_ids(worker, sent, shared_by)
-
-    def send_ids(self, worker: Worker, sent: float, shared_by: int = 1) -> simpy.Event:
-        """Return the event that a call's bytes, or the share of one of its blocks, have arrived at the worker."""
         sent /= shared_by
         self.tally.bytes += sent
         size = sent + _REQUEST_BYTES / shared_by
-        return transfer(self.env, self.coordinator.outward, worker.inward, size, size, self.scenario.latency)
+        yield transfer(self.env, self.coordinator.outward, worker.inward, size, size, self.scenario.latency)
 
     def coordinates(self, shared_by: int = 1) -> simpy.Event:
         """Return the event that the coordinator has made a call, or its share of one that several blocks share."""
@@ -113,10 +109,10 @@ class SimulatedTraining(ABC):
             yield self.env.timeout(scenario.restart_seconds)
         yield worker.trainer.work(words * scenario.costs.worker.word)
 
-    def begin_blocks(self, blocks: int = 1) -> Steps:
+    def begin_block(self) -> Steps:
         """Have the servers do what they do for each block, and its share of what they do for the whole training."""
         cost = self.scenario.costs.server
-        yield self.server.processor.work(blocks * (cost.block + cost.training / self.expected_blocks))
+        yield self.server.processor.work(cost.block + cost.training / self.expected_blocks)
 
     def read_rows(self, size: float) -> Steps:
         """Have the servers read rows for which a worker has asked."""
