@@ -17,7 +17,7 @@ SECONDS_AIM, BYTES_AIM = 0.15, 0.10
 FITTED, WORD, PREDICTED, TRANSFERRED = "fitted", "word", "predicted", "transferred"
 NOT_USED = (PREDICTED, TRANSFERRED)
 # Results with trainings of at least three numbers of workers, and the designs that are compared: costs are those of
-# fewest and most workers.
+# fewest and most workers. The reports in `designs` lack the merge of partition.
 FILES = {
     "designs": (DOWNPOUR, SYNCHRONOUS, AVERAGING),
     "designs_partition": (PARTITION,),
