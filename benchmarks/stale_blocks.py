@@ -107,7 +107,7 @@ def train(job: Job, pipeline: Pipeline) -> Any:
 
     def placement_for(model: Stale, cluster: Any, total_words: int | None, *_: Any) -> PlacementChoice:
         words, in_flight = total_words or 0, pipeline.in_flight
-        limits = in_flight_limits(len(model.wv), job.skip_gram, job.hierarchical_softmax)
+        limits = in_flight_limits(len(model.wv), job.skip_gram, job.hierarchical_softmax, job.epochs)
         model.block_words = choose_block_words(words, in_flight, pipeline.batch_words, in_flight, limits)
         parts, rows = choose_sharing(model.block_words, words, in_flight, limits)
         shared_rows = rows if pipeline.shared_rows is None else pipeline.shared_rows

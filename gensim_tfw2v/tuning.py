@@ -129,6 +129,8 @@ FIRST_ROUND_WORDS = 131_072  # words of the first rounds, in which everything th
 # Words that are trained at a time without seeing each other's changes: this share of an epoch, within these limits.
 IN_FLIGHT_SHARE, LEAST_IN_FLIGHT_WORDS, MOST_IN_FLIGHT_WORDS = 1 / 64, 131_072, 262_144
 TREE_CBOW_IN_FLIGHT_SHARE = 1 / 16
+# All parts in flight of CBOW that shares rows: this share of all epochs together if that is more, within these limits.
+CBOW_PART_SHARE, MOST_CBOW_PART_SHARE, MOST_CBOW_PART_WORDS = 1 / 128, 1 / 32, 524_288
 # Synchronous rounds divide these limits by this number: their workers share no rows before the end of a round.
 ROUNDS_IN_FLIGHT = 2
 # Rounds that any number of threads or workers trains equally: at most so many parts, of at least so many words, and at

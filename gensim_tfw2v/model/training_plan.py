@@ -140,7 +140,7 @@ def placement_for(
         dtype=model.cluster_dtype,
         allow_network=bool(model.allow_network),
     )
-    limits = in_flight_limits(len(model.wv), options.skip_gram, options.tree)
+    limits = in_flight_limits(len(model.wv), options.skip_gram, options.tree, size.epochs)
     return choose_placement(cluster, size, limits, options)
 
 

@@ -14,22 +14,33 @@ class InFlightLimits:
 
     share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, within the limits that all models have
     shares_rows: bool = False  # blocks may exchange their changes of shared rows, which allows longer blocks
+    part_share: float = tuning.IN_FLIGHT_SHARE  # of an epoch's words, in the parts between two exchanges
+    most_part_words: int = tuning.MOST_IN_FLIGHT_WORDS
 
     def words(self, total_words: int) -> int:
-        """Return the most raw words that all blocks in flight have together."""
+        """Return the most raw words that all blocks in flight have together if they share no rows."""
         words = max(int(total_words * self.share), tuning.LEAST_IN_FLIGHT_WORDS)
         return min(words, tuning.MOST_IN_FLIGHT_WORDS)
 
+    def part_words(self, total_words: int) -> int:
+        """Return about how many raw words all parts in flight have together if blocks share rows."""
+        words = max(int(total_words * self.part_share), tuning.LEAST_IN_FLIGHT_WORDS)
+        return min(words, self.most_part_words)
 
-def in_flight_limits(words: int, skip_gram: bool, tree: bool) -> InFlightLimits:
-    """Return the limits for a vocabulary of `words` words.
 
-    CBOW with hierarchical softmax scores lower with shared rows, and learns well from a larger share.
+def in_flight_limits(words: int, skip_gram: bool, tree: bool, epochs: int = 1) -> InFlightLimits:
+    """Return the limits for a vocabulary of `words` words, and a training of so many epochs.
+
+    CBOW with hierarchical softmax scores lower with shared rows, and learns well from a larger share. CBOW with
+    negative sampling alone learns as well from longer parts, if there are several epochs.
     """
     if words < tuning.SMALL_VOCABULARY:
         return InFlightLimits()
     if tree and not skip_gram:
         return InFlightLimits(tuning.TREE_CBOW_IN_FLIGHT_SHARE)
+    if not skip_gram:
+        part_share = min(max(tuning.IN_FLIGHT_SHARE, epochs * tuning.CBOW_PART_SHARE), tuning.MOST_CBOW_PART_SHARE)
+        return InFlightLimits(shares_rows=True, part_share=part_share, most_part_words=tuning.MOST_CBOW_PART_WORDS)
     return InFlightLimits(shares_rows=True)
 
 
@@ -84,7 +95,7 @@ def most_local_block_words(tree: bool) -> int:
 
 def choose_sharing(block_words: int, total_words: int, in_flight: int, limits: InFlightLimits) -> tuple[int, int]:
     """Return the parts of a block, after each of which shared rows are exchanged, and the number of shared rows."""
-    parts = min(round(block_words * in_flight / limits.words(total_words)), tuning.MOST_PARTS)
+    parts = min(round(block_words * in_flight / limits.part_words(total_words)), tuning.MOST_PARTS)
     return (parts, tuning.SHARED_ROWS) if limits.shares_rows and in_flight > 1 and parts > 1 else (1, 0)
 
 

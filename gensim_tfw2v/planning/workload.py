@@ -87,7 +87,7 @@ class Workload:
     @property
     def limits(self) -> InFlightLimits:
         """Limits of blocks in flight."""
-        return in_flight_limits(self.vocabulary, self.skip_gram, self.tree)
+        return in_flight_limits(self.vocabulary, self.skip_gram, self.tree, self.epochs)
 
     @functools.cached_property
     def trained_nodes(self) -> tuple[Float64Array, Float64Array]:

@@ -158,6 +158,36 @@ def test_a_block_alone_shares_no_rows_and_no_other_one_that_is_not_to(
     assert choose_block_words(words, in_flight, None, in_flight, limits) == block_words
 
 
+@pytest.mark.parametrize(
+    ("words", "epochs", "of_cbow", "of_others"),
+    [
+        (10**6, 50, 131_072, 131_072),
+        (4_000_000, 5, 131_072, 131_072),
+        (10_000_000, 1, 156_250, 156_250),
+        (10_000_000, 2, 156_250, 156_250),
+        (10_000_000, 3, 234_375, 156_250),
+        (10_000_000, 50, 312_500, 156_250),
+        (17_000_000, 5, 524_288, 262_144),
+        (10**9, 1, 524_288, 262_144),
+    ],
+)
+def test_parts_of_cbow_grow_with_the_epochs_up_to_a_share_of_the_corpus(
+    words: int, epochs: int, of_cbow: int, of_others: int
+) -> None:
+    cbow = in_flight_limits(10_000, skip_gram=False, tree=False, epochs=epochs)
+    assert cbow.part_words(words) == of_cbow
+    for tree in (False, True):
+        assert in_flight_limits(10_000, skip_gram=True, tree=tree, epochs=epochs).part_words(words) == of_others
+    assert cbow.words(words) == SHARING.words(words)
+
+
+def test_longer_parts_are_fewer_and_leave_blocks_as_large() -> None:
+    once, often = (in_flight_limits(10_000, skip_gram=False, tree=False, epochs=epochs) for epochs in (1, 5))
+    sizes = [choose_blocks_in_flight(17_173_640, 8, limits) for limits in (once, often)]
+    assert [size.parts for size in sizes] == [4, 2]
+    assert sizes[0].block_words == sizes[1].block_words == 126_277
+
+
 def test_small_blocks_have_few_parts() -> None:
     assert choose_sharing(8_192, 10**6, 16, SHARING) == (1, 0)
     assert choose_sharing(16_384, 10**6, 16, SHARING)[0] == 2
