@@ -84,7 +84,8 @@ class Cluster:
         stale_blocks = outcome.staleness_blocks
         block_words = outcome.words / outcome.blocks
         is_downpour = scenario.design == DOWNPOUR
-        in_call = blocks_of_a_call(scenario.workload, scenario.workers, block_words) if is_downpour else 1
+        workers, cores = scenario.workers, scenario.whole_cores
+        in_call = blocks_of_a_call(scenario.workload, workers, block_words, cores) if is_downpour else 1
         loss = slope * staleness_of(stale_blocks, outcome.staleness_words, scenario.words)
         return {
             "design": scenario.design,

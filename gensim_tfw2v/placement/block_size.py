@@ -154,9 +154,9 @@ def choose_blocks_in_flight(
     return BlocksInFlight(block_words, in_flight, parts, shared_rows, choose_negative_pool(block_words))
 
 
-def choose_call_blocks(total_words: int, workers: int, block_words: int) -> int:
-    """Return how many blocks of an encoded corpus a call of a worker trains."""
-    most_words = min(tuning.CALL_WORDS, total_words // (tuning.LEAST_CALLS * workers))
+def choose_call_blocks(total_words: int, workers: int, block_words: int, cores: int = 1) -> int:
+    """Return how many blocks of an encoded corpus a call of a worker trains, whose blocks are for so many cores."""
+    most_words = min(tuning.CALL_WORDS * cores, total_words // (tuning.LEAST_CALLS * workers))
     return max(1, most_words // block_words)
 
 

@@ -138,7 +138,8 @@ DESIGN_ARGUMENTS: tuple[Argument, ...] = (
         "int, optional",
         "Blocks that a worker trains for one message of this process. More of them need less of its time, and a lost "
         "worker costs up to as many",
-        "1; up to four million words of an [encoded corpus](docs/how-to/corpora.md#encode-it-once) of very many blocks",
+        "1; up to four million words for each core of an [encoded corpus](docs/how-to/corpora.md#encode-it-once) of "
+        "very many blocks",
         rule=WholeNumber(1, is_int=True, or_none=True),
         flag=Flag(
             CLUSTER_FLAGS,

@@ -59,13 +59,13 @@ def downpour_traffic(workload: Workload, workers: int, cores: int, batch_words: 
     one_way = rows * (workload.row_bytes + ID_BYTES)
     one_way += (blocks.parts - 1) * blocks.shared_rows * TABLES * workload.row_bytes
     ids = _bytes_of_ids(workload, words)
-    call_blocks = blocks_of_a_call(workload, workers, words)
+    call_blocks = blocks_of_a_call(workload, workers, words, cores)
     return Traffic(words, blocks.in_flight, rows, one_way, one_way, ids / call_blocks, call_blocks=call_blocks)
 
 
-def blocks_of_a_call(workload: Workload, workers: int, block_words: float) -> int:
-    """Return how many blocks of so many raw words a worker trains for one message from the coordinator."""
-    return choose_call_blocks(workload.words, workers, math.ceil(block_words)) if workload.encoded else 1
+def blocks_of_a_call(workload: Workload, workers: int, block_words: float, cores: int) -> int:
+    """Return how many blocks of so many raw words a worker with some cores trains in one call."""
+    return choose_call_blocks(workload.words, workers, math.ceil(block_words), cores) if workload.encoded else 1
 
 
 def averaging_traffic(workload: Workload, workers: int, cores: int, batch_words: int | None = None) -> Traffic:

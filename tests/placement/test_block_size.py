@@ -209,3 +209,8 @@ def test_a_call_has_several_blocks_where_workers_have_many_calls_even_then(
     words: int, workers: int, block_words: int, blocks: int
 ) -> None:
     assert choose_call_blocks(words, workers, block_words) == blocks
+
+
+def test_a_call_of_a_worker_with_several_cores_takes_as_long() -> None:
+    assert choose_call_blocks(10**12, 64, 8 * 131_072, cores=8) == choose_call_blocks(10**12, 64, 131_072) == 32
+    assert choose_call_blocks(10**9, 64, 16_384, cores=8) == 3  # each worker still has 256 calls

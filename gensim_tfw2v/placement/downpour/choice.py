@@ -68,7 +68,8 @@ def _choose_blocks(request: ClusterRequest) -> tuple[BlocksInFlight, int]:
     if in_call is None:
         in_call = 1
         if size.is_encoded and not request.one_by_one:
-            in_call = choose_call_blocks(size.total_words, request.connection.workers, blocks.block_words)
+            workers, cores = request.connection.workers, request.least_cores
+            in_call = choose_call_blocks(size.total_words, workers, blocks.block_words, cores)
     if size.chunk_words is not None:
         blocks = choose_blocks(math.ceil(size.chunk_words / in_call))
     return blocks, in_call
