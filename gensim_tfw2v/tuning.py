@@ -141,8 +141,8 @@ REPRODUCIBLE_PARTS, LEAST_REPRODUCIBLE_PART_WORDS, REPRODUCIBLE_ROUNDS = 8, 16_3
 SHARED_IN_FLIGHT_SHARE, MOST_PARTS, SHARED_ROWS = 1 / 4, 8, 512
 BLOCKS_FOR_OVERLAP = 256  # blocks of an epoch for each worker
 # A call of a worker trains as many blocks of an encoded corpus as have so many raw words for each of its cores, if each
-# worker then still has so many calls in an epoch.
-CALL_WORDS, LEAST_CALLS = 2**22, 256
+# worker then still has so many calls in an epoch. It has at most so many blocks: a block has costs that no core shares.
+CALL_WORDS, LEAST_CALLS, MOST_CALL_BLOCKS = 2**22, 256, 512
 # A block's negatives come from a pool of draws: one draw for this many words. Small blocks learn badly from a smaller
 # pool.
 WORDS_PER_POOL_DRAW, LEAST_POOL_DRAWS = 5, 8192

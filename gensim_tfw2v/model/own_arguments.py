@@ -285,7 +285,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "cluster_timeout",
         120.0,
         "float",
-        "Seconds after which a block that its worker has not finished goes to another worker",
+        "Seconds, for each block of a call, after which what its worker has not finished goes to another worker",
         rule=PositiveNumber(unit="seconds"),
         flag=Flag(CLUSTER_FLAGS, "SECONDS", "time after which an unfinished block goes to another worker"),
         is_read_by_train=True,

@@ -157,7 +157,7 @@ def choose_blocks_in_flight(
 def choose_call_blocks(total_words: int, workers: int, block_words: int, cores: int = 1) -> int:
     """Return how many blocks of an encoded corpus a call of a worker trains, whose blocks are for so many cores."""
     most_words = min(tuning.CALL_WORDS * cores, total_words // (tuning.LEAST_CALLS * workers))
-    return max(1, most_words // block_words)
+    return max(1, min(most_words // block_words, tuning.MOST_CALL_BLOCKS))
 
 
 def choose_round_words(total_words: int, cores: int, skip_gram: bool) -> int:

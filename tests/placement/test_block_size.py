@@ -198,6 +198,7 @@ def test_small_blocks_have_few_parts() -> None:
     [
         (10**12, 64, 16_384, 256),  # four million words
         (10**12, 64, 131_072, 32),
+        (10**12, 64, 1_048, 512),  # a block has costs of its own
         (10**12, 64, 10_000_000, 1),
         (10**9, 64, 16_384, 3),  # 256 calls for each worker
         (17_000_000, 2, 16_384, 2),

@@ -159,3 +159,17 @@ def test_a_model_learns_from_an_encoded_corpus_in_calls_of_several_blocks(tmp_pa
     assert report["blocks"] == pytest.approx(2 * 36_000 / 500, rel=0.05)
     assert sum(report["tasks"][f"worker {worker}"]["received_bytes"] for worker in range(2)) > 0
     assert model.epoch_losses[1] < model.epoch_losses[0]
+
+
+@pytest.mark.slow
+def test_a_call_may_take_longer_than_a_block() -> None:
+    model = TFWord2Vec(
+        two_topics(1500),
+        **SMALL | {"batch_words": 30, "epochs": 1},
+        cluster=shared_cluster(),
+        blocks_per_call=600,
+        cluster_timeout=1,
+    )
+    report = model.training_report
+    assert report is not None
+    assert report["raw_words"] == 18_000

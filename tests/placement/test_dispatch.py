@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import pytest
 from support.placements import shared_cluster
 
 from gensim_tfw2v.cluster.connection import connect
+from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.placement.calls.dispatch import Dispatcher
 
 
@@ -19,3 +22,32 @@ def test_the_more_threads_wait_the_less_often_each_of_them_looks_around(threads:
             waiting.enter_context(dispatcher._counted_as_waiting())
         assert dispatcher._seconds_to_wait() == pytest.approx(seconds)
     assert dispatcher._seconds_to_wait() == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("call_blocks", "is_training", "silent_seconds", "is_stuck_for"),
+    [
+        (1, True, 100, None),
+        (1, True, 130, "120 s"),
+        (1, False, 130, "120 s"),
+        (5, True, 130, None),  # a call may take five times as long
+        (5, True, 590, None),
+        (5, True, 610, "600 s"),
+        (5, False, 130, "120 s"),
+    ],
+)
+def test_a_call_that_runs_has_the_time_of_all_of_its_blocks(
+    call_blocks: int,
+    is_training: bool,
+    silent_seconds: float,
+    is_stuck_for: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dispatcher = Dispatcher(connect(shared_cluster()), overlap=False, timeout=60.0, call_blocks=call_blocks)
+    monkeypatch.setattr(dispatcher, "_threads", [SimpleNamespace(is_training=is_training)])
+    dispatcher._work.last_report = dispatcher._last_check = time.monotonic() - silent_seconds
+    if is_stuck_for is None:
+        dispatcher._raise_if_stuck()
+    else:
+        with pytest.raises(ClusterError, match=rf"for {is_stuck_for} \(cluster_timeout is 60\); all tasks answer"):
+            dispatcher._raise_if_stuck()

@@ -39,16 +39,25 @@ class Dispatcher:
 
     Every worker has one thread. Threads that wait for a report also check all workers: a hung worker's blocks go to
     others, and its call is cancelled.
+
+    Parameters
+    ----------
+    overlap : bool
+        Whether a worker makes its next block while it trains.
+    timeout : float
+        Seconds after which a block that its worker has not finished goes to another worker.
+    call_blocks : int
+        Blocks that a worker trains in a call, which may take as many times as long.
     """
 
-    def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
+    def __init__(self, connection: Connection, overlap: bool, timeout: float, call_blocks: int = 1) -> None:
         self._connection = connection
-        self._work = Work(connection, overlap, timeout)
+        self._work = Work(connection, overlap, timeout, call_blocks)
         self._threads: list[WorkerThread] = []
         self._looking = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0  # threads that wait for reports
-        self._last_look = time.monotonic()
+        self._last_look = self._last_check = time.monotonic()
         self._failure: ClusterError | None = None  # of all workers, raised in every call of `train`
         self.servers = self._work.servers
 
@@ -82,8 +91,7 @@ class Dispatcher:
                     continue
                 self._raise_failure()
                 self._look_after_workers()
-                if time.monotonic() - self._work.last_report > 2 * self._work.timeout:
-                    self._give_up()
+                self._raise_if_stuck()
 
     @contextlib.contextmanager
     def _counted_as_waiting(self) -> Iterator[None]:
@@ -119,11 +127,25 @@ class Dispatcher:
         finally:
             self._looking.release()
 
-    def _give_up(self) -> None:
-        """Raise the error of a cluster in which no worker has finished a block for long."""
-        timeout = self._work.timeout
-        complaint = f"no worker has finished a block for {2 * timeout:.0f} s (cluster_timeout is {timeout:.0f})"
-        if lost := self.servers.silent():
+    def _raise_if_stuck(self) -> None:
+        """Raise ClusterError if no worker has finished a call for too long.
+
+        As long as a worker trains and all servers answer, its call may need the time of all of its blocks.
+        """
+        work, now = self._work, time.monotonic()
+        if now - max(work.last_report, self._last_check) <= 2 * work.timeout:
+            return
+        self._last_check = now
+        lost = self.servers.silent()
+        is_training = any(thread.is_training for thread in self._threads)
+        limit = 2 * (work.call_timeout if is_training and not lost else work.timeout)
+        if now - work.last_report > limit:
+            self._give_up(limit, lost)
+
+    def _give_up(self, seconds: float, lost: Sequence[str]) -> None:
+        """Raise the error of a cluster in which no worker has finished a block for so many seconds."""
+        complaint = f"no worker has finished a block for {seconds:.0f} s (cluster_timeout is {self._work.timeout:.0f})"
+        if lost:
             raise self.servers.declare_lost(f"{complaint}, and no answer comes from {', '.join(lost)}")
         silent = silent_of(self._connection.tasks("worker"))
         found = f"no answer comes from {', '.join(silent)}" if silent else "all tasks answer"

@@ -54,6 +54,8 @@ class ServerTraining:
         Seconds after which a block that its worker has not finished goes to another worker.
     overlap : bool
         Whether a worker makes its next block, and fetches what that needs, while it trains.
+    call_blocks : int
+        Blocks that a worker trains in a call.
     make_tables : callable
         Makes the tables, unless they are on the servers already.
     has_changing_workers : bool
@@ -79,10 +81,11 @@ class ServerTraining:
         overlap: bool = False,
         make_tables: MakeTables = row_tables,
         has_changing_workers: bool = False,
+        call_blocks: int = 1,
     ) -> None:
         load_tensorflow()
         self.connection = connection
-        self.dispatcher = Dispatcher(connection, overlap, timeout)
+        self.dispatcher = Dispatcher(connection, overlap, timeout, call_blocks)
         self.model_name, self.lease_key = "", 0
         self._settings, self._maker, self._program, self._make_tables = settings, maker, program, make_tables
         self._metrics: ClusterMetrics | None = None

@@ -45,14 +45,23 @@ class Attempt:
 
 
 class Work:
-    """Jobs that wait for a worker, and what all threads of workers need."""
+    """Jobs that wait for a worker, and what all threads of workers need.
 
-    def __init__(self, connection: Connection, overlap: bool, timeout: float) -> None:
+    Attributes
+    ----------
+    timeout : float
+        The longest limit of a block in seconds, `cluster_timeout`.
+    call_timeout : float
+        The longest limit of a worker's call in seconds.
+    """
+
+    def __init__(self, connection: Connection, overlap: bool, timeout: float, call_blocks: int) -> None:
         self.connection = connection
         self.overlap = overlap
         self.timeout = timeout
+        self.call_timeout = timeout * call_blocks
         self.closed = threading.Event()
-        self.patience = Patience(connection.workers, timeout)
+        self.patience = Patience(connection.workers, self.call_timeout)
         self.servers = Servers(connection, 2 * timeout)
         self.last_report = time.monotonic()
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()

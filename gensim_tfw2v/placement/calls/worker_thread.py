@@ -60,6 +60,12 @@ class WorkerThread:
         """The worker's number and address."""
         return f"worker {self._number} at {self._address}"
 
+    @property
+    def is_training(self) -> bool:
+        """Whether the worker has a call whose blocks have not gone to others."""
+        with self._lock:
+            return self._calls is not None and not self._is_late
+
     def start(self) -> None:
         """Begin to take jobs."""
         self._thread.start()
@@ -84,7 +90,7 @@ class WorkerThread:
         if is_silent or seconds > limit:
             self._hand_over(calls, f"has not finished its block for {seconds:.0f} s" + " and is silent" * is_silent)
         # A worker that answers may finish, and then it is known how long it needs.
-        if is_silent or seconds > 2 * max(limit, self._work.timeout):
+        if is_silent or seconds > 2 * max(limit, self._work.call_timeout):
             self._cancel(calls)
 
     def leave(self) -> None:

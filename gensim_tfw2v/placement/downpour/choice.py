@@ -47,6 +47,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
             request.has_changing_workers,
             blocks.block_words if in_call > 1 else None,
             request.device,
+            in_call,
         )
 
     return PlacementChoice(chunk_words, blocks.negative_pool, make, connection.known_addresses(), request.cores)

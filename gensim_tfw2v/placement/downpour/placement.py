@@ -38,6 +38,8 @@ class DownpourPlacement(ServerPlacement):
         Raw words of the blocks that a call of a worker trains one after the other. Default: a chunk is one block.
     device : Device
         The device of each worker that trains.
+    call_blocks : int
+        How many blocks a call of a worker trains.
     """
 
     _ramp_up: RampUp
@@ -56,6 +58,7 @@ class DownpourPlacement(ServerPlacement):
         has_changing_workers: bool = False,
         block_words: int | None = None,
         device: Device = THE_CPU,
+        call_blocks: int = 1,
     ) -> None:
         self.concurrency = concurrency
         overlap, has_blocks = concurrency > connection.workers, block_words is not None
@@ -71,6 +74,7 @@ class DownpourPlacement(ServerPlacement):
             timeout,
             overlap and not has_blocks,  # blocks of one call overlap, and calls do not
             has_changing_workers=has_changing_workers,
+            call_blocks=call_blocks,
         )
         super().__init__(training, ramp_up or RampUp(concurrency, share_rows=sharing.parts > 1))
 
