@@ -16,6 +16,7 @@ from support.clustered import EPOCHS, TASKS, Clustered
 from support.contract import two_topics
 from support.event_files import SMALL, events_of, hyperparameters_of, text_of, values_of
 from support.placements import shared_cluster
+from support.projector import Plugin
 from tensorboard.util import tensor_util
 
 from gensim_tfw2v import TensorBoardLog, TFWord2Vec, local_cluster
@@ -91,8 +92,7 @@ def test_hyperparameters_have_the_size_of_the_cluster(clustered: Clustered) -> N
 def test_the_projector_gets_the_vectors(clustered: Clustered) -> None:
     model = clustered.model
     for name, table in (("vectors", model.wv.vectors), ("vectors-output", model.syn1neg)):
-        content = (clustered.folder / "projector" / f"{name}.bytes").read_bytes()
-        np.testing.assert_array_equal(np.frombuffer(content, np.float32).reshape(table.shape), table)
+        np.testing.assert_array_equal(Plugin(clustered.folder).tensor(name, table.shape[1]), table)
 
 
 @pytest.mark.slow

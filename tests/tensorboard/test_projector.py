@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.awkward_words import AWKWARD, keyed_vectors
 from support.contract import SENTENCES
+from support.projector import Plugin
 from tensorboard import default
-from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
-from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
-from tensorboard.plugins.base_plugin import TBContext
-from tensorboard.plugins.projector.projector_plugin import ProjectorPlugin
-from werkzeug.test import Client
 
 from gensim_tfw2v import export_projector
 from gensim_tfw2v.tensorboard.pages import LabelledProjector, with_labels
@@ -37,35 +32,6 @@ def unescaped(shown: str) -> str:
         return short[code] if code in short else chr(int(code[1:], 16))
 
     return re.sub(r"\\([tnr\\]|x..|u....|U........)", original, shown)
-
-
-class Plugin:
-    """TensorBoard's projector, as its web page calls it."""
-
-    def __init__(self, logdir: Path, kind: type[Any] = ProjectorPlugin) -> None:
-        provider = MultiplexerDataProvider(EventMultiplexer({".": str(logdir)}), str(logdir))
-        plugin = kind(TBContext(logdir=str(logdir), data_provider=provider))
-        self._clients = {route: Client(app) for route, app in plugin.get_plugin_apps().items()}
-
-    def get(self, route: str, headers: dict[str, str] | None = None, **query: Any) -> bytes:
-        """Return the answer to a call of the web page."""
-        answer = self._clients[f"/{route}"].get(query_string={"run": ".", **query}, headers=headers)
-        assert answer.status_code == 200, answer.data
-        return answer.data
-
-    def names(self) -> list[str]:
-        """Return what the projector offers to show."""
-        return [embedding["tensorName"] for embedding in json.loads(self.get("info"))["embeddings"]]
-
-    def table(self, name: str = "vectors") -> list[list[str]]:
-        """Return the metadata as cells, the header first, split as the web page splits them."""
-        text = self.get("metadata", name=name, num_rows=100_000).decode()
-        assert text.endswith("\n")
-        return [line.split("\t") for line in text[:-1].split("\n")]
-
-    def tensor(self, name: str = "vectors", size: int = 5) -> np.ndarray:
-        """Return the vectors."""
-        return np.frombuffer(self.get("tensor", name=name), np.float32).reshape(-1, size)
 
 
 def test_awkward_words_survive_the_round_trip(tmp_path: Path) -> None:
