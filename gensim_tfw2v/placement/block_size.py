@@ -19,16 +19,19 @@ class InFlightLimits:
 
     def words(self, total_words: int) -> int:
         """Return the most raw words that all blocks in flight have together if they share no rows."""
-        words = max(int(total_words * self.share), tuning.LEAST_IN_FLIGHT_WORDS)
-        return min(words, tuning.MOST_IN_FLIGHT_WORDS)
+        return _words_of(total_words, self.share, tuning.MOST_IN_FLIGHT_WORDS)
 
     def part_words(self, total_words: int) -> int:
         """Return about how many raw words all parts in flight have together if blocks share rows."""
-        words = max(int(total_words * self.part_share), tuning.LEAST_IN_FLIGHT_WORDS)
-        return min(words, self.most_part_words)
+        return _words_of(total_words, self.part_share, self.most_part_words)
 
 
-def in_flight_limits(words: int, skip_gram: bool, tree: bool, epochs: int = 1) -> InFlightLimits:
+def _words_of(total_words: int, share: float, most: int) -> int:
+    """Return this share of an epoch's words, within the limits that all models have."""
+    return min(max(int(total_words * share), tuning.LEAST_IN_FLIGHT_WORDS), most)
+
+
+def in_flight_limits(words: int, skip_gram: bool, tree: bool, epochs: int) -> InFlightLimits:
     """Return the limits for a vocabulary of `words` words, and a training of so many epochs.
 
     CBOW with hierarchical softmax scores lower with shared rows, and learns well from a larger share. CBOW with
@@ -154,7 +157,7 @@ def choose_blocks_in_flight(
     return BlocksInFlight(block_words, in_flight, parts, shared_rows, choose_negative_pool(block_words))
 
 
-def choose_call_blocks(total_words: int, workers: int, block_words: int, cores: int = 1) -> int:
+def choose_call_blocks(total_words: int, workers: int, block_words: int, cores: int) -> int:
     """Return how many blocks of an encoded corpus a call of a worker trains, whose blocks are for so many cores."""
     most_words = min(tuning.CALL_WORDS * cores, total_words // (tuning.LEAST_CALLS * workers))
     return max(1, min(most_words // block_words, tuning.MOST_CALL_BLOCKS))

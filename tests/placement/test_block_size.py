@@ -16,7 +16,7 @@ from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DEFAULT_DESIGN
 from gensim_tfw2v.placement.request import CorpusSize, TrainingOptions
 
-SHARING, TREE_CBOW = InFlightLimits(shares_rows=True), in_flight_limits(10_000, skip_gram=False, tree=True)
+SHARING, TREE_CBOW = InFlightLimits(shares_rows=True), in_flight_limits(10_000, skip_gram=False, tree=True, epochs=1)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_small_corpus_is_not_cut_into_less_than_usual_for_the_sake_of_all_work
 def test_small_vocabularies_share_no_rows_nor_does_cbow_through_the_tree_which_bears_more_words_in_flight(
     words: int, skip_gram: bool, tree: bool, shares_rows: bool, in_flight: int
 ) -> None:
-    limits = in_flight_limits(words, skip_gram, tree)
+    limits = in_flight_limits(words, skip_gram, tree, epochs=1)
     assert limits.shares_rows is shares_rows
     assert limits.words(4_000_000) == in_flight
 
@@ -209,9 +209,11 @@ def test_small_blocks_have_few_parts() -> None:
 def test_a_call_has_several_blocks_where_workers_have_many_calls_even_then(
     words: int, workers: int, block_words: int, blocks: int
 ) -> None:
-    assert choose_call_blocks(words, workers, block_words) == blocks
+    assert choose_call_blocks(words, workers, block_words, cores=1) == blocks
 
 
 def test_a_call_of_a_worker_with_several_cores_takes_as_long() -> None:
-    assert choose_call_blocks(10**12, 64, 8 * 131_072, cores=8) == choose_call_blocks(10**12, 64, 131_072) == 32
+    assert (
+        choose_call_blocks(10**12, 64, 8 * 131_072, cores=8) == choose_call_blocks(10**12, 64, 131_072, cores=1) == 32
+    )
     assert choose_call_blocks(10**9, 64, 16_384, cores=8) == 3  # each worker still has 256 calls

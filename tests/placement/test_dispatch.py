@@ -51,3 +51,14 @@ def test_a_call_that_runs_has_the_time_of_all_of_its_blocks(
     else:
         with pytest.raises(ClusterError, match=rf"for {is_stuck_for} \(cluster_timeout is 60\); all tasks answer"):
             dispatcher._raise_if_stuck()
+
+
+def test_a_server_that_does_not_answer_is_lost_while_a_call_of_many_blocks_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dispatcher = Dispatcher(connect(shared_cluster()), overlap=False, timeout=60.0, call_blocks=5)
+    monkeypatch.setattr(dispatcher, "_threads", [SimpleNamespace(is_training=True)])
+    monkeypatch.setattr(dispatcher.servers, "silent", lambda: ["ps 0"])
+    dispatcher._work.last_report = dispatcher._last_check = time.monotonic() - 130
+    with pytest.raises(ClusterError, match=r"server was lost.*for 120 s .*no answer comes from ps 0"):
+        dispatcher._raise_if_stuck()

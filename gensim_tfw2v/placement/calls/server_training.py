@@ -54,12 +54,12 @@ class ServerTraining:
         Seconds after which a block that its worker has not finished goes to another worker.
     overlap : bool
         Whether a worker makes its next block, and fetches what that needs, while it trains.
-    call_blocks : int
-        Blocks that a worker trains in a call.
     make_tables : callable
         Makes the tables, unless they are on the servers already.
     has_changing_workers : bool
         Whether workers may join and leave.
+    call_blocks : int
+        Blocks that a worker trains in a call.
 
     Attributes
     ----------
