@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,9 @@ LONG_FILES = [
     "test_one_worker.py",
     "test_progress.py",
     "test_file_scan.py",
+    "test_reading_processes.py",
     "test_observe.py",
+    "test_logdir.py",
     "test_observe_cluster.py",
     "test_reproducible.py",
     "test_interruption.py",
@@ -262,3 +264,15 @@ def all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from gensim_tfw2v.placement.calls.ramp_up import RampUp
 
     monkeypatch.setattr(RampUp, "limit", lambda ramp_up: ramp_up._most)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that writes a text to a file, and returns the file's path."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "corpus.txt"
+        path.write_bytes(text.encode())
+        return path
+
+    return write

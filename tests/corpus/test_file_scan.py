@@ -6,48 +6,27 @@ import bz2
 import gzip
 import lzma
 import os
-import signal
-import subprocess
-import sys
 import tempfile
 from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
-from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.file_scans import IN_MEMORY, NO_CACHE, assert_scan_equals_gensim, gensim_sentences
 from support.plain_chunks import expected_chunks, plain_epoch
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.corpus import child_program, file_parts
-from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
+from gensim_tfw2v.corpus import file_parts
+from gensim_tfw2v.corpus.file_scan import scan_file
 from gensim_tfw2v.corpus.sources import CacheBudget, FileSource
-
-NO_CACHE = CacheBudget(0, 0, None)
-IN_MEMORY = CacheBudget(2**24, 0, None)
 
 WORDS = ["a", "bb", "a", "é", "中文", "😀", "\x00", "\ufeff", "x" * 50]
 GAPS = ["\n\n", "\r\n", *" \n\r\t\x0b\x0c\x1c\x1f\x85\xa0\u2028\u3000"]
 
 texts = st.lists(st.sampled_from(WORDS + GAPS + [" "] * 5 + ["\n"] * 3), max_size=80).map("".join)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Callable[[str], Path]:
-    """Return a function that writes a text to a file, and returns the file's path."""
-
-    def write(text: str) -> Path:
-        path = tmp_path / "corpus.txt"
-        path.write_bytes(text.encode())
-        return path
-
-    return write
 
 
 def ugly_text(lines: int) -> str:
@@ -59,25 +38,6 @@ def ugly_text(lines: int) -> str:
         "".join(f"w{random.integers(0, 99)}é{gaps[random.integers(0, len(gaps))]}" for _ in range(size))
         for size in sizes
     )
-
-
-def gensim_sentences(path: Path) -> list[list[str]]:
-    """Return what LineSentence yields of a file after its byte order mark, which LineSentence takes for text."""
-    if path.suffix != ".txt" or not path.read_bytes().startswith(BOM_UTF8):
-        return list(LineSentence(str(path)))
-    with tempfile.TemporaryDirectory() as folder:
-        markless = Path(folder, "corpus.txt")
-        markless.write_bytes(path.read_bytes().removeprefix(BOM_UTF8))
-        return list(LineSentence(str(markless)))
-
-
-def assert_scan_equals_gensim(scan: FileScan, path: Path) -> None:
-    """Compare counts, order of first appearance and totals with LineSentence's."""
-    sentences = gensim_sentences(path)
-    counts = Counter(chain.from_iterable(sentences))
-    assert dict(zip(scan.words, scan.counts.tolist(), strict=True)) == counts
-    assert scan.words == list(counts)
-    assert (scan.total_words, scan.sentence_count) == (counts.total(), len(sentences))
 
 
 def gensim_chunks(path: Path, ids: dict[str, int], words_per_chunk: int) -> list[tuple[object, ...]]:
@@ -185,17 +145,6 @@ def test_a_compressed_file_is_read_decompressed(
     ids = {word: number for number, word in enumerate(scan.words)}
     source = FileSource(path, ids, 500, NO_CACHE, workers, part_bytes=100)
     assert plain_epoch(source) == gensim_chunks(path, ids, 500)
-
-
-def test_several_processes_read_a_compressed_file(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt.gz"
-    path.write_bytes(gzip.compress(b"a b\nc\n" * 50_000))
-    before = children()
-    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=50).epoch()
-    next(epoch)
-    assert len(children() - before) == 2
-    epoch.close()
-    assert not children() - before
 
 
 @pytest.mark.parametrize(("suffix", "compress", "workers"), FORMATS_AND_WORKERS)
@@ -356,84 +305,3 @@ def test_bytes_that_are_not_utf8_are_located_in_a_compressed_file(tmp_path: Path
     path.write_bytes(gzip.compress(b"good line\n" * 200 + "caf\xe9".encode("latin-1")))
     with pytest.raises(ValueError, match=r"latin1\.txt\.gz: not UTF-8 text at byte 2003 \(0xe9"):
         scan_file(path, workers, NO_CACHE, part_bytes=8)
-
-
-def children() -> set[int]:
-    """Return the process numbers of the running children of this process."""
-    return {child.pid for child in psutil.Process().children()}
-
-
-def test_an_epoch_left_early_ends_its_processes(corpus: Callable[[str], Path]) -> None:
-    path = corpus("a b\nc\n" * 50_000)
-    before = children()
-    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=5_000).epoch()
-    next(epoch)
-    assert len(children() - before) == 2
-    del epoch
-    assert children() == before
-
-
-def test_an_error_in_the_progress_function_ends_the_processes(corpus: Callable[[str], Path]) -> None:
-    path = corpus("a b\nc\n" * 50_000)
-    before = children()
-
-    def interrupt(*totals: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        scan_file(path, 2, NO_CACHE, interrupt, part_bytes=5_000)
-    assert children() == before
-
-
-def test_a_killed_process_is_reported_and_the_other_one_ended(corpus: Callable[[str], Path]) -> None:
-    path = corpus("a b\nc\n" * 200_000)
-    before = children()
-    epoch = FileSource(path, {"a": 0}, 10, NO_CACHE, 2, part_bytes=100_000).epoch()
-    next(epoch)
-    os.kill(min(children() - before), signal.SIGKILL)
-    with pytest.raises(RuntimeError, match=r"corpus\.txt was ended by signal 9 .*memory.*workers=1"):
-        list(epoch)
-    assert children() == before
-
-
-def test_a_process_that_cannot_start_is_reported_with_what_it_said(
-    corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child_program, "_PROGRAM", "raise SystemExit('no such thing')")
-    with pytest.raises(RuntimeError, match="exited with code 1; its error output: no such thing"):
-        scan_file(corpus("a b\n" * 100), 2, NO_CACHE, part_bytes=20)
-
-
-def test_a_file_that_cannot_be_opened_gives_the_systems_error(
-    corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = "import sys; sys.argv[1] += '.gone'; "
-    monkeypatch.setattr(child_program, "_PROGRAM", program + child_program._PROGRAM)
-    with pytest.raises(FileNotFoundError, match=r"corpus\.txt\.gone"):
-        scan_file(corpus("a b\n" * 100), 2, NO_CACHE, part_bytes=20)
-
-
-def test_without_a_python_program_the_file_is_read_here(
-    corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = corpus("a b\n" * 100)
-    monkeypatch.setattr(sys, "executable", "")
-    monkeypatch.setattr(subprocess, "Popen", None)
-    assert_scan_equals_gensim(scan_file(path, 4, NO_CACHE, part_bytes=20), path)
-
-
-def test_reading_processes_import_neither_gensim_nor_tensorflow() -> None:
-    program = "import sys, gensim_tfw2v.corpus.reading_process; print({'gensim', 'tensorflow'} & set(sys.modules))"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(child_program.import_path())}
-    command = [sys.executable, "-c", program]
-    assert subprocess.check_output(command, env=env, text=True).strip() == "set()"
-
-
-def test_the_processes_find_the_package_from_any_working_directory(
-    corpus: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = corpus("a b\n" * 100)
-    # A module of the user's that would take the place of one of Python's own.
-    path.with_name("pickle.py").write_text("raise SystemExit('the wrong module')")
-    monkeypatch.chdir(path.parent)
-    assert_scan_equals_gensim(scan_file("corpus.txt", 2, NO_CACHE, part_bytes=20), path)
