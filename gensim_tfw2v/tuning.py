@@ -47,6 +47,7 @@ MOST_EXCHANGED_TOKENS = 16384
 WORDS_PER_EXCHANGED_TOKEN = 4
 MOST_BATCH_NUMBERS = 1 << 18  # numbers in a batch's vectors: the copies that a step makes of them fit the cache
 LEAST_BATCH_TOKENS = 64
+LEAST_RATES = 256  # learning rates of an epoch, where a batch has only its rate
 # Every target of a batch passes the root of the Huffman tree, so an epoch must take at least this many steps. Skip-gram
 # has a target for every pair, CBOW one for every token.
 SKIP_GRAM_TREE_BATCHES, CBOW_TREE_BATCHES = 4000, 2000
@@ -77,17 +78,12 @@ SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
 # -- the Huffman tree (docs/contributing/decisions.md, "Maths of a batch") ---------------------------------------------
 
 LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order of equal counts scores no higher
-HOT_NODES = 16  # at the root of the tree, trained on private copies by steps side by side; further ones rarely collide
-FLAT_HOT_NODES = 64  # the same in one process, where the tree of a flat vocabulary has all its nodes at few depths
 
 # -- steps (docs/contributing/decisions.md, "Maths of a batch") --------------------------------------------------------
 
 # Longest step of a row in one batch, in learning rates; the second number is for skip-gram with hierarchical softmax
 # alone.
 MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 7.0
-# Tokens of skip-gram with negatives that cores train side by side with steps of that length. With more of them each
-# step is shorter, because frequent words take a step in every batch that is trained at a time.
-MOST_TOKENS_OF_WHOLE_STEPS = 2048
 # Smaller batches lose more by converting numbers to bfloat16 than their products gain, unless vectors are longer.
 LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.

@@ -28,6 +28,7 @@ def choose_batch_shape(
     in_running_sums: bool = False,
     starts_slowly: bool = False,
     exchanged: int | None = None,
+    in_runs: bool = False,
 ) -> BatchShape:
     """Return how to cut tokens into batches and runs.
 
@@ -59,6 +60,8 @@ def choose_batch_shape(
         Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
     exchanged : int, optional
         Batches for which workers and servers exchange messages side by side. Few large ones cost fewer messages.
+    in_runs : bool
+        Whether each run moves its rows at once, so that a batch is only what has one learning rate.
     """
     # If the user sets a run, or shortens it by a small batch, it has as many negatives for each token as the usual run.
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
@@ -70,6 +73,9 @@ def choose_batch_shape(
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
         least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
         run_tokens = least_tokens if negative else tree_run_tokens
+    if batch_tokens is None and in_runs:
+        of_epoch = float(kept_counts.sum()) / tuning.LEAST_RATES
+        batch_tokens = max(run_tokens, power_of_two_below(min(max(of_epoch, 1), tuning.MOST_BATCH_TOKENS)))
     if batch_tokens is None:
         has_large_batches = (starts_slowly or exchanged is not None) and skip_gram and not tree
         words_per_token = tuning.WORDS_PER_BATCH_TOKEN if exchanged is None else tuning.WORDS_PER_EXCHANGED_TOKEN

@@ -9,7 +9,6 @@ import numpy as np
 from gensim.models import Word2Vec
 from gensim.models.word2vec import MAX_WORDS_IN_BATCH
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.batch_shape import choose_batch_shape, choose_windows, has_frequent_hits, is_flat
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
@@ -20,13 +19,13 @@ from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, Draws, PlacementChoice, TrainingOptions
-from gensim_tfw2v.runtime.devices import GPU, Device
+from gensim_tfw2v.runtime.devices import GPU, THE_CPU, Device
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
+from gensim_tfw2v.steps.kernel import COMPILED, kernel_on
 from gensim_tfw2v.steps.settings import (
     StepSettings,
     choose_compute_dtype,
     choose_max_step_rates,
-    choose_shortening,
     sums_even_contexts,
 )
 from gensim_tfw2v.training.choices import TrainingChoices
@@ -83,7 +82,7 @@ def choices_for(
         negative_pool=pool,
         shape=shape,
         windows=windows,
-        settings=replace(_step_settings(model, shape, windows, hits, flat, fast), freeze=freeze, weighted=weighted),
+        settings=replace(_step_settings(model, shape, windows, hits, fast), freeze=freeze, weighted=weighted),
     )
 
 
@@ -177,16 +176,21 @@ def _batch_shape(
         in_running_sums=in_running_sums,
         starts_slowly=choice.draws is Draws.DEVICE or (choice.device is not None and choice.device.kind == GPU),
         exchanged=choice.exchanged_batches,
+        in_runs=_moves_by_run(choice),
     )
 
 
+def _moves_by_run(choice: PlacementChoice) -> bool:
+    """Return whether each run moves its rows at once: the compiled kernel trains, and no batch is exchanged."""
+    return choice.exchanged_batches is None and kernel_on(choice.device or THE_CPU).name == COMPILED
+
+
 def _step_settings(
-    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, flat: bool, fast: _FastProducts
+    model: Word2Vec, shape: BatchShape, windows: Windows, mask_accidental_hits: bool, fast: _FastProducts
 ) -> StepSettings:
-    max_step_rates, shortens_steps = model.update_bound, False
+    max_step_rates = model.update_bound
     if max_step_rates is None:
         max_step_rates = choose_max_step_rates(bool(model.sg), model.negative)
-        shortens_steps = choose_shortening(bool(model.sg), model.negative, bool(model.hs))
     compute_dtype = model.compute_dtype
     if compute_dtype is None:
         compute_dtype = choose_compute_dtype(shape.batch_tokens, model.vector_size, fast.bfloat16)
@@ -200,11 +204,9 @@ def _step_settings(
         hierarchical_softmax=bool(model.hs),
         mask_accidental_hits=mask_accidental_hits,
         max_step=model.alpha * max_step_rates,
-        shortens_steps=shortens_steps,
         max_step_rates=max_step_rates,  # the rate may rise above `alpha`: to `min_alpha`, or as a callback sets it
         compute_dtype=compute_dtype,
         mean_windows=windows is Windows.MEAN,
         even_contexts=windows is not Windows.MEAN and sums_even_contexts(bool(model.sg), model.window),
-        hot_nodes=tuning.FLAT_HOT_NODES if flat else tuning.HOT_NODES,
         optimizer=model.optimizer,
     )

@@ -1,8 +1,7 @@
 """The package's own operations for TensorFlow's graphs: C sources, compiled when the package is installed.
 
-TensorFlow has no operation that sums the gradients of a batch by row and moves those rows, none that sums context rows
-in windows, and none that follows Huffman paths. Built from TensorFlow's own operations, each of these would take
-several passes over memory.
+One operation a model trains a span of a block. Built from TensorFlow's own operations, each run of tokens would take
+dozens of them, and several passes over memory.
 """
 
 from __future__ import annotations
@@ -20,15 +19,8 @@ NAMES = (
     "tfw2v_read_rows",
     "tfw2v_write_rows",
     "tfw2v_add_rows",
-    "tfw2v_gather_rows",
-    "tfw2v_move_rows",
-    "tfw2v_sum_contexts",
-    "tfw2v_move_contexts",
-    "tfw2v_sum_even_contexts",
-    "tfw2v_move_even_contexts",
     "tfw2v_train_skip_gram",
     "tfw2v_train_cbow",
-    "tfw2v_train_huffman_paths",
 )
 
 

@@ -3,16 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ALIGNMENT = 64, LONGEST_MESSAGE = 512 };
-
-Entries entries_of(const Call *call, int input) {
-    const Axis *axes = call->described[input].axes;
-    bool is_by_batch = axes[0] == BY_BATCH;
-    int64_t count = 1;
-    for (int axis = is_by_batch; axis < MOST_AXES && axes[axis]; axis++) count *= call->lengths[axes[axis]];
-    return (Entries){is_by_batch ? call->batch * count : 0, count};
-}
 
 bool fail(Call *call, const char *format, ...) {
     char message[LONGEST_MESSAGE];
@@ -32,21 +25,12 @@ void *output(Call *call, int number, const int64_t *dimensions, int axes) {
     return TF_GetCode_(call->status) == TF_OK ? TF_TensorData_(call->outputs[number]) : NULL;
 }
 
-void *workspace(Call *call, enum purpose purpose, size_t bytes) {
-    static _Thread_local struct {
-        void *memory;
-        size_t bytes;
-    } spaces[PURPOSES];
-    bool is_enough = spaces[purpose].memory && spaces[purpose].bytes >= bytes;
-#ifdef __SANITIZE_ADDRESS__
-    is_enough = false; /* The sanitizer finds any use beyond the requested bytes. */
-#endif
-    if (!is_enough) {
-        bytes = bytes ? bytes : 1;
-        free(spaces[purpose].memory);
-        if (posix_memalign(&spaces[purpose].memory, ALIGNMENT, bytes)) spaces[purpose].memory = NULL;
-        spaces[purpose].bytes = spaces[purpose].memory ? bytes : 0;
-        if (!spaces[purpose].memory) TF_SetStatus_(call->status, TF_RESOURCE_EXHAUSTED, "no memory for a batch's sums");
+void *zeros(Call *call, size_t bytes) {
+    void *memory = NULL;
+    if (posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1)) {
+        TF_SetStatus_(call->status, TF_RESOURCE_EXHAUSTED, "no memory for the vectors of a run");
+        return NULL;
     }
-    return spaces[purpose].memory;
+    call->memory[call->memory_count++] = memory;
+    return memset(memory, 0, bytes);
 }

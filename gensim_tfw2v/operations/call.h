@@ -6,15 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "numbers.h"
 #include "tensorflow_api.h"
 
-enum { MOST_INPUTS = 20, MOST_OUTPUTS = 4, MOST_AXES = 3 };
+enum { MOST_INPUTS = 22, MOST_OUTPUTS = 1, MOST_AXES = 3, MOST_MEMORY = 2 };
 
 /* Kinds of axes: what the entries along an axis of an input are. All axes of one kind have the same length in all
    inputs of a call. */
 typedef enum {
     NO_AXIS,
     BY_ROW,
+    BY_INPUT, /* row of a trained table */
+    BY_OUTPUT,
+    BY_NODE,
     BY_NUMBER, /* of a vector */
     BY_COLUMN, /* of a trained table: the numbers of a vector, and then its state if rows have one */
     BY_BATCH,
@@ -23,19 +27,33 @@ typedef enum {
     BY_PLACE,     /* of a widened run */
     BY_CANDIDATE, /* a place of a widened run, or a negative that the run shares */
     BY_NEGATIVE,
-    BY_WINDOW_ROW, /* of a table of weights */
-    BY_STEP,       /* of all Huffman paths */
-    BY_OFFSET,     /* of the path of each word, and the end of the last one */
+    BY_STEP,   /* of all Huffman paths */
+    BY_OFFSET, /* of the path of each word, and the end of the last one */
     BY_FACTOR,
-    BY_WEIGHT, /* of a token */
+    BY_BOUND, /* of a span: its first batch, and the one after its last */
     BY_ENTRY, /* of a plain list */
     AXES
 } Axis;
+
+/* Attributes of operations that train, one bit each. */
+typedef enum {
+    ADAGRAD = 1 << 0, /* rows end with Adagrad's state (`adagrad.h`) */
+    NEGATIVE_SAMPLING = 1 << 1,
+    HIERARCHICAL_SOFTMAX = 1 << 2,
+    MEAN_CONTEXT = 1 << 3,  /* contexts are averaged, and each gets the whole gradient; else each gets its share of it */
+    EVEN_CONTEXTS = 1 << 4, /* running sums add a token's contexts, which have equal weights */
+    MASK_HITS = 1 << 5,     /* negatives that equal a token's target are left out */
+    WEIGHTED = 1 << 6,      /* tokens have weights */
+    FREEZES_INPUTS = 1 << 7,
+    FREEZES_OUTPUTS = 1 << 8, /* and nodes */
+    NEVER = 1 << 9,           /* no operation has it */
+} Attribute;
 
 /* An operation's description of one of its inputs. */
 typedef struct {
     const char *name, *type;
     Axis axes[MOST_AXES]; /* NO_AXIS after the last one, so that a scalar has {NO_AXIS} */
+    Attribute needs;      /* the input is used only with this attribute; 0: always */
 } Input;
 
 typedef struct {
@@ -44,10 +62,11 @@ typedef struct {
     const Input *described; /* one a tensor */
     TF_Tensor *inputs[MOST_INPUTS];
     TF_Tensor *outputs[MOST_OUTPUTS];
-    int input_count;
-    bool has_state;        /* rows of the trained table end with a state */
+    void *memory[MOST_MEMORY]; /* freed when the call ends */
+    int input_count, memory_count;
+    unsigned attributes;   /* those that are set */
     int64_t lengths[AXES]; /* of each kind of axis, set by `check_shapes` */
-    int64_t batch;         /* its number, set by `check_batch` */
+    int64_t first_batch, end_batch; /* of the span, set by `check_span` */
 } Call;
 
 /* Rows of one length. A row is a vector, and behind it the row's state if it has one. */
@@ -58,9 +77,11 @@ typedef struct {
 } Table;
 
 static inline float *row_of(Table table, int64_t row) { return table.first + row * table.stride; }
-static inline int64_t largest(int64_t one, int64_t other) { return one > other ? one : other; }
-static inline int64_t rounded_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts * parts; }
 
+static inline bool has(const Call *call, Attribute attribute) { return call->attributes & attribute; }
+static inline bool is_used(const Call *call, int input) {
+    return !call->described[input].needs || has(call, call->described[input].needs);
+}
 static inline float *floats(const Call *call, int input) { return TF_TensorData_(call->inputs[input]); }
 static inline const int32_t *integers(const Call *call, int input) { return TF_TensorData_(call->inputs[input]); }
 static inline const bool *booleans(const Call *call, int input) { return TF_TensorData_(call->inputs[input]); }
@@ -71,18 +92,7 @@ static inline bool is_bfloat16(const Call *call, int input) {
 
 static inline Table table_of(const Call *call, int input) {
     int64_t size = call->lengths[BY_NUMBER];
-    return (Table){floats(call, input), call->lengths[BY_ROW], size, size + call->has_state};
-}
-
-/* Entries of an input: the entries of the call's batch if the input has an axis of batches, otherwise all. */
-typedef struct {
-    int64_t first, count;
-} Entries;
-
-Entries entries_of(const Call *call, int input);
-
-static inline const int32_t *of_batch(const Call *call, int input) {
-    return integers(call, input) + entries_of(call, input).first;
+    return (Table){floats(call, input), call->lengths[call->described[input].axes[0]], size, size + has(call, ADAGRAD)};
 }
 
 /* Makes the call fail with InvalidArgument; returns false. */
@@ -91,9 +101,8 @@ bool fail(Call *call, const char *format, ...) __attribute__((format(printf, 2, 
 /* The data of a new output; NULL if there is no memory for it, and then the call fails for that reason. */
 void *output(Call *call, int number, const int64_t *dimensions, int axes);
 
-/* Memory of this thread, at least `bytes` bytes, until its next call for the same purpose; NULL if there is not enough,
-   and then the call fails for that reason. */
-enum purpose { FOR_SUMS, FOR_SLOTS, FOR_POINTERS, FOR_VECTORS, FOR_PATHS, PURPOSES };
-void *workspace(Call *call, enum purpose purpose, size_t bytes);
+/* Zeros until the call ends, from an address on that registers and cache lines are aligned with; NULL if there is not
+   enough memory, and then the call fails for that reason. */
+void *zeros(Call *call, size_t bytes);
 
 #endif

@@ -1,12 +1,12 @@
 #include "checks.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LONGEST_TEXT = 160 };
 
-/* Numbers of bytes and of entries stay within 64 bits, and numbers of sums within 32, if no batch of ids and no axis
-   except a table's rows is longer. */
+/* Products of two lengths stay within 64 bits if no axis except a table's rows is longer. */
 static const int64_t LONGEST = (int64_t)1 << 30;
 
 /* One entry along an axis, and all of them. */
@@ -14,6 +14,9 @@ static const struct {
     const char *one, *all;
 } AXIS_NAMES[AXES] = {
     [BY_ROW] = {"row", "rows"},
+    [BY_INPUT] = {"row", "rows"},
+    [BY_OUTPUT] = {"row", "rows"},
+    [BY_NODE] = {"row", "rows"},
     [BY_NUMBER] = {"number", "numbers a vector"},
     [BY_COLUMN] = {"column", "columns"},
     [BY_BATCH] = {"batch", "batches"},
@@ -22,11 +25,10 @@ static const struct {
     [BY_PLACE] = {"place", "places a run"},
     [BY_CANDIDATE] = {"candidate", "candidates a run"},
     [BY_NEGATIVE] = {"negative", "negatives a run"},
-    [BY_WINDOW_ROW] = {"row", "rows"},
     [BY_STEP] = {"step", "steps"},
     [BY_OFFSET] = {"offset", "offsets"},
     [BY_FACTOR] = {"factor", "factors"},
-    [BY_WEIGHT] = {"weight", "weights"},
+    [BY_BOUND] = {"bound", "bounds"},
     [BY_ENTRY] = {"entry", "entries"},
 };
 
@@ -51,10 +53,14 @@ static bool fail_axes(Call *call, int input) {
     return fail(call, "%s has %d axes; it must have %d (%s)", described->name, found, count, names);
 }
 
+static bool is_table(Axis kind) { return kind == BY_ROW || kind == BY_INPUT || kind == BY_OUTPUT || kind == BY_NODE; }
+
 bool check_shapes(Call *call) {
     int by[AXES] = {0}; /* the input that the length of a kind of axis is from */
+    bool has_state = has(call, ADAGRAD);
     for (int kind = 0; kind < AXES; kind++) call->lengths[kind] = -1;
     for (int input = 0; input < call->input_count; input++) {
+        if (!is_used(call, input)) continue;
         const Input *described = &call->described[input];
         int count = axes_of(described);
         if (TF_NumDims_(call->inputs[input]) != count) return fail_axes(call, input);
@@ -62,8 +68,8 @@ bool check_shapes(Call *call) {
             Axis kind = described->axes[axis];
             int64_t length = TF_Dim_(call->inputs[input], axis);
             if (kind == BY_COLUMN) {
-                if (length < call->has_state) return fail(call, "%s has 0 columns and no state", described->name);
-                kind = BY_NUMBER, length -= call->has_state;
+                if (length < has_state) return fail(call, "%s has 0 columns and no state", described->name);
+                kind = BY_NUMBER, length -= has_state;
             }
             int64_t *known = &call->lengths[kind];
             if (*known < 0) *known = length, by[kind] = input;
@@ -72,7 +78,7 @@ bool check_shapes(Call *call) {
                     call, "%s has %lld %s and %s has %lld", described->name, (long long)length, AXIS_NAMES[kind].all,
                     call->described[by[kind]].name, (long long)*known
                 );
-            if (length > LONGEST && kind != BY_ROW)
+            if (length > LONGEST && !is_table(kind))
                 return fail(
                     call, "%s has %lld %s; at most %lld are supported", described->name, (long long)length,
                     AXIS_NAMES[kind].all, (long long)LONGEST
@@ -82,21 +88,24 @@ bool check_shapes(Call *call) {
     return true;
 }
 
+bool check_span(Call *call, int input) {
+    const int32_t *span = integers(call, input);
+    if (call->lengths[BY_BOUND] == 2 && 0 <= span[0] && span[0] <= span[1] && span[1] <= call->lengths[BY_BATCH]) {
+        call->first_batch = span[0], call->end_batch = span[1];
+        return true;
+    }
+    return fail(
+        call, "%s must have 2 bounds of batches, from 0 to %lld, in ascending order", call->described[input].name,
+        (long long)call->lengths[BY_BATCH]
+    );
+}
+
 bool check_number(Call *call, int input, int64_t least, int64_t most) {
     int32_t value = *integers(call, input);
     if (least <= value && value <= most) return true;
     return fail(
         call, "%s is %d; it must be from %lld to %lld", call->described[input].name, value, (long long)least,
         (long long)most
-    );
-}
-
-bool check_batch(Call *call, int input) {
-    call->batch = *integers(call, input);
-    if (0 <= call->batch && call->batch < call->lengths[BY_BATCH]) return true;
-    return fail(
-        call, "%s is %lld; there are %lld batches, counted from 0", call->described[input].name,
-        (long long)call->batch, (long long)call->lengths[BY_BATCH]
     );
 }
 
@@ -139,46 +148,55 @@ bool fail_count(Call *call, int input, int64_t entry, int64_t most) {
     );
 }
 
-/* The first of the batch's entries that is not below the end, counted from the input's first entry; -1 if all are. */
+/* The entries of an input that a call reads: those of the span's batches, or all if there are no batches. */
+typedef struct {
+    int64_t first, count;
+} Entries;
+
+static Entries entries_of(const Call *call, int input) {
+    const Axis *axes = call->described[input].axes;
+    bool is_by_batch = axes[0] == BY_BATCH;
+    int64_t count = 1;
+    for (int axis = is_by_batch; axis < MOST_AXES && axes[axis]; axis++) count *= call->lengths[axes[axis]];
+    if (!is_by_batch) return (Entries){0, count};
+    return (Entries){call->first_batch * count, (call->end_batch - call->first_batch) * count};
+}
+
+/* The first entry that is below 0 or not below the end, counted from the input's first entry; -1 if there is none. */
 static int64_t find_outside(const Call *call, int input, int64_t end) {
     Entries entries = entries_of(call, input);
     const int32_t *values = integers(call, input);
-    if (!entries.count || largest_of(values + entries.first, entries.count) < end) return -1;
+    uint32_t found = 0; /* Entries below 0 become the largest ones. */
+    for (int64_t i = entries.first; i < entries.first + entries.count; i++)
+        found = (uint32_t)values[i] > found ? (uint32_t)values[i] : found;
+    int64_t most = smallest(end, (int64_t)INT32_MAX + 1);
+    if (!entries.count || found < most) return -1;
     int64_t entry = entries.first;
-    while ((uint32_t)values[entry] < end) entry++;
+    while ((uint32_t)values[entry] < most) entry++;
     return entry;
 }
 
-/* Bounds how many entries of an input a batch has. */
-static bool check_entry_count(Call *call, int input) {
-    int64_t count = entries_of(call, input).count;
-    if (count <= LONGEST) return true;
-    return fail(
-        call, "%s has %lld entries a batch; at most %lld are supported", call->described[input].name, (long long)count,
-        (long long)LONGEST
-    );
-}
-
 bool check_rows(Call *call, int input, int table) {
-    if (!check_entry_count(call, input)) return false;
     Axis axis = call->described[table].axes[0];
     int64_t rows = call->lengths[axis], entry = find_outside(call, input, rows);
     return entry < 0 || fail_row(call, input, entry, rows, call->described[table].name, AXIS_NAMES[axis].all);
 }
 
 bool check_counts(Call *call, int input, int64_t most) {
-    if (!check_entry_count(call, input)) return false;
     int64_t entry = find_outside(call, input, most + 1);
     return entry < 0 || fail_count(call, input, entry, most);
 }
 
-bool check_windows(Call *call, int left, int right, int wide_input, int64_t places, int64_t *window) {
-    int64_t tokens = call->lengths[BY_TOKEN];
-    if (places < tokens || (places - tokens) % 2)
-        return fail(
-            call, "%s has %lld places a run and %s has %lld tokens; there must be as many places more on both sides",
-            call->described[wide_input].name, (long long)places, call->described[left].name, (long long)tokens
-        );
-    *window = (places - tokens) / 2;
-    return check_counts(call, left, *window) && check_counts(call, right, *window);
+bool check_weights(Call *call, int input) {
+    Entries entries = entries_of(call, input);
+    const float *values = floats(call, input);
+    for (int64_t i = entries.first; i < entries.first + entries.count; i++)
+        if (!(0 <= values[i] && values[i] <= FLT_MAX)) {
+            char place[LONGEST_TEXT];
+            locate(call, input, i, place);
+            return fail(
+                call, "%s holds %g at %s; weights are from 0 on", call->described[input].name, values[i], place
+            );
+        }
+    return true;
 }

@@ -9,24 +9,24 @@
 
 #include "call.h"
 
-/* Checks the number of axes of each input, and that axes of one kind have the same length; stores these lengths. */
+/* Checks the number of axes of each input that is used, and that axes of one kind have the same length; stores these
+   lengths. */
 bool check_shapes(Call *call);
 
-/* Checks the number of the call's batch, and stores it. */
-bool check_batch(Call *call, int input);
+/* Checks which batches the call trains, and stores it. The following checks look at the entries of these batches. */
+bool check_span(Call *call, int input);
 
 /* Checks a scalar int32. */
 bool check_number(Call *call, int input, int64_t least, int64_t most);
 
-/* Checks that the batch's entries of an input are rows of another one. */
+/* Checks that the entries of an input are rows of another one. */
 bool check_rows(Call *call, int input, int table);
 
-/* Checks that the batch's entries of an input are from 0 to `most`. */
+/* Checks that the entries of an input are from 0 to `most`. */
 bool check_counts(Call *call, int input, int64_t most);
 
-/* Checks how many contexts tokens have on both sides: none may be outside of the widened run. Widened runs have
-   `places` of an input; on either side, the places before the first token, and after the last one, are `window`. */
-bool check_windows(Call *call, int left, int right, int wide_input, int64_t places, int64_t *window);
+/* Checks that the entries of an input are finite and at least 0. */
+bool check_weights(Call *call, int input);
 
 /* Checks that an axis is not empty, because its length is a divisor. */
 bool check_any(Call *call, int input, Axis axis);
@@ -34,13 +34,5 @@ bool check_any(Call *call, int input, Axis axis);
 /* Fails because of an entry, counted from the input's first one: it is no row of `table`, or not from 0 to `most`. */
 bool fail_row(Call *call, int input, int64_t entry, int64_t rows, const char *table, const char *rows_name);
 bool fail_count(Call *call, int input, int64_t entry, int64_t most);
-
-/* The largest of some integers, where negative integers count as larger than all others: one comparison finds both ids
-   that are too large and ids below 0. */
-static inline int64_t largest_of(const int32_t *values, int64_t count) {
-    uint32_t found = 0;
-    for (int64_t i = 0; i < count; i++) found = (uint32_t)values[i] > found ? (uint32_t)values[i] : found;
-    return found;
-}
 
 #endif

@@ -1,112 +1,137 @@
-/* CBOW's hidden vectors: weighted sums of context rows, and the gradients of these sums, which move the rows. */
+/* Hidden vectors, and the input rows that they consist of. In skip-gram a hidden vector is the row of its token. In CBOW
+   it is a weighted sum of the rows of the token's contexts.
 
-#include "checks.h"
-#include "operation.h"
-#include "sums.h"
-#include "vectors.h"
+   Where all contexts of a token have the same weight, they are consecutive places of the run, and their sum is the
+   difference of two running sums along the run: a token costs the same with any window. On the way back, a token's
+   gradient is added from its first context on and taken away after its last one: a running sum of these changes is the
+   gradient of each place. */
 
-/* The runs of a batch with the contexts of their tokens. */
+#include "run.h"
+
+enum { PLACES_AHEAD = 6 };
+
+static void copy_inputs(Run *run, float *copies, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        run->input_rows[i] = trained_row(run, run->inputs, run->input_ids[i]);
+        if (i + PLACES_AHEAD < count) prefetch_row(row_of(run->inputs, run->input_ids[i + PLACES_AHEAD]), run->size);
+        copy_row(copies + i * run->width, run->input_rows[i], run->size);
+    }
+}
+
+/* The places of a token and its contexts, from the first to before the end. */
 typedef struct {
-    const int32_t *ids;          /* [runs, places] of the widened runs */
-    const int32_t *left, *right; /* [runs, tokens], how many places before and after a token are its contexts */
-    const int32_t *window_rows;  /* [runs, tokens], the row of weights of each token */
-    const float *weights;        /* [window rows, places] */
-    int64_t runs, tokens, places, window;
-} Contexts;
+    int64_t first, own, end, contexts;
+} Reach;
 
-static bool get_contexts(Call *call, Contexts *contexts) {
-    enum { TABLE, IDS, LEFT, RIGHT, BATCH, WINDOW_ROWS, WEIGHTS };
-    contexts->runs = call->lengths[BY_RUN];
-    contexts->tokens = call->lengths[BY_TOKEN];
-    contexts->places = call->lengths[BY_PLACE];
-    if (!check_batch(call, BATCH) || !check_rows(call, IDS, TABLE) || !check_rows(call, WINDOW_ROWS, WEIGHTS) ||
-        !check_windows(call, LEFT, RIGHT, IDS, contexts->places, &contexts->window))
-        return false;
-    contexts->ids = of_batch(call, IDS);
-    contexts->left = of_batch(call, LEFT);
-    contexts->right = of_batch(call, RIGHT);
-    contexts->window_rows = integers(call, WINDOW_ROWS);
-    contexts->weights = floats(call, WEIGHTS);
-    return true;
+static Reach reach_of(const Run *run, int64_t token) {
+    int64_t left = run->left[token], right = run->right[token], own = token + run->window;
+    return (Reach){own - left, own, own + right + 1, left + right};
 }
 
-/* Memory for `vectors` vectors with weights. */
-static const float **room_for(Call *call, int64_t vectors, float **weights) {
-    const float **found = workspace(call, FOR_POINTERS, (size_t)vectors * (sizeof(float *) + sizeof(float)));
-    if (found) *weights = (float *)(found + vectors);
-    return found;
+/* How much of a token's gradient each of its contexts gets. */
+static float share_of(const Run *run, Reach reach) {
+    return has(run->call, MEAN_CONTEXT) || !reach.contexts ? 1.0f : 1.0f / (float)reach.contexts;
 }
 
-static void sum(Call *call) {
-    enum { TABLE };
-    Contexts all;
-    if (!get_contexts(call, &all)) return;
-    Table table = table_of(call, TABLE);
-    int64_t tokens = all.runs * all.tokens;
-    float *hidden = output(call, 0, (int64_t[]){all.runs, all.tokens, table.size}, 3), *weights;
-    const float **found = room_for(call, 2 * all.window, &weights);
-    if (!hidden || !found) return;
-    memset(hidden, 0, (size_t)(tokens * table.size) * sizeof(float));
-    for (int64_t number = 0; number < tokens; number++) {
-        int64_t token = number % all.tokens, own = token + all.window, count = 0;
-        const int32_t *ids = all.ids + number / all.tokens * all.places;
-        if (number + all.tokens < tokens) /* one of the next run */
-            prefetch_row(row_of(table, ids[all.places + own]), table.size);
-        for (int64_t place = own - all.left[number]; place <= own + all.right[number]; place++) {
-            if (place == own) continue;
-            found[count] = row_of(table, ids[place]);
-            weights[count++] = all.weights[all.window_rows[number] * all.places + place];
+/* Writes hidden vectors. changes[p] becomes the sum of the rows at the places before p. */
+static void sum_even_contexts(Run *run) {
+    int64_t width = run->width;
+    memset(run->changes, 0, (size_t)width * sizeof(float));
+    for (int64_t place = 0; place < run->places; place++) {
+        float *sum = run->changes + place * width;
+        add_vectors(sum + width, sum, run->copies + place * width, width);
+    }
+    for (int64_t token = 0; token < run->tokens; token++) {
+        Reach reach = reach_of(run, token);
+        float *hidden = run->hidden + token * width;
+        float factor = has(run->call, MEAN_CONTEXT) ? 1.0f / (float)largest(reach.contexts, 1) : 1.0f;
+        if (!reach.contexts) {
+            memset(hidden, 0, (size_t)width * sizeof(float));
+            continue;
         }
-        add_weighted_sum(hidden + number * table.size, found, weights, count, table.size);
+        scale_rest(
+            hidden, factor, run->changes + reach.end * width, run->changes + reach.first * width,
+            run->copies + reach.own * width, width
+        );
     }
 }
 
-static void move(Call *call) {
-    enum { TABLE, GRADIENTS = 7, LIMITS };
-    Contexts all;
-    if (!get_contexts(call, &all)) return;
-    Table table = table_of(call, TABLE);
-    Sums sums;
-    float *weights, *metrics = output(call, 0, METRICS_SHAPE, 1);
-    const float **found = room_for(call, all.tokens, &weights);
-    if (!metrics || !found || !start_sums(call, &sums, all.runs * all.places, table.size)) return;
-    for (int64_t run = 0; run < all.runs; run++) {
-        const int32_t *left = all.left + run * all.tokens, *right = all.right + run * all.tokens;
-        const int32_t *window_rows = all.window_rows + run * all.tokens;
-        const float *gradients = floats(call, GRADIENTS) + run * all.tokens * table.size;
-        for (int64_t place = 0; place < all.places; place++) {
-            int64_t count = 0;
-            for (int64_t token = largest(place - 2 * all.window, 0); token <= place && token < all.tokens; token++) {
-                int64_t distance = place - all.window - token;
-                if (!distance || distance > right[token] || -distance > left[token]) continue;
-                found[count] = gradients + token * table.size;
-                weights[count++] = all.weights[window_rows[token] * all.places + place];
-            }
-            if (!count) continue;
-            add_weighted_sum(sum_of(&sums, all.ids[run * all.places + place]), found, weights, count, table.size);
-        }
+/* Writes the gradients of places, as running sums of what differs from place to place. */
+static void spread_even_gradients(Run *run) {
+    int64_t width = run->width;
+    memset(run->changes, 0, (size_t)((run->places + 1) * width) * sizeof(float));
+    memset(run->begun, 0, (size_t)(run->places + 1) * sizeof(int32_t));
+    for (int64_t token = 0; token < run->tokens; token++) {
+        Reach reach = reach_of(run, token);
+        if (!reach.contexts) continue;
+        const float *gradient = run->gradients + token * width;
+        float share = share_of(run, reach);
+        add_scaled(run->changes + reach.first * width, share, gradient, width);
+        add_scaled(run->changes + reach.end * width, -share, gradient, width);
+        run->begun[reach.first]++;
+        run->begun[reach.end]--;
     }
-    RowCounts moved = {0};
-    move_rows(table, &sums, step_limits_of(call, LIMITS), &moved);
-    write_metrics(metrics, moved);
+    float *current = run->copies; /* which nothing reads any more */
+    memset(current, 0, (size_t)width * sizeof(float));
+    int32_t reaching = 0; /* tokens whose windows have the place */
+    for (int64_t place = 0; place < run->places; place++) {
+        float *change = run->changes + place * width;
+        int64_t token = place - run->window;
+        bool is_trained = 0 <= token && token < run->tokens && has_contexts(run, token);
+        reaching += run->begun[place];
+        if (!reaching) memset(current, 0, (size_t)width * sizeof(float)); /* What is left are rounding errors. */
+        else add_scaled(current, 1, change, width);
+        if (reaching <= is_trained) memset(change, 0, (size_t)width * sizeof(float)); /* only its own token's */
+        else copy_row(change, current, width);
+        if (reaching > is_trained && is_trained)
+            add_scaled(change, -share_of(run, reach_of(run, token)), run->gradients + token * width, width);
+    }
 }
 
-#define CONTEXT_INPUTS                                                                                                 \
-    TRAINED_TABLE, {"ids", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, WINDOW_INPUTS, SCALAR_INPUT("batch", "int32"),      \
-        {"window_rows", "int32", {BY_RUN, BY_TOKEN}}, {"weights", "float", {BY_WINDOW_ROW, BY_PLACE}}
+/* Writes hidden vectors as weighted sums of the copies. */
+static void sum_contexts(Run *run) {
+    const float *weights = has(run->call, MEAN_CONTEXT) ? run->shares : run->masks;
+    for (int64_t token = 0; token < run->tokens; token += SUMS_TOGETHER) {
+        int64_t together = smallest(SUMS_TOGETHER, run->tokens - token);
+        Weights near = {weights + token * run->by_token + token, 1, run->by_token};
+        int64_t places = 2 * run->window + together;
+        sum_rows(run->hidden_rows + token, together, read_only(run->copy_rows + token), places, near, run->width);
+    }
+}
 
-OPERATION(tfw2v_sum_contexts, sum) = {
-    .name = "Tfw2vSumContexts",
-    .trains = true,
-    .inputs = {CONTEXT_INPUTS},
-    .outputs = {"hidden: float"},
-    .compute = compute_tfw2v_sum_contexts,
-};
+/* Writes the gradients of places as weighted sums of those of hidden vectors. */
+static void spread_gradients(Run *run) {
+    const float *weights = has(run->call, MEAN_CONTEXT) ? run->masks : run->shares;
+    for (int64_t place = 0; place < run->places; place += SUMS_TOGETHER) {
+        int64_t together = smallest(SUMS_TOGETHER, run->places - place);
+        int64_t first = largest(place - 2 * run->window, 0), end = smallest(place + together, run->tokens);
+        Weights near = {weights + place * run->by_token + first, run->by_token, 1};
+        const float *const *tokens = read_only(run->gradient_rows + first);
+        sum_rows(run->change_rows + place, together, tokens, end - first, near, run->width);
+    }
+}
 
-OPERATION(tfw2v_move_contexts, move) = {
-    .name = "Tfw2vMoveContexts",
-    .trains = true,
-    .inputs = {CONTEXT_INPUTS, {"gradients", "float", {BY_RUN, BY_TOKEN, BY_NUMBER}}, STEP_LIMITS_INPUTS},
-    .outputs = {"metrics: float"},
-    .compute = compute_tfw2v_move_contexts,
-};
+void read_hidden(Run *run) {
+    if (run->skip_gram) {
+        copy_inputs(run, run->hidden, run->tokens);
+        return;
+    }
+    copy_inputs(run, run->copies, run->places);
+    if (has(run->call, EVEN_CONTEXTS))
+        sum_even_contexts(run);
+    else
+        sum_contexts(run);
+}
+
+void move_hidden(Run *run) {
+    const float *gradients = run->gradients;
+    if (!run->skip_gram) {
+        if (has(run->call, EVEN_CONTEXTS))
+            spread_even_gradients(run);
+        else
+            spread_gradients(run);
+        gradients = run->changes;
+    }
+    int64_t count = run->skip_gram ? run->tokens : run->places;
+    move_rows(run, run->inputs, run->input_rows, run->input_ids, gradients, count, true);
+}

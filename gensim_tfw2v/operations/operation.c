@@ -1,13 +1,17 @@
 #include "operation.h"
 
+#include <stdlib.h>
+
 #include "checks.h"
 
-void run_operation(TF_OpKernelContext *context, const Operation *operation, bool has_state, void (*work)(Call *)) {
+void run_operation(
+    TF_OpKernelContext *context, const Operation *operation, unsigned attributes, void (*work)(Call *)
+) {
     Call call = {
         .context = context,
         .status = TF_NewStatus_(),
         .described = operation->inputs,
-        .has_state = has_state,
+        .attributes = attributes,
     };
     bool has_inputs = true;
     while (has_inputs && operation->inputs[call.input_count].name) {
@@ -20,5 +24,6 @@ void run_operation(TF_OpKernelContext *context, const Operation *operation, bool
     for (int i = 0; i < call.input_count; i++) TF_DeleteTensor_(call.inputs[i]);
     for (int i = 0; i < MOST_OUTPUTS; i++)
         if (call.outputs[i]) TF_DeleteTensor_(call.outputs[i]);
+    for (int i = 0; i < call.memory_count; i++) free(call.memory[i]);
     TF_DeleteStatus_(call.status);
 }

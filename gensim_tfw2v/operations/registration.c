@@ -6,15 +6,18 @@
 
 enum { LONGEST_TEXT = 256 };
 
-extern const Operation tfw2v_read_rows, tfw2v_write_rows, tfw2v_add_rows, tfw2v_gather_rows, tfw2v_move_rows,
-    tfw2v_sum_contexts, tfw2v_move_contexts, tfw2v_sum_even_contexts, tfw2v_move_even_contexts, tfw2v_train_skip_gram,
-    tfw2v_train_cbow, tfw2v_train_huffman_paths;
+extern const Operation tfw2v_read_rows, tfw2v_write_rows, tfw2v_add_rows, tfw2v_train_skip_gram, tfw2v_train_cbow;
 
 static const Operation *const OPERATIONS[] = {
-    &tfw2v_read_rows,          &tfw2v_write_rows,      &tfw2v_add_rows,      &tfw2v_gather_rows,
-    &tfw2v_move_rows,          &tfw2v_sum_contexts,    &tfw2v_move_contexts, &tfw2v_sum_even_contexts,
-    &tfw2v_move_even_contexts, &tfw2v_train_skip_gram, &tfw2v_train_cbow,    &tfw2v_train_huffman_paths,
+    &tfw2v_read_rows, &tfw2v_write_rows, &tfw2v_add_rows, &tfw2v_train_skip_gram, &tfw2v_train_cbow,
 };
+
+/* By the number of their bit. */
+static const char *const ATTRIBUTES[] = {
+    "adagrad",        "negative_sampling", "hierarchical_softmax", "mean_context",   "even_contexts",
+    "mask_hits",      "weighted",          "freezes_inputs",       "freezes_outputs",
+};
+enum { ATTRIBUTE_COUNT = sizeof ATTRIBUTES / sizeof *ATTRIBUTES };
 
 static char error[LONGEST_TEXT];
 
@@ -26,24 +29,29 @@ static void any_shape(TF_ShapeInferenceContext *context, TF_Status *status) {
     TF_ShapeInferenceContextSetUnknownShape_(context, status);
 }
 
-/* What kernels get as their state: this address if the attribute `adagrad` is set, otherwise NULL. */
-static char has_state;
-
-static void *read_adagrad(TF_OpKernelConstruction *construction) {
+/* What kernels get as their state: the attributes that are set. */
+static void *read_attributes(TF_OpKernelConstruction *construction) {
     TF_Status *status = TF_NewStatus_();
-    bool value = false;
-    TF_OpKernelConstruction_GetAttrBool_(construction, "adagrad", &value, status);
-    if (TF_GetCode_(status) != TF_OK) TF_OpKernelConstruction_Failure_(construction, status);
+    uintptr_t found = 0;
+    for (int i = 0; i < ATTRIBUTE_COUNT; i++) {
+        bool value = false;
+        TF_OpKernelConstruction_GetAttrBool_(construction, ATTRIBUTES[i], &value, status);
+        if (TF_GetCode_(status) != TF_OK) TF_OpKernelConstruction_Failure_(construction, status);
+        found |= (uintptr_t)value << i;
+    }
     TF_DeleteStatus_(status);
-    return value ? &has_state : NULL;
+    return (void *)found;
 }
 
 static void define(const Operation *operation, TF_Status *status) {
     TF_OpDefinitionBuilder *definition = TF_NewOpDefinitionBuilder_(operation->name);
-    if (operation->attribute) TF_OpDefinitionBuilderAddAttr_(definition, operation->attribute);
-    if (operation->trains) TF_OpDefinitionBuilderAddAttr_(definition, "adagrad: bool = false");
+    char text[LONGEST_TEXT];
+    if (operation->type) TF_OpDefinitionBuilderAddAttr_(definition, operation->type);
+    for (int i = 0; i < ATTRIBUTE_COUNT && operation->trains; i++) {
+        snprintf(text, sizeof text, "%s: bool = false", ATTRIBUTES[i]);
+        TF_OpDefinitionBuilderAddAttr_(definition, text);
+    }
     for (const Input *input = operation->inputs; input->name; input++) {
-        char text[LONGEST_TEXT];
         snprintf(text, sizeof text, "%s: %s", input->name, input->type);
         TF_OpDefinitionBuilderAddInput_(definition, text);
     }
@@ -69,7 +77,7 @@ __attribute__((constructor)) static void register_all(void) {
     TF_Status *status = TF_NewStatus_();
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++) {
         const char *name = OPERATIONS[i]->name;
-        void *(*create)(TF_OpKernelConstruction *) = OPERATIONS[i]->trains ? read_adagrad : NULL;
+        void *(*create)(TF_OpKernelConstruction *) = OPERATIONS[i]->trains ? read_attributes : NULL;
         define(OPERATIONS[i], status);
         if (!succeeded(OPERATIONS[i], status)) break;
         TF_KernelBuilder *builder = TF_NewKernelBuilder_(name, "CPU", create, OPERATIONS[i]->compute, NULL);

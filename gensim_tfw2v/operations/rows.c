@@ -1,8 +1,7 @@
-/* Operations on rows of a table: they read rows, write them, add to them, and move them against gradients. */
+/* Operations on rows of a table: they read rows, write them, and add to them. */
 
 #include "checks.h"
 #include "operation.h"
-#include "sums.h"
 #include "vectors.h"
 
 enum { ROWS_AHEAD = 8 };
@@ -21,14 +20,6 @@ static void copy_rows(const Call *call, Table table, const int32_t *rows, int64_
     }
 }
 
-static void gather(Call *call) {
-    enum { TABLE, IDS, BATCH };
-    if (!check_batch(call, BATCH) || !check_rows(call, IDS, TABLE)) return;
-    Table table = table_of(call, TABLE);
-    int64_t shape[] = {call->lengths[BY_RUN], call->lengths[BY_PLACE], table.size};
-    copy_rows(call, table, of_batch(call, IDS), shape[0] * shape[1], output(call, 0, shape, 3));
-}
-
 /* One of the vectors of an input, as float32; `room` has room for one. */
 static const float *vector_of(
     const Call *call, int input, int64_t number, int64_t size, bool of_bfloat16, float *room
@@ -36,26 +27,6 @@ static const float *vector_of(
     if (!of_bfloat16) return floats(call, input) + number * size;
     from_bfloat16(room, bfloat16s(call, input) + number * size, size);
     return room;
-}
-
-static void move(Call *call) {
-    enum { TABLE, IDS, BATCH, GRADIENTS, LIMITS };
-    if (!check_batch(call, BATCH) || !check_rows(call, IDS, TABLE)) return;
-    Table table = table_of(call, TABLE);
-    const int32_t *ids = of_batch(call, IDS);
-    int64_t places = entries_of(call, IDS).count;
-    float *room = workspace(call, FOR_VECTORS, (size_t)table.size * sizeof(float));
-    float *metrics = output(call, 0, METRICS_SHAPE, 1);
-    Sums sums;
-    if (!room || !metrics || !start_sums(call, &sums, places, table.size)) return;
-    bool of_bfloat16 = is_bfloat16(call, GRADIENTS);
-    for (int64_t place = 0; place < places; place++) {
-        const float *gradient = vector_of(call, GRADIENTS, place, table.size, of_bfloat16, room);
-        add_scaled(sum_of(&sums, ids[place]), 1, gradient, table.size);
-    }
-    RowCounts moved = {0};
-    move_rows(table, &sums, step_limits_of(call, LIMITS), &moved);
-    write_metrics(metrics, moved);
 }
 
 static void read(Call *call) {
@@ -85,7 +56,7 @@ static void add(Call *call) {
     if (!check_rows(call, ROWS, TABLE)) return;
     Table table = table_of(call, TABLE);
     const int32_t *rows = integers(call, ROWS);
-    float *room = workspace(call, FOR_VECTORS, (size_t)table.size * sizeof(float));
+    float *room = zeros(call, (size_t)table.size * sizeof(float));
     float *added = output(call, 0, NULL, 0);
     if (!room || !added) return;
     bool of_bfloat16 = is_bfloat16(call, CHANGES);
@@ -98,46 +69,26 @@ static void add(Call *call) {
     *added = (float)count;
 }
 
-#define ROWS_INPUT {"rows", "int32", {BY_ENTRY}}
-#define BATCH_INPUTS {"ids", "int32", {BY_BATCH, BY_RUN, BY_PLACE}}, SCALAR_INPUT("batch", "int32")
-
+#define ROWS_INPUT {"rows", "int32", {BY_ENTRY}, 0}
 OPERATION(tfw2v_read_rows, read) = {
     .name = "Tfw2vReadRows",
     .inputs = {TABLE_INPUT, ROWS_INPUT},
     .outputs = {"values: T"},
-    .attribute = "T: {float, bfloat16} = DT_FLOAT",
+    .type = "T: {float, bfloat16} = DT_FLOAT",
     .compute = compute_tfw2v_read_rows,
 };
 
 OPERATION(tfw2v_write_rows, write) = {
     .name = "Tfw2vWriteRows",
-    .inputs = {TABLE_INPUT, ROWS_INPUT, {"values", "float", {BY_ENTRY, BY_NUMBER}}},
+    .inputs = {TABLE_INPUT, ROWS_INPUT, {"values", "float", {BY_ENTRY, BY_NUMBER}, 0}},
     .outputs = {"written: float"},
     .compute = compute_tfw2v_write_rows,
 };
 
 OPERATION(tfw2v_add_rows, add) = {
     .name = "Tfw2vAddRows",
-    .inputs = {TABLE_INPUT, ROWS_INPUT, {"changes", "T", {BY_ENTRY, BY_NUMBER}}},
+    .inputs = {TABLE_INPUT, ROWS_INPUT, {"changes", "T", {BY_ENTRY, BY_NUMBER}, 0}},
     .outputs = {"added: float"},
-    .attribute = "T: {float, bfloat16}",
+    .type = "T: {float, bfloat16}",
     .compute = compute_tfw2v_add_rows,
-};
-
-OPERATION(tfw2v_gather_rows, gather) = {
-    .name = "Tfw2vGatherRows",
-    .trains = true,
-    .inputs = {TRAINED_TABLE, BATCH_INPUTS},
-    .outputs = {"vectors: T"},
-    .attribute = "T: {float, bfloat16}",
-    .compute = compute_tfw2v_gather_rows,
-};
-
-OPERATION(tfw2v_move_rows, move) = {
-    .name = "Tfw2vMoveRows",
-    .trains = true,
-    .inputs = {TRAINED_TABLE, BATCH_INPUTS, {"gradients", "T", {BY_RUN, BY_PLACE, BY_NUMBER}}, STEP_LIMITS_INPUTS},
-    .outputs = {"metrics: float"},
-    .attribute = "T: {float, bfloat16}",
-    .compute = compute_tfw2v_move_rows,
 };

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "numbers.h"
+
 #if defined(__AVX512F__)
 #define LANES 16
 #elif defined(__AVX__)
@@ -40,18 +42,23 @@ static inline void add_scaled(float *restrict sum, float factor, const float *re
     for (; i < size; i++) sum[i] += factor * vector[i];
 }
 
-/* gradient = factor * row, and row += step * vector, with one pass over both */
-static inline void scale_and_move(
+/* gradient += factor * row, and row += step * vector, with one pass over both */
+static inline void add_and_move(
     float *restrict row, float *restrict gradient, const float *restrict vector, float step, float factor, int64_t size
 ) {
     int64_t i = 0;
     for (; i + LANES <= size; i += LANES) {
         wide part = *(wide *)(row + i);
-        *(wide *)(gradient + i) = factor * part;
+        *(wide *)(gradient + i) += factor * part;
         *(wide *)(row + i) = part + step * *(const wide *)(vector + i);
     }
+    for (; i + 4 <= size; i += 4) {
+        narrow part = *(narrow *)(row + i);
+        *(narrow *)(gradient + i) += factor * part;
+        *(narrow *)(row + i) = part + step * *(const narrow *)(vector + i);
+    }
     for (; i < size; i++) {
-        gradient[i] = factor * row[i];
+        gradient[i] += factor * row[i];
         row[i] += step * vector[i];
     }
 }
@@ -81,18 +88,6 @@ static inline void scale_rest(
         *(narrow *)(out + i) = factor * (rest - *(const narrow *)(own + i));
     }
     for (; i < size; i++) out[i] = factor * (all[i] - less[i] - own[i]);
-}
-
-/* sum += all - factor * own */
-static inline void add_rest(
-    float *restrict sum, const float *restrict all, float factor, const float *restrict own, int64_t size
-) {
-    int64_t i = 0;
-    for (; i + LANES <= size; i += LANES)
-        *(wide *)(sum + i) += *(const wide *)(all + i) - factor * *(const wide *)(own + i);
-    for (; i + 4 <= size; i += 4)
-        *(narrow *)(sum + i) += *(const narrow *)(all + i) - factor * *(const narrow *)(own + i);
-    for (; i < size; i++) sum[i] += all[i] - factor * own[i];
 }
 
 static inline float total_of_four(narrow values) { return (values[0] + values[1]) + (values[2] + values[3]); }
@@ -160,188 +155,54 @@ static inline void dots(
     }
 }
 
-/* A tile: this many vectors are multiplied by this many rows side by side, and each is read once. */
-enum { TILE_VECTORS = 3, TILE_ROWS = 4 };
+enum { REGISTERS = 4 }; /* this many parts of a sum are kept in registers at once */
 
-/* products[v * stride + k] = vectors[v] . rows[k] of a tile */
-static inline void dots_of_tile(
-    float *restrict products, int64_t stride, const float *const *vectors, const float *const *rows, int64_t size
-) {
-    wide sums[TILE_VECTORS][TILE_ROWS];
-    for (int v = 0; v < TILE_VECTORS; v++)
-        for (int k = 0; k < TILE_ROWS; k++) sums[v][k] = (wide){0};
-    int64_t i = 0;
-    for (; i + LANES <= size; i += LANES) {
-        wide parts[TILE_VECTORS];
-        for (int v = 0; v < TILE_VECTORS; v++) parts[v] = *(const wide *)(vectors[v] + i);
-        for (int k = 0; k < TILE_ROWS; k++) {
-            wide row = *(const wide *)(rows[k] + i);
-            for (int v = 0; v < TILE_VECTORS; v++) sums[v][k] += parts[v] * row;
-        }
-    }
-    for (int v = 0; v < TILE_VECTORS; v++) {
-        narrow totals[TILE_ROWS];
-        int64_t j = i;
-        for (int k = 0; k < TILE_ROWS; k++) totals[k] = quarter_of(sums[v][k]);
-        for (; j + 4 <= size; j += 4)
-            for (int k = 0; k < TILE_ROWS; k++)
-                totals[k] += *(const narrow *)(vectors[v] + j) * *(const narrow *)(rows[k] + j);
-        *(narrow *)(products + v * stride) = totals_of_four(totals);
-        for (; j < size; j++)
-            for (int k = 0; k < TILE_ROWS; k++) products[v * stride + k] += vectors[v][j] * rows[k][j];
-    }
-}
-
-/* products[v * stride + k] = vectors[v] . rows[k] for all; the number of rows is a multiple of ROWS_TOGETHER */
-static inline void all_dots(
-    float *restrict products, int64_t stride, const float *const *vectors, int64_t vector_count,
-    const float *const *rows, int64_t row_count, int64_t size
-) {
-    int64_t v = 0;
-    for (; v + TILE_VECTORS <= vector_count; v += TILE_VECTORS)
-        for (int64_t k = 0; k < row_count; k += TILE_ROWS)
-            dots_of_tile(products + v * stride + k, stride, vectors + v, rows + k, size);
-    for (; v < vector_count; v++) dots(products + v * stride, vectors[v], rows, row_count, size);
-}
-
-enum { REGISTERS = 8 }; /* this many parts of a sum are kept in registers at once */
-
-/* Does the work of `sum_rows` for `registers` consecutive registers. The last one may overlap the one before it. */
-static inline __attribute__((always_inline)) void sum_registers(
+static inline __attribute__((always_inline)) void sum_and_move_part(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
-    const float *restrict vector, float rate, int64_t begin, int64_t last, const int registers
+    const float *restrict vector, float rate, int64_t at, const int registers
 ) {
     wide parts[REGISTERS], along[REGISTERS];
-    int64_t places[REGISTERS];
     for (int r = 0; r < registers; r++) {
-        places[r] = r < registers - 1 ? begin + r * LANES : last;
-        parts[r] = *(wide *)(sum + places[r]);
-        if (vector) along[r] = rate * *(const wide *)(vector + places[r]);
+        parts[r] = *(const wide *)(sum + at + r * LANES);
+        along[r] = rate * *(const wide *)(vector + at + r * LANES);
     }
     for (int64_t k = 0; k < count; k++) {
-        float *row = rows[k], weight = weights[k];
-        wide old[REGISTERS];
-        for (int r = 0; r < registers; r++) old[r] = *(const wide *)(row + places[r]);
-        for (int r = 0; r < registers; r++) parts[r] += weight * old[r];
-        if (!vector) continue;
-        for (int r = 0; r < registers; r++) *(wide *)(row + places[r]) = old[r] - weight * along[r];
-    }
-    for (int r = 0; r < registers; r++) *(wide *)(sum + places[r]) = parts[r];
-}
-
-/* sum += sum of weights[k] * rows[k], at most `most` registers at once. If there is a vector, then also
-   rows[k] -= rate * weights[k] * vector. */
-static inline __attribute__((always_inline)) void sum_rows(
-    float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
-    const float *restrict vector, float rate, int64_t size, const int most
-) {
-    for (int64_t k = 0; k < count && size < LANES; k++) {
-        add_scaled(sum, weights[k], rows[k], size);
-        if (vector) add_scaled(rows[k], -rate * weights[k], vector, size);
-    }
-    for (int64_t begin = 0; begin < size && size >= LANES;) {
-        int64_t left = (size - begin + LANES - 1) / LANES;
-        /* The last register overlaps the one before it, so both are added to at the same time. */
-        int registers = left == most + 1 ? most - 1 : left < most ? (int)left : most;
-        int64_t end = begin + registers * LANES, last = (end < size ? end : size) - LANES;
-        switch (registers) {
-#define CASE(n)                                                                                                        \
-    case n:                                                                                                            \
-        if (n <= most) sum_registers(sum, rows, weights, count, vector, rate, begin, last, n);                         \
-        break;
-            CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
-#undef CASE
+        float *row = rows[k] + at, weight = weights[k];
+        for (int r = 0; r < registers; r++) {
+            wide old = *(const wide *)(row + r * LANES);
+            parts[r] += weight * old;
+            *(wide *)(row + r * LANES) = old - weight * along[r];
         }
-        begin = end;
     }
+    for (int r = 0; r < registers; r++) *(wide *)(sum + at + r * LANES) = parts[r];
 }
 
-/* sum += sum of weights[k] * rows[k] */
-static inline void add_weighted_sum(
-    float *restrict sum, const float *const *rows, const float *restrict weights, int64_t count, int64_t size
-) {
-    sum_rows(sum, (float *const *)rows, weights, count, NULL, 0, size, REGISTERS);
-}
-
-/* The same, and rows[k] -= rate * weights[k] * vector, with one pass over the rows. */
-static inline void add_weighted_sum_and_move(
+/* sum += sum of weights[k] * rows[k], and rows[k] -= rate * weights[k] * vector, with one pass over the rows. No register
+   overlaps another one: the next reader of a row would wait until both are written. */
+static inline void sum_and_move(
     float *restrict sum, float *const *rows, const float *restrict weights, int64_t count,
     const float *restrict vector, float rate, int64_t size
 ) {
-    sum_rows(sum, rows, weights, count, vector, rate, size, REGISTERS / 2);
-}
-
-/* This many weighted sums of the same rows are added up side by side, so that each row is read once for all of them. */
-enum { SUMS_TOGETHER = 4, SUMS_REGISTERS = LANES == 16 ? 4 : 3 }; /* of each sum */
-
-/* The weight of a row in a sum is first[sum * by_sum + row * by_row]. */
-typedef struct {
-    const float *first;
-    int64_t by_sum, by_row;
-} Weights;
-
-/* Adds the rows to `registers` registers of each sum, from `begin` on. */
-static inline __attribute__((always_inline)) void add_weighted_sums_at(
-    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t begin, const int together,
-    const int registers
-) {
-    wide parts[SUMS_TOGETHER][REGISTERS];
-    for (int m = 0; m < together; m++)
-        for (int r = 0; r < registers; r++) parts[m][r] = (wide){0};
-    for (int64_t k = 0; k < count; k++) {
-        const float *of_row = weights.first + k * weights.by_row;
-        wide row[REGISTERS];
-        for (int r = 0; r < registers; r++) row[r] = *(const wide *)(rows[k] + begin + r * LANES);
-        for (int m = 0; m < together; m++)
-            for (int r = 0; r < registers; r++) parts[m][r] += of_row[m * weights.by_sum] * row[r];
+    int64_t at = 0;
+    for (; at + REGISTERS * LANES <= size; at += REGISTERS * LANES)
+        sum_and_move_part(sum, rows, weights, count, vector, rate, at, REGISTERS);
+    for (; at + 2 * LANES <= size; at += 2 * LANES)
+        sum_and_move_part(sum, rows, weights, count, vector, rate, at, 2);
+    for (; at + LANES <= size; at += LANES) sum_and_move_part(sum, rows, weights, count, vector, rate, at, 1);
+    for (; at + 4 <= size; at += 4) {
+        narrow part = *(const narrow *)(sum + at), along = rate * *(const narrow *)(vector + at);
+        for (int64_t k = 0; k < count; k++) {
+            narrow old = *(const narrow *)(rows[k] + at);
+            part += weights[k] * old;
+            *(narrow *)(rows[k] + at) = old - weights[k] * along;
+        }
+        *(narrow *)(sum + at) = part;
     }
-    for (int m = 0; m < together; m++)
-        for (int r = 0; r < registers; r++) *(wide *)(sums[m] + begin + r * LANES) += parts[m][r];
-}
-
-/* Adds the rows to `together` sums at the same time, `registers` registers of each at once. Some of the sums may be the
-   same. */
-static inline __attribute__((always_inline)) void add_some_weighted_sums(
-    float *const *sums, const float *const *rows, Weights weights, int64_t count, int64_t size, const int together,
-    const int registers
-) {
-    int64_t begin = 0;
-    for (; begin + registers * LANES <= size; begin += registers * LANES)
-        add_weighted_sums_at(sums, rows, weights, count, begin, together, registers);
-    for (; begin + 2 * LANES <= size; begin += 2 * LANES)
-        add_weighted_sums_at(sums, rows, weights, count, begin, together, 2);
-    for (; begin + LANES <= size; begin += LANES) add_weighted_sums_at(sums, rows, weights, count, begin, together, 1);
-    for (; begin + 4 <= size; begin += 4) {
-        narrow parts[SUMS_TOGETHER] = {{0}};
-        for (int64_t k = 0; k < count; k++)
-            for (int m = 0; m < together; m++)
-                parts[m] += weights.first[m * weights.by_sum + k * weights.by_row] *
-                            *(const narrow *)(rows[k] + begin);
-        for (int m = 0; m < together; m++) *(narrow *)(sums[m] + begin) += parts[m];
-    }
-    for (int m = 0; m < together && begin < size; m++)
-        for (int64_t k = 0; k < count; k++)
-            add_scaled(
-                sums[m] + begin, weights.first[m * weights.by_sum + k * weights.by_row], rows[k] + begin,
-                size - begin
-            );
-}
-
-/* sums[m] += sum of weights[m, k] * rows[k] */
-static inline void add_weighted_sums(
-    float *const *sums, int64_t sums_count, const float *const *rows, Weights weights, int64_t count, int64_t size
-) {
-    for (int64_t m = 0; m < sums_count;) {
-        int64_t left = sums_count - m, together = left >= SUMS_TOGETHER ? SUMS_TOGETHER : left > 1 ? 2 : 1;
-        if (together == SUMS_TOGETHER)
-            add_some_weighted_sums(sums + m, rows, weights, count, size, SUMS_TOGETHER, SUMS_REGISTERS);
-        else if (together == 2)
-            add_some_weighted_sums(sums + m, rows, weights, count, size, 2, REGISTERS / 2);
-        else
-            add_some_weighted_sums(sums + m, rows, weights, count, size, 1, REGISTERS);
-        weights.first += together * weights.by_sum;
-        m += together;
-    }
+    for (; at < size; at++)
+        for (int64_t k = 0; k < count; k++) {
+            sum[at] += weights[k] * rows[k][at];
+            rows[k][at] -= rate * weights[k] * vector[at];
+        }
 }
 
 /* bfloat16 is the upper 16 bits of float32, rounded to the nearest, and to the even one in the middle of two. */
@@ -388,11 +249,27 @@ static inline float bound_of_moves(float rate) {
     return fabsf(rate) <= LONGEST_STEP ? LONGEST_STEP / scale : -1;
 }
 
+/* Scores farther from 0 than this count as this: float32 has no exponential of more than 88. */
+static const float LARGEST_SCORE = 80;
+
 /* The score, or the nearest one whose exponential fits float32. */
 static inline float clamped(float score) {
-    const float largest = 80;
-    score = score > largest ? largest : score;
-    return score < -largest ? -largest : score;
+    score = score > LARGEST_SCORE ? LARGEST_SCORE : score;
+    return score < -LARGEST_SCORE ? -LARGEST_SCORE : score;
+}
+
+typedef int32_t wide_integers __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+/* `one` where a lane of the mask is set, otherwise `other`. */
+static inline wide chosen(wide_integers mask, wide one, wide other) {
+    return (wide)((mask & (wide_integers)one) | (~mask & (wide_integers)other));
+}
+
+/* The same as `clamped`, for each score; NaN stays NaN. */
+static inline wide all_clamped(wide scores) {
+    const wide most = (wide){0} + LARGEST_SCORE;
+    scores = chosen(scores > most, most, scores);
+    return chosen(scores < -most, -most, scores);
 }
 
 /* e to the power of each value, to the precision of float32, for values from -87 to 88. */
@@ -416,8 +293,10 @@ static inline wide exponential(wide values) {
 
 enum { CACHE_LINE = 16 }; /* numbers */
 
+/* Fetches a row that is read and written soon. */
 static inline void prefetch_row(const float *row, int64_t size) {
     for (int64_t i = 0; i < size; i += CACHE_LINE) __builtin_prefetch(row + i, 1, 2);
+    __builtin_prefetch(row + size - 1, 1, 2);
 }
 
 #endif

@@ -15,7 +15,7 @@ from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
 from gensim_tfw2v.runtime.devices import THE_CPU
 from gensim_tfw2v.steps import maths
-from gensim_tfw2v.steps.graph import as_rows, block_function
+from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
 from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, BlockTensors, Lookups, Objective, Rates
@@ -84,29 +84,15 @@ def _huffman_path_tensors(paths: HuffmanPaths | None) -> HuffmanPathTensors:
 
 
 def rates(
-    settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array, hot_nodes: int, cores: int = 1
+    settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array
 ) -> Rates:
-    """Return the rates that scale the steps of one block.
-
-    Parameters
-    ----------
-    hot_nodes : int
-        Nodes next to the root that each batch trains on a copy.
-    cores : int
-        Cores that train on the same tables side by side.
-    """
-    fastest = np.max(prepared.learning_rates, initial=0)
-    shortening = _shortening(prepared.block, cores) if settings.shortens_steps else 1.0
-    of_chunk = rates_of_chunk(settings, fastest, lock_factors, hot_nodes, shortening)
+    """Return the rates that scale the steps of one block."""
+    of_chunk = rates_of_chunk(settings, np.max(prepared.learning_rates, initial=0), lock_factors)
     return of_chunk._replace(learning_rates=prepared.learning_rates, measured=prepared.measured)
 
 
 def rates_of_chunk(
-    settings: StepSettings,
-    fastest: float | np.float32,
-    lock_factors: Float32Array,
-    hot_nodes: int,
-    shortening: float = 1.0,
+    settings: StepSettings, fastest: float | np.float32, lock_factors: Float32Array
 ) -> Rates:
     """Return the rates of a chunk's block without those of its batches: learning rates, and which are measured.
 
@@ -114,26 +100,16 @@ def rates_of_chunk(
     ----------
     fastest : float
         The highest learning rate of the chunk.
-    shortening : float
-        What the longest step is multiplied by.
     """
-    longest = max(settings.max_step, settings.max_step_rates * fastest)
     return Rates(
         learning_rates=np.zeros(0, np.float32),
-        max_step=np.float32(longest * shortening),
+        max_step=np.float32(max(settings.max_step, settings.max_step_rates * fastest)),
         lock_factors=lock_factors,
         negative=np.float32(settings.negative),
         shared_negatives=np.int32(settings.shared_negatives),
         measured=np.zeros(0, bool),
         radius_chance=np.float32(_radius_chance(settings)),
-        hot_nodes=np.int32(hot_nodes),
     )
-
-
-def _shortening(block: Block, cores: int) -> float:
-    """Return by what steps are multiplied while so many cores train on the same tables."""
-    batch = int(block.left[0].size)
-    return min(1.0, max(tuning.MOST_TOKENS_OF_WHOLE_STEPS, batch) / (cores * batch))
 
 
 def _radius_chance(settings: StepSettings) -> float:
@@ -165,10 +141,10 @@ def _lookups(settings: StepSettings) -> Lookups:
         # [(W + 1)², B]: every (left, right), repeated for every place in a run
         grids = tf.meshgrid(reach, reach, indexing="ij")
         left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), settings.run_tokens, axis=1) for grid in grids)
-        masks = as_rows(maths.window_mask(left, right, window, radius_chance))
+        masks = maths.as_rows(maths.window_mask(left, right, window, radius_chance))
         if objective.skip_gram:
             shared = tf.constant(settings.shared_negatives, tf.int32)
             weights = maths.skip_gram_weights(masks, shared, tf.constant(settings.negative, tf.float32))
         else:
-            shares = as_rows(maths.window_shares(left, right, window, radius_chance))
+            shares = maths.as_rows(maths.window_shares(left, right, window, radius_chance))
     return Lookups(masks, shares, weights)

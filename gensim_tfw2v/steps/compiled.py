@@ -1,10 +1,12 @@
-"""The memory of tables, which the C operations change in place, and copies of it."""
+"""The compiled step: one of the package's operations trains a span of a block's batches, run by run."""
 
 from __future__ import annotations
 
 import tensorflow as tf
 
+from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.operations import operations
+from gensim_tfw2v.steps.signature import BlockTensors, Lookups, Objective, Rates, Tables
 
 
 def memory_of(table: tf.Tensor) -> tf.Tensor:
@@ -15,3 +17,45 @@ def memory_of(table: tf.Tensor) -> tf.Tensor:
 def copy_of(values: tf.Tensor) -> tf.Tensor:
     """Return a copy of rows [n, D]. TensorFlow's DeepCopy would take as long as the steps of a small block."""
     return operations().tfw2v_read_rows(table=values, rows=tf.range(tf.shape(values)[0]), T=tf.float32)
+
+
+def train(
+    objective: Objective, tables: Tables, block: BlockTensors, rates: Rates, _: Lookups, span: tf.Tensor
+) -> BatchMetrics:
+    """Train a span [2] of a block's batches; return the metrics of each. It needs no look-up tables."""
+    operation = operations().tfw2v_train_skip_gram if objective.skip_gram else operations().tfw2v_train_cbow
+    paths = block.tree
+    metrics = operation(
+        inputs=memory_of(tables.inputs),
+        outputs=memory_of(tables.outputs),
+        nodes=memory_of(tables.nodes),
+        left=block.left,
+        right=block.right,
+        input_ids=block.inputs,
+        candidates=block.candidates,
+        targets=block.targets,
+        words=paths.words,
+        path_nodes=paths.nodes,
+        codes=paths.codes,
+        offsets=paths.offsets,
+        weights=block.weights,
+        window=block.window,
+        learning_rates=rates.learning_rates,
+        max_step=rates.max_step,
+        lock_factors=rates.lock_factors,
+        negative=rates.negative,
+        shared_negatives=rates.shared_negatives,
+        measured=rates.measured,
+        radius_chance=rates.radius_chance,
+        span=span,
+        adagrad=objective.adagrad,
+        negative_sampling=objective.negative_sampling,
+        hierarchical_softmax=objective.hierarchical_softmax,
+        mean_context=objective.mean_context,
+        even_contexts=objective.even_contexts,
+        mask_hits=objective.mask_accidental_hits,
+        weighted=objective.weighted,
+        freezes_inputs=objective.freezes_inputs,
+        freezes_outputs=objective.freezes_outputs,
+    )
+    return BatchMetrics(*tf.unstack(tf.ensure_shape(metrics, [len(BatchMetrics._fields), None])))

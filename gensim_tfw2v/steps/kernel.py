@@ -1,7 +1,8 @@
-"""What a graph reads and changes tables with: a kernel, of which there are two, and which one a device uses.
+"""What a graph reads and trains tables with: a kernel, of which there are two, and which one a device uses.
 
-`compiled` consists of the package's C operations. `plain` consists of TensorFlow's own operations. It is slower, and
-runs wherever TensorFlow does. Both give the same steps, up to rounding. GPUs have plain ones alone.
+`compiled` consists of the package's C operations. In it, each run of tokens moves its rows before the next run reads
+any. `plain` consists of TensorFlow's own operations. It is slower, and runs wherever TensorFlow does. In it, rows move
+once a batch of many runs is computed. GPUs have the plain one alone.
 """
 
 from __future__ import annotations
@@ -27,20 +28,13 @@ class Kernel(NamedTuple):
     """
 
     name: str
-    memory_of: Callable[[Any], Any]  # the handle of a table's variable → what the others take as the table
+    memory_of: Callable[[Any], Any]  # the handle of a table's variable → what the next ones take as the table
     copy_of: Callable[[Any], Any]  # rows [n, D], of no variable → a copy of them
     read_rows: Callable[..., Any]
     write_rows: Callable[..., Any]
     add_rows: Callable[..., Any]
-    gather_rows: Callable[..., Any]
-    move_rows: Callable[..., Any]
-    sum_contexts: Callable[..., Any]
-    move_contexts: Callable[..., Any]
-    sum_even_contexts: Callable[..., Any]
-    move_even_contexts: Callable[..., Any]
-    train_skip_gram: Callable[..., Any] | None  # None: products of whole runs, with `gather_rows` and `move_rows`
-    train_cbow: Callable[..., Any]
-    train_huffman_paths: Callable[..., Any]
+    # Takes an objective, tables as handles, block, rates, lookups and a span; returns the metrics of its batches.
+    train: Callable[..., Any]
     id_type: str = "int32"  # of ids and numbers of contexts within a graph
 
 
@@ -100,31 +94,18 @@ def compiled_kernel() -> Kernel:
     from gensim_tfw2v.steps import compiled
 
     found = operations()
-    names = Kernel._fields[3:-1]
-    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, *(getattr(found, f"tfw2v_{name}") for name in names))
+    rows = (getattr(found, f"tfw2v_{name}_rows") for name in ("read", "write", "add"))
+    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, *rows, compiled.train)
 
 
 @functools.cache
-def plain_kernel() -> Kernel:
+def plain_kernel(id_type: str = "int32") -> Kernel:
     """Return the kernel of TensorFlow's own operations."""
-    from gensim_tfw2v.steps.plain import cbow, contexts, huffman_paths, rows
+    from gensim_tfw2v.steps.plain import batches, rows
 
+    train = functools.partial(batches.train_batches, id_type=id_type)
     return Kernel(
-        PLAIN,
-        rows.memory_of,
-        rows.copy_of,
-        rows.read_rows,
-        rows.write_rows,
-        rows.add_rows,
-        rows.gather_rows,
-        rows.move_rows,
-        contexts.sum_contexts,
-        contexts.move_contexts,
-        contexts.sum_even_contexts,
-        contexts.move_even_contexts,
-        None,
-        cbow.train_cbow,
-        huffman_paths.train_huffman_paths,
+        PLAIN, rows.memory_of, rows.copy_of, rows.read_rows, rows.write_rows, rows.add_rows, train, id_type
     )
 
 
@@ -135,7 +116,7 @@ def plain_kernel_of_gpu() -> Kernel:
     TensorFlow keeps int32 numbers that a GPU's graph computes in the memory of the CPU, where it also computes with
     them. Those of 64 bits stay on the GPU.
     """
-    return plain_kernel()._replace(id_type="int64")
+    return plain_kernel("int64")
 
 
 def _warn(error: ImportError) -> None:

@@ -26,11 +26,9 @@ class StepSettings:
     mask_accidental_hits: bool
     max_step: float  # longest step of a row in a batch
     max_step_rates: float = 0.0  # the same in learning rates, where that is longer
-    shortens_steps: bool = False  # steps are shorter where many cores train side by side
     compute_dtype: str = "float32"  # number format of matrix products, by TensorFlow's name
     mean_windows: bool = False  # blocks come with `batches.Windows.MEAN`
     even_contexts: bool = False  # running sums add CBOW's contexts, which have the same weight for a token
-    hot_nodes: int = tuning.HOT_NODES  # next to the root of the tree, trained on private copies in one process
     optimizer: str = SGD
     freeze: str | None = None  # one of `FREEZABLE`: these vectors stay as they are; nodes belong to the outputs
     weighted: bool = False  # sentences have weights
@@ -44,14 +42,6 @@ class StepSettings:
 def choose_max_step_rates(skip_gram: bool, negative: int) -> float:
     """Return the longest step of a row in one batch, in learning rates."""
     return tuning.TREE_MAX_STEP_RATES if skip_gram and not negative else tuning.MAX_STEP_RATES
-
-
-def choose_shortening(skip_gram: bool, negative: int, hierarchical_softmax: bool) -> bool:
-    """Return whether steps are shorter where many cores train side by side.
-
-    CBOW scores the same with any number of tokens side by side, and batches of hierarchical softmax are small.
-    """
-    return skip_gram and negative > 0 and not hierarchical_softmax
 
 
 def sums_even_contexts(skip_gram: bool, window: int) -> bool:

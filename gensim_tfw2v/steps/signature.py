@@ -70,13 +70,12 @@ class Rates(NamedTuple):
     """The rates and factors that scale the steps."""
 
     learning_rates: tf.Tensor  # [S]
-    max_step: tf.Tensor  # longest step of a row in a batch
+    max_step: tf.Tensor  # longest step of a row
     lock_factors: tf.Tensor  # gensim's vectors_lockf: input row r moves by factor[r % size]
     negative: tf.Tensor  # negatives expected for each pair
     shared_negatives: tf.Tensor  # K
     measured: tf.Tensor  # [S] bool: batches whose loss is computed
     radius_chance: tf.Tensor  # chance of each radius except the widest; 0 if the block has drawn a radius per token
-    hot_nodes: tf.Tensor  # how many nodes next to the root, the table's last ones, are trained on a private copy
 
 
 class Lookups(NamedTuple):
@@ -100,7 +99,7 @@ _HANDLE = tf.TensorSpec([], tf.resource)
 SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
     BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0), _float(3)),
-    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0), _int(0)),
+    Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0)),
     Lookups(_float(2), _float(2), _float(2)),
     _int(1),
 )

@@ -358,6 +358,7 @@ def assert_moves_rows_as_plain_loops_do(
             max_step=bound,
             locks=locks,
             adagrad=adagrad,
+            in_runs=make_placement is not in_this_process_without_c,
             freeze=freeze,
         )
 

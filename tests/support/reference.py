@@ -1,9 +1,11 @@
 """word2vec as its papers and gensim's loops have it, one pair at a time in float64: what the graphs must equal.
 
-Nothing here shares code with the package. Hidden vectors come from the tables as a batch begins. Tree nodes, and output
-rows of CBOW's targets, take one step for each predicted word, in order. Output rows of CBOW's negatives take one
-limited step for each run that has drawn them, after the run's targets. All other gradients of a batch are summed by
-row, and each row takes one limited step. As in gensim, a node whose score is far from 0 takes no step.
+Nothing here shares code with the package. There are two kinds of steps. In the plain one, hidden vectors come from the
+tables as a batch begins. Tree nodes, and output rows of CBOW's targets, take one step for each predicted word, in
+order. Output rows of CBOW's negatives take one limited step for each run that has drawn them, after the run's targets.
+All other gradients of a batch are summed by row, and each row takes one limited step. In the compiled one, all this
+happens run by run, and a row takes one limited step for each place where the run has it. As in gensim, a node whose
+score is far from 0 takes no step.
 
 With row-wise Adagrad, the rate of each of these steps follows from the squared lengths of the row's gradients so far.
 """
@@ -11,6 +13,7 @@ With row-wise Adagrad, the rate of each of these steps follows from the squared 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +27,7 @@ MAX_NODE_SCORE = 6.0
 LARGEST_SCORE = 80.0  # of a node in a loss: float32 has no exponential of more than 88
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 MOST_TOGETHER = 16  # tokens that predict a word with the same version of its rows
+WORDS_TOGETHER = 4  # words whose nodes are scored before the first one moves, in CBOW's compiled step
 
 
 @dataclass
@@ -51,6 +55,7 @@ class ReferenceModel:
     max_step: float = 0.25
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     adagrad: bool = False
+    in_runs: bool = False  # each run moves its rows at once, place by place, as the compiled step does
     states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
     freeze: str | None = None  # "inputs", or "outputs", to which nodes belong: these rows stay as they are
     clipped_rows: int = 0  # of the last batch
@@ -58,34 +63,63 @@ class ReferenceModel:
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
-        self._changes = {name: {} for name in ("inputs", "outputs")}
         self._weights = batch.weights or [1.0] * len(batch.words)
         self._loss = 0.0
         self.clipped_rows = 0
-        hidden = [self._hidden(token, batch, all_words) for token in range(len(batch.words))]
-        self._hidden_vectors = hidden
-        self._errors = [np.zeros(self.inputs.shape[1]) for _ in batch.words]  # negative gradients of hidden vectors
-        trained = [token for token, windows in enumerate(batch.windows) if all(windows)]
+        count = len(batch.words)
+        together = batch.run_tokens if self.in_runs else max(count, 1)
+        for first in range(0, count, together):
+            self._train_together(range(first, min(first + together, count)), batch, learning_rate, all_words)
+        return self._loss
+
+    def _train_together(
+        self, tokens: range, batch: ReferenceBatch, learning_rate: float, all_words: list[int]
+    ) -> None:
+        """Train tokens whose hidden vectors follow from the same version of the input rows."""
+        self._changes: dict[str, dict[Any, np.ndarray]] = {name: {} for name in ("inputs", "outputs")}
+        self._hidden_vectors = {token: self._hidden(token, batch, all_words) for token in tokens}
+        self._errors = {token: np.zeros(self.inputs.shape[1]) for token in tokens}  # negative gradients of hidden ones
+        trained = [token for token in tokens if all(batch.windows[token])]
+        if self.in_runs and self.paths is not None:  # before negatives
+            self._train_paths(trained, batch, learning_rate, all_words)
         if self.negative and not self.skip_gram:
-            for first in range(0, len(batch.words), batch.run_tokens):
+            for first in range(tokens.start, tokens.stop, batch.run_tokens):
                 run = [token for token in trained if first <= token < first + batch.run_tokens]
                 for token in run:
                     self._predict("outputs", [token], [(batch.words[token], 0)], learning_rate)
                 for token in run:
                     self._sample(token, batch, all_words)
                 self._step_all(learning_rate)
-        if self.paths is not None:
-            for word, tokens in self._predictions(batch, trained, all_words):
-                for first in range(0, len(tokens), MOST_TOGETHER):
-                    together = tokens[first : first + MOST_TOGETHER]
-                    self._predict("nodes", together, self.paths[word], learning_rate)
+        if not self.in_runs and self.paths is not None:
+            self._train_paths(trained, batch, learning_rate, all_words)
         if self.negative and self.skip_gram:
             for token in trained:
                 self._sample(token, batch, all_words)
         for token in trained:
             self._carry_back(token, batch, all_words)
         self._step_all(learning_rate)
-        return self._loss
+
+    def _train_paths(
+        self, trained: list[int], batch: ReferenceBatch, learning_rate: float, all_words: list[int]
+    ) -> None:
+        """Predict words by the tree."""
+        if self.in_runs and not self.skip_gram:
+            numbers = sorted({token % batch.run_tokens // WORDS_TOGETHER for token in trained})
+            for number in numbers:
+                some = [token for token in trained if token % batch.run_tokens // WORDS_TOGETHER == number]
+                self._predict_words(some, batch, learning_rate)
+            return
+        for word, tokens in self._predictions(batch, trained, all_words):
+            for first in range(0, len(tokens), MOST_TOGETHER):
+                together = tokens[first : first + MOST_TOGETHER]
+                self._predict("nodes", together, self.paths[word], learning_rate)
+
+    def _predict_words(self, tokens: list[int], batch: ReferenceBatch, learning_rate: float) -> None:
+        """Predict the own word of each token, with scores of the nodes as they are before the first one moves."""
+        paths = {token: self.paths[batch.words[token]] for token in tokens}
+        scores = {t: [float(self.nodes[row] @ self._hidden_vectors[t]) for row, _ in paths[t]] for t in tokens}
+        for token in tokens:
+            self._predict("nodes", [token], paths[token], learning_rate, scores[token])
 
     def train_rounded(
         self,
@@ -132,13 +166,23 @@ class ReferenceModel:
                 found.append((all_words[position], [t for t in run if position in batch.windows[t][0]]))
         return found
 
-    def _predict(self, table: str, tokens: list[int], path: list[tuple[int, int]], learning_rate: float) -> None:
-        """Predict each (row, code) of a path from the hidden vectors of some tokens; move each row by their sum."""
-        for row, code in path:
+    def _predict(
+        self,
+        table: str,
+        tokens: list[int],
+        path: list[tuple[int, int]],
+        learning_rate: float,
+        scores: list[float] | None = None,
+    ) -> None:
+        """Predict each (row, code) of a path from the hidden vectors of some tokens; move each row by their sum.
+
+        `scores` are those of a single token, if they do not follow from the rows as they are.
+        """
+        for step, (row, code) in enumerate(path):
             vector = getattr(self, table)[row]
             ascent = np.zeros_like(vector)
             for token in tokens:
-                score = float(vector @ self._hidden_vectors[token])
+                score = float(vector @ self._hidden_vectors[token]) if scores is None else scores[step]
                 counted = np.clip(score, -LARGEST_SCORE, LARGEST_SCORE) if table == "nodes" else score
                 self._loss += self._weights[token] * np.logaddexp(0.0, counted if code else -counted)
                 gradient = self._weights[token] * ((1 - code) - sigmoid(score))
@@ -156,42 +200,43 @@ class ReferenceModel:
         hidden = self._hidden_vectors[token]
         for window in batch.windows[token]:
             chance = self._weights[token] / len(batch.windows[token])
-            targets = [all_words[position] for position in window] if self.skip_gram else [batch.words[token]]
-            for target in targets:
+            targets = [(all_words[position], position) for position in window]
+            for target, position in targets if self.skip_gram else [(batch.words[token], 0)]:
                 if self.skip_gram:
-                    self._errors[token] += self._add_pair(target, hidden, label=1, weight=chance)
-                for drawn in batch.negatives[token]:
+                    self._errors[token] += self._add_pair(target, hidden, 1, chance, (0, position))
+                for number, drawn in enumerate(batch.negatives[token]):
                     if drawn != target:
                         weight = chance * self.negative / len(batch.negatives[token])
-                        self._errors[token] += self._add_pair(drawn, hidden, label=0, weight=weight)
+                        self._errors[token] += self._add_pair(drawn, hidden, 0, weight, (1, number))
 
-    def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float) -> np.ndarray:
+    def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float, place: tuple[int, int]) -> np.ndarray:
         vector = self.outputs[row]
         score = float(vector @ hidden)
         self._loss += weight * np.logaddexp(0.0, -score if label else score)
         gradient = weight * (label - sigmoid(score))
-        self._add("outputs", row, gradient * hidden)
+        self._add("outputs", row, gradient * hidden, place)
         return gradient * vector
 
     def _carry_back(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
         """Add the gradient of a token's hidden vector to the input rows that it is made of."""
         if self.skip_gram:
-            self._add("inputs", batch.words[token], self._errors[token])
+            self._add("inputs", batch.words[token], self._errors[token], (0, token))
             return
         for window in batch.windows[token]:
             for position in window:
                 divisor = len(batch.windows[token]) * (1 if self.cbow_mean else len(window))
-                self._add("inputs", all_words[position], self._errors[token] / divisor)
+                self._add("inputs", all_words[position], self._errors[token] / divisor, (0, position))
 
-    def _add(self, table: str, row: int, gradient: np.ndarray) -> None:
-        rows = self._changes[table]
-        rows[row] = rows.get(row, 0.0) + gradient
+    def _add(self, table: str, row: int, gradient: np.ndarray, place: tuple[int, int]) -> None:
+        """Add to what a row's step follows from: all gradients of a batch, or those at one place of a run."""
+        changes, key = self._changes[table], (place if self.in_runs else (0, 0), row)
+        changes[key] = changes.get(key, 0.0) + gradient
 
     def _step_all(self, learning_rate: float) -> None:
-        for name, rows in self._changes.items():
-            for row, gradient in rows.items():
+        for name, changes in self._changes.items():
+            for (_, row), gradient in sorted(changes.items(), key=lambda change: change[0]):
                 self._step(name, row, gradient, learning_rate)
-            rows.clear()
+            changes.clear()
 
     def _is_frozen(self, table: str) -> bool:
         return self.freeze == ("inputs" if table == "inputs" else "outputs")

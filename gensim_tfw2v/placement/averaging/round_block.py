@@ -14,7 +14,6 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
     BlockBasics,
     WorkerBlock,
-    most_hot_nodes,
     without_batches,
     worker_block,
     worker_block_specs,
@@ -47,7 +46,7 @@ def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array)
     shared = _shared_rows(model, assignment)
     if prepared is None:
         return without_batches(assignment, metrics, _no_rows(assignment, shared))
-    scales = rates(model.settings, prepared, model.lock_factors, most_hot_nodes(assignment), assignment.cores)
+    scales = rates(model.settings, prepared, model.lock_factors)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
 

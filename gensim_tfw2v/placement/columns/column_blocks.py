@@ -96,7 +96,7 @@ def column_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arr
     block = prepared.block
     assert block.candidate_ids is not None
     inputs, outputs = tables_moved(model, block)
-    scales = rates(model.settings, prepared, model.lock_factors, hot_nodes=0)
+    scales = rates(model.settings, prepared, model.lock_factors)
     return ColumnBlock(
         left=block.left,
         right=block.right,

@@ -40,8 +40,8 @@ def batch_rows(columns: Columns, batch: ServerBatch) -> BatchRows:
     """Return the rows of a batch as they are now."""
 
     def gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-        found = kernel().gather_rows(table=table, ids=ids, batch=tf.constant(0), T=tf.float32)
-        return tf.ensure_shape(found, [None, None, None])
+        found = kernel().read_rows(table=table, rows=tf.reshape(ids, [-1]), T=tf.float32)
+        return tf.reshape(found, tf.concat([tf.shape(ids)[1:], tf.shape(found)[1:]], 0))
 
     return BatchRows(gather(columns.inputs, batch.inputs), gather(columns.outputs, batch.candidates))
 

@@ -68,7 +68,6 @@ class LocalPlacement(Placement):
         self._device = device
         self._kernel = steps or kernel_on(device)
         self._objective = arguments.objective_of(settings)
-        self._cores_side_by_side = calls.all_cores
         # What follows the block's arguments. The graph of one core is the same without a loop around it.
         self._cores = (np.int32(calls.cores),) if calls.cores > 1 else ()
         self._make_block_graph = side_by_side.side_by_side_function if self._cores else graph.block_function
@@ -138,9 +137,7 @@ class LocalPlacement(Placement):
         metrics = self._call(
             self._train_block,
             self._arguments.block_tensors(prepared.block),
-            self._arguments.rates(
-                self._settings, prepared, self._lock_factors, self._settings.hot_nodes, self._cores_side_by_side
-            ),
+            self._arguments.rates(self._settings, prepared, self._lock_factors),
             self._lookups,
             np.array([0, len(prepared.measured)], np.int32),
             *self._cores,

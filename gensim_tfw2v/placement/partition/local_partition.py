@@ -27,7 +27,6 @@ class LocalSubModel(LocalPlacement):
 
     def __init__(self, number: int, settings: StepSettings, maker: BlockMaker, calls: Calls) -> None:
         super().__init__(settings, maker, calls)
-        self._cores_side_by_side = 1  # threads train different sub-models
         self.number = number
         self._is_trained: BoolArray = np.zeros(0, bool)
 

@@ -51,7 +51,7 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
     if prepared is None:
         return without_batches(assignment, metrics, ShareWords(np.zeros(0, np.int32)))
     # As in one process.
-    scales = rates(model.settings, prepared, model.lock_factors, model.settings.hot_nodes, assignment.cores)
+    scales = rates(model.settings, prepared, model.lock_factors)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, ShareWords(trained_words(prepared.block)))
 

@@ -16,7 +16,6 @@ from gensim_tfw2v.cluster import remote_functions
 from gensim_tfw2v.cluster.connection import call_on_disconnect, device, sending_graphs
 from gensim_tfw2v.placement.calls.program import WorkerGraphs
 from gensim_tfw2v.placement.server_rows.handles import Handles
-from gensim_tfw2v.placement.server_rows.hot_nodes import swapped
 from gensim_tfw2v.placement.server_rows.messages import shard_messages, split_ticket
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows
 from gensim_tfw2v.placement.server_rows.pull import pull_rows
@@ -167,8 +166,7 @@ def _stage(shape: GraphShape, handles: Handles, request: Request, number: tf.Ten
     with tf.control_dependencies([block.basics.tokens]):
         made = tf.timestamp()
     messages = shard_messages(shape, block.basics.lease_key, ticket, block.extra.needed)
-    in_shards, version = pull_rows(shape, handles, messages)
-    start = swapped(shape, in_shards, block.extra.swaps)
+    start, version = pull_rows(shape, handles, messages)
     with tf.control_dependencies([start]):
         pulled = tf.timestamp()
     return Staged(block, messages, start, version, tf.stack([made - began, pulled - made]))

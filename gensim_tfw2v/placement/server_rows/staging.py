@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from gensim_tfw2v.arrays import Float64Array
 from gensim_tfw2v.blocks.making_side_by_side import prepare_side_by_side
-from gensim_tfw2v.placement.server_rows.hot_nodes import SWAPS, hot_nodes_last
 from gensim_tfw2v.placement.server_rows.numbering import (
     BLOCK_ROWS,
     BlockRows,
@@ -23,7 +22,6 @@ from gensim_tfw2v.placement.tasks.assignment import Assignment, check
 from gensim_tfw2v.placement.tasks.block import (
     BlockBasics,
     WorkerBlock,
-    most_hot_nodes,
     rates_on,
     without_batches,
     worker_block,
@@ -41,7 +39,6 @@ class StagedRows(NamedTuple):
     needed: BlockRows
     hot: HotRows
     shared_order: Any  # [T * H], the shared rows by shard, as places among those by table
-    swaps: Any  # [2P, 2], rows that are not where the shards' order puts them (`hot_nodes`)
     left: Any  # blocks of the chunk that come after this one
 
 
@@ -64,10 +61,9 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, num
         return without_batches(assignment, metrics, nothing)
     block = prepared.block
     tables = needed_rows(model, block, assignment.sharing)
-    in_shards, rows = numbered(tables, assignment.shards)
+    places, rows = numbered(tables, assignment.shards)
     count, rate = len(rows.numbers), float(prepared.learning_rates.mean())
-    places, swaps, hot_nodes = hot_nodes_last(in_shards, tables[-1].distinct, count, most_hot_nodes(assignment))
-    shared = [place[table.shared] for place, table in zip(in_shards, tables, strict=True)]
+    shared = [place[table.shared] for place, table in zip(places, tables, strict=True)]
     own = renumbered(block, *places)
     extra = StagedRows(
         needed=rows,
@@ -80,12 +76,11 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, num
             [table.shared_places() for table in tables],
         ),
         shared_order=np.argsort(np.concatenate(shared)).astype(np.int32),
-        swaps=swaps,
         left=left,
     )
-    scales = rates_on(model, prepared, places[0], count, hot_nodes, assignment.cores)
+    scales = rates_on(model, prepared, places[0], count)
     return worker_block(model.settings, own, BlockBasics.of(own, scales, assignment, metrics), extra)
 
 
-STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), SWAPS, tf.TensorSpec([], tf.int32))
+STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32))
 STAGED_BLOCK = BlockKind("gensim_tfw2v.make_block", worker_block_specs(STAGED_ROWS), stage)

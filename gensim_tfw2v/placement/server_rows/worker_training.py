@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.placement.contract import TABLES
-from gensim_tfw2v.placement.server_rows.hot_nodes import swapped
 from gensim_tfw2v.placement.server_rows.numbering import BlockRows, table_of_each_row
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
 from gensim_tfw2v.placement.server_rows.staging import StagedRows
@@ -68,7 +67,7 @@ class WorkerTraining:
             self._exchange_shared(metrics[-1])
         metrics.append(self._train_part(last))
         of_block = BatchMetrics(*(tf.concat(values, 0) for values in zip(*metrics, strict=True)))
-        change = swapped(self._shape, self._end_after(metrics[-1]) - self._start, self._rows.swaps)
+        change = self._end_after(metrics[-1]) - self._start
         vectors = vectors_of(change, self._shape.objective.adagrad)
         moved = most_moved(of_block, lambda: _of_words(self._rows.needed, vectors))
         return of_block, _unless_refused(of_block, change), moved

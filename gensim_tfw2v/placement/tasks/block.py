@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float64Array, Int32Array
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
@@ -78,8 +77,6 @@ def rates_on(
     prepared: PreparedBlock,
     input_places: Int32Array,
     rows: int,
-    hot_nodes: int = 0,
-    cores: int = 1,
 ) -> Rates:
     """Return what scales the block's steps, with lock factors for the rows of the worker's matrix."""
     locks = model.lock_factors
@@ -87,12 +84,7 @@ def rates_on(
         words = np.unique(prepared.block.input_ids)
         locks = np.ones(rows, np.float32)
         locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
-    return rates(model.settings, prepared, locks, hot_nodes, cores)
-
-
-def most_hot_nodes(assignment: Assignment) -> int:
-    """Return how many nodes each batch trains on a copy, where the worker alone changes its rows."""
-    return tuning.HOT_NODES if assignment.cores > 1 else 0  # a single core waits for no other one
+    return rates(model.settings, prepared, locks)
 
 
 def own_lookups(settings: StepSettings) -> Lookups:

@@ -35,7 +35,7 @@ def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arra
     if prepared is None:
         return without_batches(assignment, metrics, extra=())
     # As in one process.
-    scales = rates(model.settings, prepared, model.lock_factors, model.settings.hot_nodes, assignment.cores)
+    scales = rates(model.settings, prepared, model.lock_factors)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
     return worker_block(model.settings, prepared.block, basics, extra=())
 

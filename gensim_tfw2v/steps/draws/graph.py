@@ -13,7 +13,6 @@ import tensorflow as tf
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.steps.draws.block import draw_block
 from gensim_tfw2v.steps.draws.signature import CHUNK, DRAW_TABLES, SCHEDULE, ChunkSchedule, ChunkTensors, DrawTables
-from gensim_tfw2v.steps.graph import train_batches
 from gensim_tfw2v.steps.kernel import Kernel
 from gensim_tfw2v.steps.signature import SIGNATURE, Lookups, Objective, Rates, Tables
 
@@ -41,7 +40,7 @@ def chunk_function(objective: Objective, kernel: Kernel) -> tf.types.experimenta
         measured = _measured(schedule.measure_every, batches)
         rates = rates._replace(learning_rates=_learning_rates(schedule.learning_rates, batches), measured=measured)
         span = tf.stack([0, batches * tf.minimum(drawn.tokens, 1)])
-        metrics = train_batches(objective, kernel, tables, drawn.block, rates, lookups, span)
+        metrics = kernel.train(objective, tables, drawn.block, rates, lookups, span)
         return TrainedTensors(metrics, measured, drawn.pairs, drawn.tokens)
 
     signature = (_TABLES, CHUNK, DRAW_TABLES, SCHEDULE, _RATES, _LOOKUPS)

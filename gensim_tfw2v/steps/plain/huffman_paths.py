@@ -61,7 +61,6 @@ def train_huffman_paths(
     nodes: tf.Tensor,
     codes: tf.Tensor,
     offsets: tf.Tensor,
-    hot_nodes: tf.Tensor,
     every_context: bool,
     rate: tf.Tensor,
     max_score: float,
@@ -72,8 +71,7 @@ def train_huffman_paths(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Train the nodes on words' paths; return the gradients of hidden vectors [R, B, D], and the loss.
 
-    A loss of NaN says that steps were refused. `hot_nodes` has no effect: TensorFlow's operations lock the table, so
-    threads keep no nodes of their own.
+    A loss of NaN says that steps were refused.
     """
     window = (tf.shape(words)[-1] - tf.shape(left)[-1]) // 2
     reach = tf.gather(left, batch), tf.gather(right, batch)

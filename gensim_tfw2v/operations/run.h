@@ -1,0 +1,121 @@
+/* A run: consecutive tokens that are trained together. Its rows are copied, its gradients follow from the copies, and
+   its rows move at once, in place, before the next run reads any.
+
+   A run is widened by the window on both sides: token t is at place t + window. */
+
+#ifndef TFW2V_RUN_H
+#define TFW2V_RUN_H
+
+#include "call.h"
+#include "delays.h"
+#include "products.h"
+#include "vectors.h"
+
+/* How many steps rows have taken, how many of these were shortened, and how many steps were refused because they would
+   be NaN or infinite, or nearly so. */
+/* At most this many hidden vectors are trained with a word at the same time. */
+enum { MOST_TOGETHER = 16 };
+
+typedef struct {
+    int64_t touched, clipped, refused;
+} StepCounts;
+
+typedef struct {
+    /* equal for all runs of a call */
+    const Call *call;
+    Table inputs, outputs, nodes;
+    bool skip_gram;
+    int64_t tokens, places, window, negatives, size;
+    int64_t width;         /* of rows in this thread's memory: `size`, rounded up to whole registers */
+    int64_t by_token;      /* `tokens`, rounded up to whole registers */
+    int64_t negatives_at;  /* places, rounded up to whole tiles: where negatives begin among candidates */
+    int64_t candidates;    /* places and negatives, both rounded up to whole tiles */
+    const int32_t *nodes_of_paths, *codes, *offsets; /* word w's path has the steps offsets[w] to offsets[w + 1] */
+    int64_t longest_path;  /* rounded up to whole registers and to ROWS_TOGETHER */
+    float negative;        /* draws expected for each pair */
+    float radius_chance;   /* of each radius except the widest; 0 if each token has one radius */
+    float max_step;        /* longest step of a row */
+    const float *factors;  /* input row r's step is scaled by factors[r % factor_count], if there are any */
+    int64_t factor_count;
+
+    /* the run's part of the inputs, and whether the next run follows it in memory */
+    const int32_t *left, *right; /* [tokens], how many places before and after a token are its contexts */
+    const int32_t *input_ids;    /* skip-gram [tokens], CBOW [places] */
+    const int32_t *candidate_ids; /* skip-gram [places + negatives], CBOW [negatives] */
+    const int32_t *target_ids;   /* CBOW [tokens] */
+    const int32_t *words;        /* [places], which have Huffman paths */
+    const float *weights;        /* [tokens], NULL if all are 1 */
+    bool has_next;
+    float rate;
+    bool is_measured;
+
+    /* this thread's memory */
+    float **input_rows;          /* [tokens or places], in the table */
+    float **candidate_rows;      /* [candidates], likewise; NULL for padding */
+    float *hidden, *gradients;   /* [tokens + 4, width] */
+    float **hidden_rows, **gradient_rows; /* [tokens], where each vector begins */
+    float *across;               /* [width, by_token], hidden vectors by token */
+    float *copies, *changes;     /* [candidates, width]: copies of rows, and their gradients */
+    float **copy_rows, **change_rows; /* [candidates], where each begins */
+    float *scores;               /* [candidates, by_token], which become their gradients */
+    float *masks, *shares;       /* [candidates, by_token], weights of contexts (`windows.h`) */
+    float *pair_counts;          /* [by_token], how many pairs a token has with contexts, or with its own word */
+    float *negative_weights;     /* [by_token], how often a token is trained with a negative */
+    float *squares;              /* [candidates], squared lengths of gradients */
+    float *token_shares;         /* [2, window + 1], chances and one token's shares by distance */
+    float *path_scores;          /* [most tokens together, longest path] */
+    float *path_labels;          /* [longest path] */
+    float *path_copies, *path_changes; /* [longest path, width] */
+    float **path_copy_rows, **path_change_rows; /* [longest path], where each begins */
+    float **path_rows;           /* [words together, longest path] */
+    int32_t *begun;              /* [places + 1] */
+    Delays *delays;              /* of emulated threads; NULL if there are none */
+
+    /* what came of the batch so far */
+    double loss;
+    StepCounts steps;
+} Run;
+
+/* A row that the run trains. */
+static inline float *trained_row(const Run *run, Table table, int32_t row) {
+    float *found = row_of(table, row);
+    return run->delays ? own_row(run->delays, found, table.stride) : found;
+}
+
+static inline bool has_contexts(const Run *run, int64_t token) { return run->left[token] || run->right[token]; }
+static inline float weight_of(const Run *run, int64_t token) { return run->weights ? run->weights[token] : 1.0f; }
+
+static inline const float *const *read_only(float *const *rows) { return (const float *const *)rows; }
+
+/* Copies a row into this thread's memory. */
+static inline void copy_row(float *restrict copy, const float *restrict row, int64_t size) {
+    int64_t i = 0;
+    for (; i + LANES <= size; i += LANES) *(wide *)(copy + i) = *(const wide *)(row + i);
+    for (; i + 4 <= size; i += 4) *(narrow *)(copy + i) = *(const narrow *)(row + i);
+    for (; i < size; i++) copy[i] = row[i];
+}
+
+/* Writes the weights of contexts and how many pairs each token has. */
+void weigh_contexts(Run *run);
+
+/* Writes hidden vectors and where they come from. */
+void read_hidden(Run *run);
+
+/* Moves the input rows that hidden vectors consist of against the gradients of these. */
+void move_hidden(Run *run);
+
+/* Trains hidden vectors by negative sampling, and adds to their gradients. */
+void train_samples(Run *run);
+
+/* Trains hidden vectors with nodes on Huffman paths, and adds to their gradients. */
+void train_paths(Run *run);
+
+/* Moves each row against its gradient [width] by one step, at the learning rate or the rate that its state gives. A
+   limited step is at most `max_step` long, and is counted. A row whose step is refused stays where it is, so that a table never contains NaN or infinity. A row
+   whose gradient is 0 is not written. `ids` and factors scale the steps if there are any. */
+void move_rows(
+    Run *run, Table table, float *const *rows, const int32_t *ids, const float *gradients, int64_t count,
+    bool are_limited
+);
+
+#endif
