@@ -51,7 +51,7 @@ _OF_ROW = ("corpus", "mode", "system", "revision", "optimizer")  # runs that dif
 _NOTES = (
     f"Graphs have communities and degrees that differ. Walks have {WALK_LENGTH} nodes. All nodes have vectors "
     "(`min_count=1`), and no occurrence is dropped (`sample=0`).",
-    "hubs: the graph of 5,000 nodes has degrees by Zipf's law, and an edge that is drawn more than once counts as often.",
+    "hubs: the graph of 5,000 nodes has degrees by Zipf's law, and edges that are drawn several times count as often.",
     "words/s: in the epochs, without TensorFlow's import and the first graphs, which gensim does not have. seconds: of "
     "counting words and training, with import and first graphs. Both have the middle run, and the slowest and fastest.",
     "ratios: gensim's seconds for a word, and for all, divided by those of this row. In brackets: the smallest and the "
@@ -166,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     add_output_arguments(parser, "walks")
     add("--quick", action="store_true", help="a graph of 500 nodes alone")
     nodes = [size.nodes for size in SIZES]
-    add("--nodes", nargs="+", type=int, choices=nodes, default=nodes, help="of the graphs (default: all; 5000 has hubs)")
+    add("--nodes", nargs="+", type=int, choices=nodes, default=nodes, help="of the graphs (default: all)")
     add("--modes", nargs="+", choices=list(MODES), default=list(MODES), help="default: all four")
     add("--systems", nargs="+", choices=[OURS, GENSIM], default=[OURS, GENSIM], help="default: both")
     add_revision_argument(parser, nargs="+", default=[HERE])

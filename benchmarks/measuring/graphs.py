@@ -25,8 +25,8 @@ _SCORED_NODES = 20_000  # in all random choices of these together
 class Graph:
     """A graph without directions, and pairs of nodes that no walk takes.
 
-    Node i is joined to `neighbours[starts[i] : starts[i + 1]]`, where a neighbour may be more than once. `hidden` [n, 2]
-    has the pairs whose edges were removed, and `strangers` [n, 2] pairs that were never joined.
+    Node i is joined to `neighbours[starts[i] : starts[i + 1]]`, where a neighbour may be more than once. `hidden`
+    [n, 2] has the pairs whose edges were removed, and `strangers` [n, 2] pairs that were never joined.
     """
 
     communities: np.ndarray  # of each node
