@@ -45,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
     """Measure all runs that the results do not have yet; the exit status is 1 if a run failed."""
     arguments = _parser().parse_args(argv)
     report = start_report("Scores with many threads", arguments, _SETTINGS, _NOTES)
+    if arguments.graph is not None:
+        report.settings["graph"] = Path(arguments.graph).name
     runs = [run for run in earlier_runs(report, "many_threads") if "error" not in run]
     if EMULATED in arguments.ways:
         _check_emulation()
