@@ -47,6 +47,8 @@ _NOTES = (
     "tfw2v: one process reads an encoded corpus; tfw2v-text: a text file. tfw2v-models: processes train a model each "
     "at the same time. speed-up: against the fewest workers of the same system; of the latter two, of tfw2v.",
     "With fewer workers than --whole-from a cell trains the first words of the corpus, with the whole vocabulary.",
+    "score: mean of the scores, in percent, after the last training, of one epoch. It rises with the words that are "
+    "trained: compare cells with as many words.",
     "processor: of all processes. cores idle: the rest of the time of the cores that train. edges: share of the time "
     "before the first block and after the last. Page faults, lock: of a cluster, its coordinator's.",
     "lock held: share of looks, up to 2,000 a second from another process, at which a thread held Python's lock, and "

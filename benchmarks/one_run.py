@@ -35,6 +35,8 @@ def main(argv: list[str] | None = None) -> int:
     job = job_from(arguments)
     if job.epochs % job.calls:
         raise SystemExit(f"one_run: error: --calls must divide --epochs {job.epochs}, got {job.calls}")
+    if job.emulated_threads is not None and job.workers != 1:
+        raise SystemExit(f"one_run: error: --emulated-threads needs --workers 1, got {job.workers}")
     missing = systems.SYSTEMS[job.system].missing()
     if missing:
         raise SystemExit(f"one_run: error: {missing}")
@@ -84,6 +86,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", metavar="NAME", help="tfw2v only, such as gpu; default: the package's own")
     add("--draws", choices=("host", "device"), help="tfw2v only: where draws are made; default: the package's own")
     add("--reproducible", action="store_const", const=True, help="tfw2v only: equal vectors for any number of workers")
+    add("--cores", type=number_from(1), metavar="N", help="tfw2v only: as if the machine had so many cores, for more "
+        "threads than it has")  # fmt: skip
+    add("--emulated-threads", type=number_from(1), metavar="N", help="tfw2v with one worker only: train each run from "
+        "rows as they were N - 1 runs before")  # fmt: skip
     add_dtype_arguments(parser)
     add_distribution_arguments(parser)
     add_revision_argument(parser)

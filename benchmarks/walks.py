@@ -37,9 +37,13 @@ class Size:
 
     nodes: int
     tokens: int
+    hubs: bool = False  # degrees by Zipf's law
+
+    def __str__(self) -> str:
+        return f"{self.nodes:,} nodes{' with hubs' if self.hubs else ''}, {self.tokens:,} tokens"
 
 
-SIZES = (Size(4_000, 3_000_000), Size(20_000, 10_000_000))
+SIZES = (Size(4_000, 3_000_000), Size(20_000, 10_000_000), Size(5_000, 4_000_000, hubs=True))
 QUICK = (Size(500, 100_000),)
 _GRAPH_SEED = 1  # the same graphs and walks in every run
 _SETTINGS = ("modes", "systems", "repeats", "epochs", "input", "workers", "vector_size", "window")
@@ -47,6 +51,7 @@ _OF_ROW = ("corpus", "mode", "system", "revision", "optimizer")  # runs that dif
 _NOTES = (
     f"Graphs have communities and degrees that differ. Walks have {WALK_LENGTH} nodes. All nodes have vectors "
     "(`min_count=1`), and no occurrence is dropped (`sample=0`).",
+    "hubs: the graph of 5,000 nodes has degrees by Zipf's law, and edges that are drawn several times count as often.",
     "words/s: in the epochs, without TensorFlow's import and the first graphs, which gensim does not have. seconds: of "
     "counting words and training, with import and first graphs. Both have the middle run, and the slowest and fastest.",
     "ratios: gensim's seconds for a word, and for all, divided by those of this row. In brackets: the smallest and the "
@@ -61,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     report = start_report("Walks on graphs", arguments, _SETTINGS, _NOTES)
     sizes = QUICK if arguments.quick else [size for size in SIZES if size.nodes in arguments.nodes]
-    report.settings["graphs"] = [f"{size.nodes:,} nodes with {size.tokens:,} tokens" for size in sizes]
+    report.settings["graphs"] = list(map(str, sizes))
     runs: list[dict[str, Any]] = []
 
     def save() -> str:
@@ -86,7 +91,7 @@ def main(argv: list[str] | None = None) -> int:
 def write_corpus(size: Size, folder: Path) -> Path:
     """Write a graph and walks on it to two files of a folder, and return the path of the walks."""
     rng = np.random.default_rng(_GRAPH_SEED)
-    graph = make_graph(size.nodes, rng)
+    graph = make_graph(size.nodes, rng, size.hubs)
     path = folder / f"{size.nodes}.txt"
     write_walks(random_walks(graph, size.tokens, rng), path)
     write_graph(graph, path.with_suffix(".npz"))
@@ -161,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     add_output_arguments(parser, "walks")
     add("--quick", action="store_true", help="a graph of 500 nodes alone")
     nodes = [size.nodes for size in SIZES]
-    add("--nodes", nargs="+", type=int, choices=nodes, default=nodes, help="of the graphs (default: 4000 20000)")
+    add("--nodes", nargs="+", type=int, choices=nodes, default=nodes, help="of the graphs (default: all)")
     add("--modes", nargs="+", choices=list(MODES), default=list(MODES), help="default: all four")
     add("--systems", nargs="+", choices=[OURS, GENSIM], default=[OURS, GENSIM], help="default: both")
     add_revision_argument(parser, nargs="+", default=[HERE])

@@ -11,6 +11,7 @@ from typing import Any
 
 from measuring.block_times import BlockTimes, timed_blocks
 from measuring.checkout import import_tensorflow, use_checkout
+from measuring.emulated_threads import emulate_threads
 from measuring.jobs import Job, Outcome
 from measuring.memory import peak_rss_bytes
 
@@ -55,6 +56,8 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
 
     if job.draws is not None:
         os.environ["TFW2V_DRAWS"] = job.draws
+    if job.cores is not None:
+        os.environ["TFW2V_CORES"] = str(job.cores)
     model = TFWord2Vec(**job.gensim_arguments(), **job.own_arguments(), progress=False, cluster=cluster)
     here = "LocalRounds" if job.reproducible else "LocalPlacement"
     placement = here if cluster is None else "DownpourPlacement"
@@ -66,6 +69,8 @@ def train_tfw2v(job: Job, cluster: Any = None) -> Outcome:
             began = time.perf_counter()
             import_tensorflow()
             import_seconds = time.perf_counter() - began
+            if job.emulated_threads is not None:
+                emulate_threads(job.emulated_threads)
             stack.enter_context(timed_blocks(placement, blocks))
 
         trained = _train(job, model, prepare)

@@ -12,6 +12,7 @@ import numpy as np
 
 WALK_LENGTH = 80  # nodes
 _EDGES_PER_NODE = 10
+_DRAWS_PER_NODE_WITH_HUBS = 20  # of edges: many are drawn more than once
 _NODES_PER_COMMUNITY = 200
 _OWN_SHARE = 0.4  # of edges that stay in a community
 _DEGREE_SPREAD = 0.7  # standard deviation of the logarithm of expected degrees
@@ -24,8 +25,8 @@ _SCORED_NODES = 20_000  # in all random choices of these together
 class Graph:
     """A graph without directions, and pairs of nodes that no walk takes.
 
-    Node i is joined to `neighbours[starts[i] : starts[i + 1]]`. `hidden` [n, 2] has the pairs whose edge was removed,
-    and `strangers` [n, 2] pairs that were never joined.
+    Node i is joined to `neighbours[starts[i] : starts[i + 1]]`, where a neighbour may be more than once. `hidden`
+    [n, 2] has the pairs whose edges were removed, and `strangers` [n, 2] pairs that were never joined.
     """
 
     communities: np.ndarray  # of each node
@@ -35,18 +36,24 @@ class Graph:
     strangers: np.ndarray
 
 
-def make_graph(nodes: int, rng: np.random.Generator) -> Graph:
-    """Return a random graph: degrees differ, and a part of the edges stay within a community."""
+def make_graph(nodes: int, rng: np.random.Generator, hubs: bool = False) -> Graph:
+    """Return a random graph: degrees differ, and a part of the edges stay within a community.
+
+    With hubs, degrees follow Zipf's law: nodes get ranks by chance, and a node is drawn with a chance of 1 / rank. An
+    edge that is drawn more than once counts as often, because a graph without such edges has hubs of a lower degree.
+    """
     communities = rng.integers(0, max(2, nodes // _NODES_PER_COMMUNITY), nodes)
-    weights = rng.lognormal(sigma=_DEGREE_SPREAD, size=nodes)
-    edges = _distinct(_pairs(communities, weights, _EDGES_PER_NODE * nodes, rng))
+    weights = 1 / (1 + rng.permutation(nodes)) if hubs else rng.lognormal(sigma=_DEGREE_SPREAD, size=nodes)
+    draws = _DRAWS_PER_NODE_WITH_HUBS if hubs else _EDGES_PER_NODE
+    pairs = _pairs(communities, weights, draws * nodes, rng)
+    edges = _distinct(pairs)
     is_hidden = rng.random(len(edges)) < _HIDDEN_SHARE
     strangers = _distinct(_pairs(np.zeros(nodes, int), weights, len(edges), rng))
-    taken = _number(strangers, nodes)
-    strangers = strangers[~np.isin(taken, _number(edges, nodes))]
+    strangers = _without(edges, strangers, nodes)
     rng.shuffle(strangers)
     hidden = edges[is_hidden][: len(strangers)]
-    starts, neighbours = _adjacency(edges[~is_hidden], nodes)
+    walked = _without(edges[is_hidden], _ordered(pairs), nodes) if hubs else edges[~is_hidden]
+    starts, neighbours = _adjacency(walked, nodes)
     return Graph(communities, starts, neighbours, hidden, strangers[: len(hidden)])
 
 
@@ -64,8 +71,18 @@ def _pairs(communities: np.ndarray, weights: np.ndarray, count: int, rng: np.ran
 
 def _distinct(pairs: np.ndarray) -> np.ndarray:
     """Return each pair of two nodes once, the smaller number first."""
+    return np.unique(_ordered(pairs), axis=0)
+
+
+def _ordered(pairs: np.ndarray) -> np.ndarray:
+    """Return the pairs of two nodes as often as they are there, the smaller number first."""
     pairs = np.sort(pairs, axis=1)
-    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+    return pairs[pairs[:, 0] != pairs[:, 1]]
+
+
+def _without(removed: np.ndarray, pairs: np.ndarray, nodes: int) -> np.ndarray:
+    """Return the pairs that are not among the removed ones; in both, the smaller number is first."""
+    return pairs[~np.isin(_number(pairs, nodes), _number(removed, nodes))]
 
 
 def _number(pairs: np.ndarray, nodes: int) -> np.ndarray:
@@ -83,7 +100,7 @@ def _adjacency(edges: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def random_walks(graph: Graph, tokens: int, rng: np.random.Generator) -> np.ndarray:
-    """Return walks [n, WALK_LENGTH] of about so many tokens: each step goes to a neighbour, all with equal chances."""
+    """Return walks [n, WALK_LENGTH] of about so many tokens: each step takes an edge, all with equal chances."""
     nodes = len(graph.communities)
     place = np.resize(rng.permutation(nodes), max(1, round(tokens / WALK_LENGTH)))
     steps = [place]

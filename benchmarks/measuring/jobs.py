@@ -54,6 +54,8 @@ class Job:
     distribution: str | None = None  # how the tasks of a cluster train together
     round_words: int | None = None  # raw words of a round, where the distribution has rounds
     vectors_file: str | None = None  # where the trained vectors are saved, in gensim's format
+    cores: int | None = None  # that our class takes the machine to have; it never has more threads
+    emulated_threads: int | None = None  # of our class, emulated in one thread
     calls: int = 1  # of train(), each with as many epochs, through which the learning rate falls evenly
     graph: str | None = None  # file that `graphs.write_graph` wrote: vectors of its nodes are scored
 
@@ -151,9 +153,15 @@ def add_training_arguments(parser: argparse.ArgumentParser, **several_epochs: An
     )
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add("--no-scores", dest="scores", action="store_false", help="measure speed only")
-    add("--graph", metavar="FILE", help="score vectors of a graph's nodes, which `walks.py --keep` has written")
+    add_graph_argument(parser)
     add("--schedule", choices=SCHEDULES, help="how our learning rate falls (default: as gensim's does)")
     add_model_arguments(parser)
+
+
+def add_graph_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the graph whose nodes are the words."""
+    help_text = "score vectors of a graph's nodes, which `walks.py --keep` has written"
+    parser.add_argument("--graph", metavar="FILE", help=help_text)
 
 
 def add_dtype_arguments(parser: argparse.ArgumentParser) -> None:

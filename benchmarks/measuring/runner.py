@@ -75,9 +75,7 @@ def run_all(
     """
     turns = [(turn, job) for turn, job in in_turns(jobs, repeats) if not is_done(job)]
     for number, (turn, job) in enumerate(turns, start=1):
-        tuning = "".join(f" {name}={value}" for name, value in job.own_arguments().items())
-        system = job.system if job.revision == HERE else f"{job.system} {job.revision}"
-        label = f"[{number}/{len(turns)}] {system} {job.mode} {job.vector_size}{tuning} round {turn + 1}"
+        label = f"[{number}/{len(turns)}] {_label_of(job)} round {turn + 1}"
         record = {"round": turn, **dataclasses.asdict(job), "corpus": Path(job.corpus).name}
         if job.graph is not None:
             record["graph"] = Path(job.graph).name
@@ -89,3 +87,11 @@ def run_all(
         else:
             say(f"{label}: {record['words_per_second']:,.0f} words/s")
         keep(record)
+
+
+def _label_of(job: Job) -> str:
+    system = job.system if job.revision == HERE else f"{job.system} {job.revision}"
+    shown = {"workers": job.workers, **job.own_arguments()}
+    if job.emulated_threads is not None:
+        shown["emulated_threads"] = job.emulated_threads
+    return f"{system} {job.mode} {job.vector_size}" + "".join(f" {name}={value}" for name, value in shown.items())

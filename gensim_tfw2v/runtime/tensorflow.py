@@ -36,7 +36,13 @@ _IMPORT_AHEAD = _ImportAhead()
 
 
 def usable_cores() -> int:
-    """Return the number of cores this process may run on."""
+    """Return the number of cores this process may run on.
+
+    The environment variable ``TFW2V_CORES`` gives another number: tests and benchmarks train with more threads than
+    there are cores.
+    """
+    if pretended := os.environ.get("TFW2V_CORES"):
+        return max(1, int(pretended))
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -145,6 +145,13 @@ def test_every_mode_has_a_table_of_speed_and_one_of_costs() -> None:
     assert all(len(row) == len(table[0]) for table in tables.values() for row in table)
 
 
+def test_a_score_stands_beside_each_speed_of_ours_and_gensims() -> None:
+    cells = [Cell("sg-neg", system, workers) for system in (ENCODED, GENSIM) for workers in (1, 2, 4)]
+    runs = [a_run(cell, a_result(2.0)) | {"scores": {"mean": 20.0 + place}} for place, cell in enumerate(cells)]
+    heading, *rows = tables_of(core_rows(runs))["sg-neg: speed"]
+    assert [row[heading.index("score")] for row in rows] == [f"{20 + place}.00" for place in range(6)]
+
+
 def test_the_lock_is_seen_held_by_who_holds_it_and_free_during_a_system_call() -> None:
     address = lock_address()
     assert address is not None

@@ -23,6 +23,11 @@ def graph() -> graphs.Graph:
     return graphs.make_graph(NODES, np.random.default_rng(1))
 
 
+@pytest.fixture(scope="module")
+def hubs() -> graphs.Graph:
+    return graphs.make_graph(NODES, np.random.default_rng(1), hubs=True)
+
+
 def joined(graph: graphs.Graph) -> set[tuple[int, int]]:
     """Return all pairs of neighbours, in both directions."""
     first = np.repeat(np.arange(NODES), np.diff(graph.starts))
@@ -37,9 +42,49 @@ def test_edges_have_both_directions_and_none_is_hidden_or_between_strangers(grap
     assert not hidden & edges and not strangers & edges and not hidden & strangers
 
 
-def test_more_edges_stay_in_a_community_than_chance_would_leave_there(graph: graphs.Graph) -> None:
+@pytest.mark.parametrize("kind", ["graph", "hubs"])
+def test_more_edges_stay_in_a_community_than_chance_would_leave_there(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    graph = request.getfixturevalue(kind)
     own = [graph.communities[first] == graph.communities[second] for first, second in joined(graph)]
     assert np.mean(own) > 1.2 / len(np.unique(graph.communities))
+
+
+def test_degrees_of_hubs_fall_as_zipfs_law_says(hubs: graphs.Graph) -> None:
+    degrees = np.sort(np.diff(hubs.starts))[::-1]
+    for rank in (2, 10, 50):
+        assert 0.5 < degrees[rank - 1] * rank / degrees[0] < 2
+
+
+def test_degrees_without_hubs_are_much_more_even(graph: graphs.Graph, hubs: graphs.Graph) -> None:
+    shares = [np.diff(one.starts).max() / len(one.neighbours) for one in (graph, hubs)]
+    assert shares[0] < 0.03 < 0.06 < shares[1]
+
+
+def test_a_graph_with_hubs_hides_edges_and_has_strangers_too(hubs: graphs.Graph) -> None:
+    edges = joined(hubs)
+    hidden, strangers = (set(map(tuple, pairs.tolist())) for pairs in (hubs.hidden, hubs.strangers))
+    assert len(hidden) == len(strangers) > NODES / 10
+    assert not hidden & edges and not strangers & edges and not hidden & strangers
+
+
+def test_an_edge_that_is_drawn_more_than_once_is_as_often_among_both_nodes_neighbours(hubs: graphs.Graph) -> None:
+    first = np.repeat(np.arange(NODES), np.diff(hubs.starts))
+    times = np.zeros((NODES, NODES), int)
+    np.add.at(times, (first, hubs.neighbours), 1)
+    assert times.max() > 1
+    np.testing.assert_array_equal(times, times.T)
+
+
+def test_a_seed_gives_the_same_graph_with_hubs_again(hubs: graphs.Graph) -> None:
+    again = graphs.make_graph(NODES, np.random.default_rng(1), hubs=True)
+    np.testing.assert_array_equal(again.neighbours, hubs.neighbours)
+    np.testing.assert_array_equal(again.hidden, hubs.hidden)
+
+
+def test_a_graph_with_hubs_is_named_so() -> None:
+    assert [str(size) for size in walks.SIZES if size.hubs] == ["5,000 nodes with hubs, 4,000,000 tokens"]
 
 
 def test_walks_go_along_edges_and_begin_at_all_nodes(graph: graphs.Graph) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from gensim_tfw2v.runtime import cores
 from gensim_tfw2v.runtime.cores import allowed_cores
+from gensim_tfw2v.runtime.tensorflow import usable_cores
 
 NESTED = "0::/jobs/one\n"
 BOTH = "5:memory:/jobs\n4:cpu,cpuacct:/jobs/one\n1:name=systemd:/\n0::/\n"
@@ -68,3 +69,12 @@ def test_the_cores_that_a_process_may_use_are_those_within_its_limits(
 
 def test_this_process_may_use_a_core() -> None:
     assert 1 <= allowed_cores() <= cores.usable_cores()
+
+
+def test_an_environment_variable_gives_tests_and_benchmarks_another_number_of_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TFW2V_CORES", raising=False)
+    found = usable_cores()
+    monkeypatch.setenv("TFW2V_CORES", str(found + 5))
+    assert usable_cores() == found + 5
