@@ -73,7 +73,7 @@ SMALL_CBOW_RUN = (16, 2)
 # sums make short runs cheap.
 SMALL_FLAT_CBOW_RUN = (8, 2)
 # Without negatives, a run shares only contexts.
-SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 16, 64
+SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS = 64, 64
 
 # -- the Huffman tree (docs/contributing/decisions.md, "Maths of a batch") ---------------------------------------------
 
@@ -93,7 +93,6 @@ LEAST_WINDOW_FOR_RUNNING_SUMS = 6  # of CBOW; narrower windows are as fast or fa
 # With Adagrad, a row's first steps are FACTOR / sqrt(START) times as long as with SGD. They are as long as with SGD
 # once START and the sum of its gradients' squares come to FACTOR². `operations/adagrad.h` has the same numbers.
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
-LOOKUP_WINDOW = 10  # up to this window, the graph looks up pair weights in a table made for exactly that window
 LEAST_TOKENS_FOR_SPARE_THREAD = 256  # on small corpora one more thread's stale gradients cost quality
 
 # -- blocks (docs/contributing/decisions.md, "Sizes") ------------------------------------------------------------------

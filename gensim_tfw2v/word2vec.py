@@ -11,7 +11,7 @@ from gensim.models import Word2Vec
 
 from gensim_tfw2v.files.models import save_whole
 from gensim_tfw2v.files.vectors import write_vectors
-from gensim_tfw2v.model.arguments import default_of, own_and_gensims
+from gensim_tfw2v.model.arguments import default_of, own_and_gensims, warn_of_deprecated
 from gensim_tfw2v.model.checks import check_constructor
 from gensim_tfw2v.model.corpus_reading import CorpusReader, iterable_that_gensim_takes, path_that_gensim_takes
 from gensim_tfw2v.model.docstring import with_tables
@@ -139,6 +139,7 @@ class TFWord2Vec(Word2Vec):
     ) -> None:
         own, gensims = own_and_gensims(locals())
         check_constructor(own | gensims)
+        warn_of_deprecated(own, stacklevel=2)
         self.__dict__.update(own, **results_before_training())
         self._reader = CorpusReader()
         self._is_constructed = False  # until gensim's constructor, which may train, has ended

@@ -146,7 +146,7 @@ class StalePlacement(Placement):
         span = np.array(self._sharing.span(block.parts_done, len(staged.basics.pairs)), np.int32)
         with tf.device(_DEVICE):
             tables = Tables(own.handle, own.handle, own.handle)
-            arguments = (tables, staged.block, staged.basics.rates, staged.lookups, span)
+            arguments = (tables, staged.block, staged.basics.rates, span)
             self._train_block(*tf.nest.map_structure(tf.convert_to_tensor, arguments))
         block.parts_done += 1
         shared = read_rows(own.handle, places) - block.shared

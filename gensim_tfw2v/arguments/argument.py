@@ -44,3 +44,4 @@ class Argument:
     is_read_by_train: bool = False  # train() reads the attribute and checks it again, because it may have been changed
     is_fixed_in_training: bool = False  # a change during train() has no effect until the next one
     is_saved: bool = True
+    deprecated: str | None = None  # what a warning says to whoever sets it

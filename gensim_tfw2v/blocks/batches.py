@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Float64Array, Int32Array, aligned_empty
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths, huffman_paths
@@ -90,8 +89,7 @@ class BlockMaker:
             return None
         grid = (*self.shape.cut(kept.ids.size), self.shape.run_tokens)
         left, right, farthest = draw_windows(kept, grid, self.window, self.windows is Windows.DRAWN, random)
-        # Up to this window, the graph looks up weights in a table made for exactly that window.
-        window = self.window if self.window <= tuning.LOOKUP_WINDOW else max(1, farthest)
+        window = max(1, farthest)
         candidates = self._draw_negatives(grid, random)
         weights = None if kept.weights is None else _weights_of_tokens(kept.lengths, kept.weights, grid)
         if self.skip_gram and candidates is not None:

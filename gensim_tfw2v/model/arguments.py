@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,6 +72,14 @@ def own_and_gensims(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
     own = {name: value for name, value in arguments.items() if name in names}
     own["weights"] = sentence_weights(own["weights"])
     return own, {name: value for name, value in arguments.items() if name not in names}
+
+
+def warn_of_deprecated(arguments: Mapping[str, Any], stacklevel: int) -> None:
+    """Warn of each own argument that is set and deprecated."""
+    for argument in OWN_ARGUMENTS:
+        if argument.deprecated is not None and arguments[argument.name] != argument.default:
+            text = f"{argument.name} is deprecated: {argument.deprecated}"
+            warnings.warn(text, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:

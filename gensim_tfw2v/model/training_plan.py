@@ -19,7 +19,7 @@ from gensim_tfw2v.placement.block_size import in_flight_limits
 from gensim_tfw2v.placement.choice import choose_placement
 from gensim_tfw2v.placement.designs import DESIGNS
 from gensim_tfw2v.placement.request import CorpusSize, Draws, PlacementChoice, TrainingOptions
-from gensim_tfw2v.runtime.devices import GPU, THE_CPU, Device
+from gensim_tfw2v.runtime.devices import GPU, THE_CPU
 from gensim_tfw2v.runtime.processor import multiplies_bfloat16, multiplies_tiles
 from gensim_tfw2v.steps.kernel import COMPILED, kernel_on
 from gensim_tfw2v.steps.settings import (
@@ -35,15 +35,16 @@ UNSET_BATCH_WORDS = MAX_WORDS_IN_BATCH  # gensim's default; with it, blocks have
 
 
 class _FastProducts(NamedTuple):
-    """How the device that trains multiplies matrices."""
+    """How the plain step multiplies matrices on the device that trains."""
 
     bfloat16: bool  # faster than float32
     tiled: bool  # by whole tiles (AMX)
 
     @classmethod
-    def on(cls, device: Device | None) -> _FastProducts:
-        """Return those of a device; None are the CPUs of a cluster's workers, which count as CPUs like this one."""
-        if device is not None and device.kind == GPU:  # GPUs round float32 themselves, to TF32
+    def of(cls, choice: PlacementChoice) -> _FastProducts:
+        """Return those of the steps where a training is placed; CPUs of a cluster's workers count as this one."""
+        on_gpu = choice.device is not None and choice.device.kind == GPU  # which rounds float32 itself, to TF32
+        if on_gpu or _moves_by_run(choice):
             return cls(bfloat16=False, tiled=False)
         return cls(multiplies_bfloat16(), multiplies_tiles())
 
@@ -66,7 +67,7 @@ def choices_for(
     kept, flat = kept_counts(counts, keep_probabilities(model.wv, model.sample)), is_flat(kept_counts(counts, None))
     in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
-    fast = _FastProducts.on(choice.device)
+    fast = _FastProducts.of(choice)
     shape = _batch_shape(model, kept, choice, flat, in_running_sums, fast)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.

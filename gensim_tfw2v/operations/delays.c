@@ -3,20 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 14 };
-
-typedef struct Copy {
-    struct Copy *next_in_run, *next_in_slot;
+struct Copy {
+    Copy *next_in_run, *next_in_slot;
     float *row; /* in the table */
     int64_t size;
     float numbers[]; /* [2, size]: as the run has trained them, and as they were */
-} Copy;
-
-struct Delays {
-    int threads;
-    int64_t run;
-    Copy *slots[SLOTS]; /* of the current run, by row */
-    Copy *runs[];       /* [threads], the copies of the last runs */
 };
 
 static int emulated = 1;
@@ -36,7 +27,7 @@ float *own_row(Delays *delays, float *row, int64_t size) {
         if (copy->row == row) return copy->numbers;
     Copy *copy = malloc(sizeof *copy + (size_t)(2 * size) * sizeof(float));
     if (!copy) return row;
-    Copy **run = &delays->runs[delays->run % delays->threads];
+    Copy **run = &delays->runs[delays->turn % delays->threads];
     *copy = (Copy){.next_in_run = *run, .next_in_slot = *slot, .row = row, .size = size};
     memcpy(copy->numbers, row, (size_t)size * sizeof(float));
     memcpy(copy->numbers + size, row, (size_t)size * sizeof(float));
@@ -53,13 +44,13 @@ static void show(Copy **run) {
     *run = NULL;
 }
 
-void end_delayed_run(Delays *delays) {
+void end_turn(Delays *delays) {
     memset(delays->slots, 0, sizeof delays->slots);
-    delays->run++;
-    show(&delays->runs[delays->run % delays->threads]);
+    delays->turn++;
+    show(&delays->runs[delays->turn % delays->threads]);
 }
 
 void end_delays(Delays *delays) {
-    for (int i = 1; i <= delays->threads; i++) show(&delays->runs[(delays->run + i) % delays->threads]);
+    for (int i = 1; i <= delays->threads; i++) show(&delays->runs[(delays->turn + i) % delays->threads]);
     free(delays);
 }

@@ -59,7 +59,7 @@ static bool differentiate(Run *run, float *scores, int32_t steps, float weight) 
     if (!are_within(scores, steps, FLT_MAX)) return false;
     if (run->is_measured)
         for (int32_t i = 0; i < steps; i++)
-            run->loss += weight * log1pf(expf(clamped(labels[i] != 0 ? -scores[i] : scores[i])));
+            run->outcome->loss += weight * log1pf(expf(clamped(labels[i] != 0 ? -scores[i] : scores[i])));
     for (int32_t i = 0; i < steps; i += LANES) {
         wide score = *(wide *)(scores + i), label = *(const wide *)(labels + i);
         wide gradient = weight * (1.0f / (1.0f + exponential(-all_clamped(score))) - label);
@@ -103,7 +103,7 @@ static void train_together(Run *run, Path *path) {
     for (int64_t k = 0; k < path->count; k++)
         are_finite &= differentiate(run, path->scores + k * run->longest_path, path->steps, path->weights[k]);
     if (!are_finite) {
-        run->steps.refused++;
+        run->outcome->refused++;
         return;
     }
     for (int64_t k = 0; k < path->count; k += SUMS_TOGETHER) {
@@ -128,7 +128,7 @@ static void train_alone(Run *run, Path *path) {
     float *gradient = path->gradients[0];
     label_steps(run, path);
     if (!differentiate(run, path->scores, path->steps, path->weights[0])) {
-        run->steps.refused++;
+        run->outcome->refused++;
         return;
     }
     if (has(run->call, FREEZES_OUTPUTS)) {
@@ -142,7 +142,7 @@ static void train_alone(Run *run, Path *path) {
     float square = dot(hidden, hidden, run->width);
     for (int32_t i = 0; i < path->steps; i++) {
         float rate = rate_of_step(run->nodes, path->rows[i], run->rate, scores[i] * scores[i] * square);
-        if (isnan(rate)) run->steps.refused++;
+        if (isnan(rate)) run->outcome->refused++;
         add_and_move(path->rows[i], gradient, hidden, isnan(rate) ? 0 : -rate * scores[i], scores[i], run->size);
     }
 }

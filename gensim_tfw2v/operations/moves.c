@@ -27,14 +27,14 @@ void move_rows(
         float square = run->squares[i];
         if (!rows[i] || square == 0) continue;
         float length = sqrtf(square), rate = rate_of_step(table, rows[i], run->rate, square);
-        run->steps.touched += are_limited;
+        run->outcome->touched += are_limited;
         if (are_limited && rate * length > run->max_step) {
             rate = run->max_step / length;
-            run->steps.clipped++;
+            run->outcome->clipped++;
         }
         if (ids && run->factor_count) rate *= run->factors[ids[i] % run->factor_count];
         if (!(fabsf(rate) * length <= LONGEST_STEP)) { /* it may be NaN */
-            run->steps.refused++;
+            run->outcome->refused++;
             continue;
         }
         add_scaled(rows[i], -rate, gradients + i * run->width, table.size);

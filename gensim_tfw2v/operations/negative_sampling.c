@@ -47,7 +47,7 @@ static void differentiate(Run *run, float *scores, const float *weights, TokenSp
     int64_t count = span.registers * LANES;
     if (run->is_measured)
         for (int64_t t = 0; t < count; t++)
-            if (weights[t] != 0) run->loss += weights[t] * log1pf(expf(sign * clamped(scores[t])));
+            if (weights[t] != 0) run->outcome->loss += weights[t] * log1pf(expf(sign * clamped(scores[t])));
     for (int64_t t = 0; t < count; t += LANES) {
         wide score = all_clamped(*(wide *)(scores + t)), weight = *(const wide *)(weights + t);
         *(wide *)(scores + t) = sign * weight / (1.0f + exponential(-sign * score));
@@ -146,10 +146,10 @@ static void train_targets(Run *run) {
             rate = frozen ? 0 : rate_of_step(run->outputs, row, run->rate, square);
         }
         if (isnan(rate)) {
-            run->steps.refused++;
+            run->outcome->refused++;
             continue;
         }
-        if (run->is_measured) run->loss += weight * log1pf(expf(-score));
+        if (run->is_measured) run->outcome->loss += weight * log1pf(expf(-score));
         if (frozen)
             add_scaled(gradient, -score_gradient, row, run->size);
         else

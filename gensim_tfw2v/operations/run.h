@@ -11,14 +11,16 @@
 #include "products.h"
 #include "vectors.h"
 
-/* How many steps rows have taken, how many of these were shortened, and how many steps were refused because they would
-   be NaN or infinite, or nearly so. */
 /* At most this many hidden vectors are trained with a word at the same time. */
 enum { MOST_TOGETHER = 16 };
 
+/* What has come of the runs of a batch. */
 typedef struct {
+    double loss; /* of a measured batch */
+    /* How many steps rows have taken, how many of these were shortened, and how many steps were refused because they
+       would be NaN or infinite, or nearly so. */
     int64_t touched, clipped, refused;
-} StepCounts;
+} Outcome;
 
 typedef struct {
     /* equal for all runs of a call */
@@ -71,9 +73,7 @@ typedef struct {
     int32_t *begun;              /* [places + 1] */
     Delays *delays;              /* of emulated threads; NULL if there are none */
 
-    /* what came of the batch so far */
-    double loss;
-    StepCounts steps;
+    Outcome *outcome;            /* of the run's batch */
 } Run;
 
 /* A row that the run trains. */

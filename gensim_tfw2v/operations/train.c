@@ -185,7 +185,7 @@ static void train_run(Run *run) {
     if (!run->skip_gram) count_targets(run);
     read_hidden(run);
     if ((paths || !run->skip_gram) && !may_move_along(run)) {
-        run->steps.refused++; /* The run trains nothing. */
+        run->outcome->refused++; /* The run trains nothing. */
         return;
     }
     memset(run->gradients, 0, (size_t)(run->tokens * run->width) * sizeof(float));
@@ -194,23 +194,46 @@ static void train_run(Run *run) {
     if (!has(run->call, FREEZES_INPUTS)) move_hidden(run);
 }
 
-/* Trains the runs of a batch; writes its loss and its numbers of steps, all NaN if a step was refused. */
-static void train_batch(Run *run, int64_t batch, float *metrics, int64_t batches) {
+/* Trains a run, given by its number among all runs of the block. */
+static void train_number(Run *run, int64_t number, Outcome *outcomes) {
+    const Call *call = run->call;
+    int64_t batch = number / call->lengths[BY_RUN];
+    go_to(run, number);
+    if (is_empty(run)) return;
+    run->rate = floats(call, RATES)[batch];
+    run->is_measured = booleans(call, MEASURED)[batch];
+    run->outcome = outcomes + batch - call->first_batch;
+    train_run(run);
+}
+
+/* Trains all runs, one after the other. */
+static void train_in_order(Run *run, Outcome *outcomes) {
     int64_t runs = run->call->lengths[BY_RUN];
-    run->rate = floats(run->call, RATES)[batch];
-    run->is_measured = booleans(run->call, MEASURED)[batch];
-    run->loss = 0;
-    run->steps = (StepCounts){0};
-    for (int64_t number = batch * runs; number < (batch + 1) * runs; number++) {
-        go_to(run, number);
-        if (is_empty(run)) continue;
-        train_run(run);
-        if (run->delays) end_delayed_run(run->delays);
+    for (int64_t number = run->call->first_batch * runs; number < run->call->end_batch * runs; number++)
+        train_number(run, number, outcomes);
+}
+
+/* Trains all runs as the emulated threads would: each thread has consecutive runs, and the threads take turns. */
+static void train_in_turn(Run *run, Outcome *outcomes) {
+    int64_t runs = run->call->lengths[BY_RUN], first = run->call->first_batch * runs;
+    int64_t count = run->call->end_batch * runs - first, threads = run->delays->threads;
+    int64_t of_thread = (count + threads - 1) / threads;
+    for (int64_t turn = 0; turn < of_thread * threads; turn++) {
+        int64_t number = turn % threads * of_thread + turn / threads;
+        if (number < count) train_number(run, first + number, outcomes);
+        end_turn(run->delays);
     }
-    bool refused = run->steps.refused;
-    metrics[0] = refused ? NAN : (float)run->loss;
-    metrics[batches] = refused ? NAN : (float)run->steps.touched;
-    metrics[2 * batches] = refused ? NAN : (float)run->steps.clipped;
+    end_delays(run->delays);
+}
+
+/* Writes the losses and numbers of steps of batches, NaN for those in which a step was refused. */
+static void write_metrics(float *metrics, const Outcome *outcomes, int64_t batches) {
+    for (int64_t batch = 0; batch < batches; batch++) {
+        const Outcome *outcome = outcomes + batch;
+        metrics[batch] = outcome->refused ? NAN : (float)outcome->loss;
+        metrics[batches + batch] = outcome->refused ? NAN : (float)outcome->touched;
+        metrics[2 * batches + batch] = outcome->refused ? NAN : (float)outcome->clipped;
+    }
 }
 
 static void train(Call *call, bool skip_gram) {
@@ -218,10 +241,14 @@ static void train(Call *call, bool skip_gram) {
     if (!get_runs(call, &run)) return;
     int64_t batches = call->end_batch - call->first_batch;
     float *metrics = output(call, 0, (int64_t[]){3, batches}, 2);
-    if (!metrics || !make_room(call, &run)) return;
+    Outcome *outcomes = zeros(call, (size_t)batches * sizeof(Outcome));
+    if (!metrics || !outcomes || !make_room(call, &run)) return;
     run.delays = start_delays();
-    for (int64_t batch = 0; batch < batches; batch++) train_batch(&run, call->first_batch + batch, metrics + batch, batches);
-    if (run.delays) end_delays(run.delays);
+    if (run.delays)
+        train_in_turn(&run, outcomes);
+    else
+        train_in_order(&run, outcomes);
+    write_metrics(metrics, outcomes, batches);
 }
 
 static void train_skip_gram(Call *call) { train(call, true); }

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array, Int32Array, aligned
 from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
-from gensim_tfw2v.runtime.devices import THE_CPU
-from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
-from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps.signature import HUFFMAN_PATHS, BlockTensors, Objective, Rates
 from gensim_tfw2v.steps.signature import HuffmanPaths as HuffmanPathTensors
 
 
@@ -29,7 +25,6 @@ def objective_of(settings: StepSettings) -> Objective:
         negative_sampling=settings.negative > 0,
         hierarchical_softmax=settings.hierarchical_softmax,
         mean_context=settings.mean_context,
-        lookup_weights=settings.window <= tuning.LOOKUP_WINDOW,
         mask_accidental_hits=settings.negative > 0 and settings.mask_accidental_hits,
         bfloat16_products=settings.skip_gram and settings.compute_dtype == "bfloat16",
         adagrad=settings.have_states,
@@ -115,36 +110,3 @@ def rates_of_chunk(
 def _radius_chance(settings: StepSettings) -> float:
     """Return the probability of each radius of a token's window except the widest."""
     return 1 / settings.window if settings.mean_windows else 0.0
-
-
-@functools.lru_cache(maxsize=16)
-def lookups_for(settings: StepSettings, place: str = THE_CPU.place) -> Lookups:
-    """Return the pair weights of every possible token, so that the graph need not compute them token by token.
-
-    Parameters
-    ----------
-    place : str
-        TensorFlow's name of the device that has them.
-    """
-    with tf.device(place):
-        return _lookups(settings)
-
-
-def _lookups(settings: StepSettings) -> Lookups:
-    objective = objective_of(settings)
-    masks = shares = weights = tf.zeros([0, 0])
-    is_used = objective.negative_sampling or not objective.skip_gram
-    if objective.lookup_weights and is_used:
-        window = tf.constant(settings.window, tf.int32)
-        radius_chance = tf.constant(_radius_chance(settings), tf.float32)
-        reach = tf.range(window + 1)
-        # [(W + 1)², B]: every (left, right), repeated for every place in a run
-        grids = tf.meshgrid(reach, reach, indexing="ij")
-        left, right = (tf.repeat(tf.reshape(grid, [-1, 1]), settings.run_tokens, axis=1) for grid in grids)
-        masks = maths.as_rows(maths.window_mask(left, right, window, radius_chance))
-        if objective.skip_gram:
-            shared = tf.constant(settings.shared_negatives, tf.int32)
-            weights = maths.skip_gram_weights(masks, shared, tf.constant(settings.negative, tf.float32))
-        else:
-            shares = maths.as_rows(maths.window_shares(left, right, window, radius_chance))
-    return Lookups(masks, shares, weights)

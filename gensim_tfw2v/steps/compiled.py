@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.operations import operations
-from gensim_tfw2v.steps.signature import BlockTensors, Lookups, Objective, Rates, Tables
+from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates, Tables
 
 
 def memory_of(table: tf.Tensor) -> tf.Tensor:
@@ -19,10 +19,8 @@ def copy_of(values: tf.Tensor) -> tf.Tensor:
     return operations().tfw2v_read_rows(table=values, rows=tf.range(tf.shape(values)[0]), T=tf.float32)
 
 
-def train(
-    objective: Objective, tables: Tables, block: BlockTensors, rates: Rates, _: Lookups, span: tf.Tensor
-) -> BatchMetrics:
-    """Train a span [2] of a block's batches; return the metrics of each. It needs no look-up tables."""
+def train(objective: Objective, tables: Tables, block: BlockTensors, rates: Rates, span: tf.Tensor) -> BatchMetrics:
+    """Train a span [2] of a block's batches; return the metrics of each."""
     operation = operations().tfw2v_train_skip_gram if objective.skip_gram else operations().tfw2v_train_cbow
     paths = block.tree
     metrics = operation(

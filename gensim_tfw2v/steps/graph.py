@@ -17,20 +17,19 @@ import tensorflow as tf
 
 from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.steps.kernel import Kernel
-from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Objective, Rates, Tables
 
 
 @functools.cache
 def block_function(objective: Objective, kernel: Kernel) -> tf.types.experimental.ConcreteFunction:
-    """Return the graph function (tables, block, rates, lookups, span), all tensors → metrics of each batch.
+    """Return the graph function (tables, block, rates, span), all tensors → metrics of each batch.
 
     The span [2] says which batches of the block are trained: from the first to before the second.
     """
 
-    def train_block(
-        tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor
-    ) -> BatchMetrics:
-        return kernel.train(objective, tables, block, rates, lookups, span)
+    def train_block(tables: Tables, block: BlockTensors, rates: Rates, span: tf.Tensor) -> BatchMetrics:
+        metrics: BatchMetrics = kernel.train(objective, tables, block, rates, span)
+        return metrics
 
     # Calling the concrete function saves a millisecond of argument checks a block, with Python's lock held.
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()

@@ -30,11 +30,11 @@ class Kernel(NamedTuple):
     name: str
     memory_of: Callable[[Any], Any]  # the handle of a table's variable → what the next ones take as the table
     copy_of: Callable[[Any], Any]  # rows [n, D], of no variable → a copy of them
+    # Takes an objective, tables as handles, block, rates and a span; returns the metrics of its batches.
+    train: Callable[..., Any]
     read_rows: Callable[..., Any]
     write_rows: Callable[..., Any]
     add_rows: Callable[..., Any]
-    # Takes an objective, tables as handles, block, rates, lookups and a span; returns the metrics of its batches.
-    train: Callable[..., Any]
     id_type: str = "int32"  # of ids and numbers of contexts within a graph
 
 
@@ -95,7 +95,7 @@ def compiled_kernel() -> Kernel:
 
     found = operations()
     rows = (getattr(found, f"tfw2v_{name}_rows") for name in ("read", "write", "add"))
-    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, *rows, compiled.train)
+    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, compiled.train, *rows)
 
 
 @functools.cache
@@ -105,7 +105,7 @@ def plain_kernel(id_type: str = "int32") -> Kernel:
 
     train = functools.partial(batches.train_batches, id_type=id_type)
     return Kernel(
-        PLAIN, rows.memory_of, rows.copy_of, rows.read_rows, rows.write_rows, rows.add_rows, train, id_type
+        PLAIN, rows.memory_of, rows.copy_of, train, rows.read_rows, rows.write_rows, rows.add_rows, id_type
     )
 
 

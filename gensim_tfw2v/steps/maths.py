@@ -153,11 +153,6 @@ def _same(words: tf.Tensor, others: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.equal(words[..., :, None], others[..., None, :]), tf.float32)
 
 
-def as_rows(weights: tf.Tensor) -> tf.Tensor:
-    """Return weights [..., P] of tokens as rows of a table."""
-    return tf.reshape(weights, [-1, tf.shape(weights)[-1]])
-
-
 def context_weights(mask: tf.Tensor, shares: tf.Tensor, mean: bool) -> tuple[tf.Tensor, tf.Tensor]:
     """Return CBOW's weights of contexts [..., P] in hidden vectors, and in the gradients that contexts receive.
 

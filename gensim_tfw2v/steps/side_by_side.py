@@ -15,13 +15,13 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.runtime.private_tensorflow import end_after
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import Kernel
-from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Objective, Rates, Tables
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Objective, Rates, Tables
 
 CORES = tf.TensorSpec([], tf.int32)
 _MOST_AT_ONCE = 256  # TensorFlow wants a constant; with more cores, some wait for others
 _METRICS = len(BatchMetrics._fields)
 
-TrainSideBySide = Callable[[Tables, BlockTensors, Rates, Lookups, tf.Tensor, tf.Tensor], BatchMetrics]
+TrainSideBySide = Callable[[Tables, BlockTensors, Rates, tf.Tensor, tf.Tensor], BatchMetrics]
 """Takes the arguments of a block function, and how many cores train: 1 is one call of the block function."""
 
 

@@ -16,7 +16,6 @@ class Objective:
     negative_sampling: bool
     hierarchical_softmax: bool
     mean_context: bool  # CBOW averages its contexts; otherwise it sums them
-    lookup_weights: bool  # pair weights come from a table for (left, right, place) instead of being computed
     mask_accidental_hits: bool  # negatives often equal their own target and must be masked
     bfloat16_products: bool = False  # matrix products are of bfloat16; tables and everything else are float32
     even_contexts: bool = False  # CBOW's contexts of a token have the same weight, and running sums add them
@@ -78,14 +77,6 @@ class Rates(NamedTuple):
     radius_chance: tf.Tensor  # chance of each radius except the widest; 0 if the block has drawn a radius per token
 
 
-class Lookups(NamedTuple):
-    """Tables of pair weights, computed once; empty where the graph computes weights or needs none."""
-
-    masks: tf.Tensor  # CBOW [(W + 1)² * B, P], by (left, right, token of the run)
-    shares: tf.Tensor  # CBOW, likewise
-    weights: tf.Tensor  # skip-gram [(W + 1)² * B, C], likewise
-
-
 def _int(rank: int) -> tf.TensorSpec:
     return tf.TensorSpec([None] * rank, tf.int32)
 
@@ -100,6 +91,5 @@ SIGNATURE = (
     Tables(_HANDLE, _HANDLE, _HANDLE),
     BlockTensors(_int(3), _int(3), _int(3), _int(3), _int(3), HUFFMAN_PATHS, _int(0), _float(3)),
     Rates(_float(1), _float(0), _float(1), _float(0), _int(0), tf.TensorSpec([None], tf.bool), _float(0)),
-    Lookups(_float(2), _float(2), _float(2)),
     _int(1),
 )

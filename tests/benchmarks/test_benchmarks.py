@@ -18,7 +18,7 @@ import pytest
 import sweep
 from gensim.models import Word2Vec
 from measuring import checkout, systems
-from measuring.jobs import MODES, Job, usable_cores
+from measuring.jobs import MODES, OPTIMIZERS, Job, usable_cores
 from support.benchmark_commands import BENCHMARKS, commit_in, corpus_in, run_command
 
 
@@ -275,12 +275,14 @@ def test_read_shards_tells_what_checksums_take(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_operations_compares_what_the_step_does_with_other_ways() -> None:
-    done = run_command("operations.py", "--rounds", 1, "--vector-size", 20)
+def test_operations_tells_what_tokens_of_every_mode_and_optimizer_cost(tmp_path: Path) -> None:
+    done = run_command("operations.py", corpus_in(tmp_path), "--rounds", 1, "--vector-size", 20)
     assert done.returncode == 0, done.stderr
-    used = [line for line in done.stdout.splitlines() if "(used)" in line]
-    kinds = ["fetch", "move", "products", "negatives"]
-    assert [kind for kind in kinds if any(kind in line for line in used)] == kinds
+    for mode in MODES:
+        for optimizer in OPTIMIZERS:
+            (line,) = [line for line in done.stdout.splitlines() if line.startswith(f"| {mode} | {optimizer} ")]
+            nanoseconds, flop, limit, _ = (float(cell.strip(" %")) for cell in line.strip("| ").split("|")[2:])
+            assert nanoseconds > limit > 0 and flop > 0
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -19,7 +19,7 @@ from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.making_side_by_side import joined, prepare_side_by_side
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, objective_of, rates
+from gensim_tfw2v.steps.arguments import block_tensors, objective_of, rates
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
@@ -53,8 +53,8 @@ def trained(settings: StepSettings, *blocks: PreparedBlock) -> tuple[list[Any], 
     tables = [tf.Variable(random.normal(size=(WORDS, SIZE)).astype(np.float32)) for _ in range(3)]
     losses: list[float] = []
     for prepared in blocks:
-        of_block = block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32), 0)
-        others = tf.nest.map_structure(tf.convert_to_tensor, (*of_block, lookups_for(settings)))
+        of_block = block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32))
+        others = tf.nest.map_structure(tf.convert_to_tensor, of_block)
         span = tf.constant([0, len(prepared.block.pairs)])
         handles = Tables(*(table.handle for table in tables))
         losses += block_function(objective_of(settings), kernel())(handles, *others, span).losses.numpy().tolist()
@@ -76,7 +76,7 @@ def test_a_joined_block_trains_what_its_parts_train_one_after_the_other(
     )
     parts = [part for part in (prepare(maker, task) for task in parts_of(chunk(), 4)) if part is not None]
     assert len(parts) > 2
-    if window > tuning.LOOKUP_WINDOW:
+    if window > 2:
         assert len({part.block.window for part in parts}) > 1
     whole = joined(maker, parts)
     assert whole.block.tokens == sum(part.block.tokens for part in parts) == sum(LENGTHS)

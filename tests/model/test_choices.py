@@ -60,11 +60,6 @@ def test_contexts_of_equal_weight_are_summed_along_runs_whatever_the_vocabulary(
         assert not chosen(counts, window=5, **arguments).settings.even_contexts
 
 
-def test_steps_side_by_side_copy_more_nodes_of_the_tree_of_a_flat_vocabulary() -> None:
-    flat, text = (chosen(counts, hs=1, negative=0) for counts in (flat_counts(), counts_of_text()))
-    assert flat.settings.hot_nodes > text.settings.hot_nodes
-
-
 def test_a_training_begun_before_there_were_running_sums_resumes_without_them() -> None:
     choices = chosen(flat_counts(), window=10)
     found = json.loads(json.dumps(dataclasses.asdict(choices)))

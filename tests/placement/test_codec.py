@@ -12,7 +12,7 @@ from support.contract import SENTENCES
 from support.example_blocks import SETTINGS, WORDS, maker_from, work_on
 from support.example_trees import model_of
 
-from gensim_tfw2v import TFWord2Vec, tuning
+from gensim_tfw2v import TFWord2Vec
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
@@ -23,8 +23,6 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.server_rows.hot_nodes import hot_nodes_last
-from gensim_tfw2v.placement.server_rows.numbering import NeededRows, numbered
 from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedRows, stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
@@ -286,34 +284,6 @@ def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
             own = table[shard::shards]
             expected = own[-len(rows) :] if table is tables[2] else own[: len(rows)]
             np.testing.assert_array_equal(rows, expected)
-
-
-@pytest.mark.parametrize("nodes", [1, 15, 16, 30])
-@pytest.mark.parametrize("shards", [1, 2, 5])
-def test_hot_nodes_are_the_last_rows_where_several_cores_train(shards: int, nodes: int) -> None:
-    ids = np.arange(100 - 2 * nodes, 100, 2, dtype=np.int32)  # other nodes are between them
-    words = NeededRows([np.arange(7, dtype=np.int32)], 7, np.zeros(0, np.int32))
-    tables = [words, words, NeededRows([ids], 100, np.zeros(0, np.int32))]
-    in_shards, rows = numbered(tables, shards)
-    count = len(rows.numbers)
-    places, swaps, hot = hot_nodes_last(in_shards, tables[2].distinct, count, tuning.HOT_NODES)
-    assert hot == min(nodes, tuning.HOT_NODES)
-    assert set(places[2][ids[-hot:]]) == set(range(count - hot, count))
-    order = np.arange(count)
-    order[swaps[:, 0]] = swaps[:, 1]
-    np.testing.assert_array_equal(order[order], np.arange(count))  # swapped twice, rows are where they were
-    for place, before, table in zip(places, in_shards, tables, strict=True):
-        np.testing.assert_array_equal(order[place[table.distinct]], before[table.distinct])
-    if shards == 1:
-        assert not swaps.size
-
-
-def test_a_single_core_leaves_rows_in_the_order_of_the_shards() -> None:
-    places = [np.arange(3, dtype=np.int32)] * 3
-    found = hot_nodes_last(places, np.arange(3, dtype=np.int32), 9, 0)
-    assert found.places is places
-    assert not found.swaps.size
-    assert found.number == 0
 
 
 def matrix_of(rows: StagedRows, tables: list[np.ndarray], shards: int) -> np.ndarray:

@@ -157,7 +157,7 @@ def spans_that_meet(batches: int) -> list[float]:
     """Return the losses of batches that two cores of the first worker train; each span is one call of `meet`."""
     tf = load_tensorflow()
 
-    def train(tables: Any, block: Any, rates: Any, lookups: Any, span: Any) -> BatchMetrics:
+    def train(tables: Any, block: Any, rates: Any, span: Any) -> BatchMetrics:
         numbers = tf.cast(tf.range(span[0], span[1]), tf.float32)
         (met,) = remote_functions.call("meet", [numbers], [tf.float32])
         met.set_shape([None])
@@ -169,7 +169,7 @@ def spans_that_meet(batches: int) -> list[float]:
 
         def run() -> Any:
             table = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[1, 1], shared_name="unused")
-            others = tf.nest.map_structure(tf.constant, zeros_for(SIGNATURE[1:4]))
+            others = tf.nest.map_structure(tf.constant, zeros_for(SIGNATURE[1:3]))
             return cores(Tables(table, table, table), *others, tf.constant([0, batches]), tf.constant(2)).losses
 
         graph = tf.function(run, autograph=False).get_concrete_function()

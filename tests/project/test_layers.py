@@ -193,7 +193,6 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "placement.partition.share_graphs",
         "placement.server_rows.block_graphs",
         "placement.server_rows.messages",
-        "placement.server_rows.hot_nodes",
         "placement.server_rows.numbering",
         "placement.server_rows.pull",
         "placement.server_rows.push",

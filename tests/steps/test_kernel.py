@@ -107,22 +107,20 @@ def test_tasks_without_compiled_operations_are_refused_by_a_process_that_trains_
 
 
 def test_blocks_of_any_size_share_one_graph_over_several_epochs() -> None:
-    gathered: list[Any] = []
+    traces: list[Any] = []
 
-    def gather(*arguments: Any, **named: Any) -> Any:
-        gathered.append(named["ids"])
-        return plain_kernel().gather_rows(*arguments, **named)
+    def train(*arguments: Any) -> Any:
+        traces.append(arguments)
+        return plain_kernel().train(*arguments)
 
-    placement = LocalPlacement(SETTINGS, maker_from(0), steps=plain_kernel()._replace(gather_rows=gather))
-    traced = len(gathered)
-    assert traced
+    placement = LocalPlacement(SETTINGS, maker_from(0), steps=plain_kernel()._replace(train=train))
     placement.load(random_tables())
     before = read(placement)
     for epoch in range(3):
         for words in (60, 40, 10):
             task = work_on(epoch, seed=words)
             placement.train_chunk(task)
-    assert len(gathered) == traced
+    assert len(traces) == 1
     assert not np.array_equal(read(placement).inputs, before.inputs)
     placement.close()
 

@@ -16,7 +16,7 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics, PreparedBlock, prepare
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.placement.tasks.block import zeros_for
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, objective_of, rates
+from gensim_tfw2v.steps.arguments import block_tensors, objective_of, rates
 from gensim_tfw2v.steps.graph import block_function
 from gensim_tfw2v.steps.kernel import kernel
 from gensim_tfw2v.steps.settings import StepSettings
@@ -37,7 +37,7 @@ def numbered_batches(meet: Callable[[], Any]) -> Any:
         meet()
         return numbers
 
-    def train(tables: Any, block: Any, rates: Any, lookups: Any, span: tf.Tensor) -> BatchMetrics:
+    def train(tables: Any, block: Any, rates: Any, span: tf.Tensor) -> BatchMetrics:
         numbers = tf.numpy_function(met, [tf.cast(tf.range(span[0], span[1]), tf.float32)], tf.float32)
         numbers.set_shape([None])
         return BatchMetrics(numbers, numbers + 100, numbers + 200)
@@ -51,7 +51,7 @@ def graph_of(meet: Callable[[], Any]) -> Any:
 
     def run(span: tf.Tensor, cores: tf.Tensor) -> BatchMetrics:
         table = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[1, 1], shared_name="unused")
-        others = tf.nest.map_structure(tf.constant, zeros_for(SIGNATURE[1:4]))
+        others = tf.nest.map_structure(tf.constant, zeros_for(SIGNATURE[1:3]))
         return train(Tables(table, table, table), *others, span, cores)
 
     return tf.function(run, autograph=False)
@@ -138,7 +138,7 @@ def trained(settings: StepSettings, cores: int | None) -> tuple[Rows, BatchMetri
     tables = Tables(inputs.handle, outputs.handle, inputs.handle)
     others = tf.nest.map_structure(
         tf.convert_to_tensor,
-        (block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32), 0), lookups_for(settings)),
+        (block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32))),
     )
     train = block_function(objective_of(settings), kernel())
     if cores is None:
@@ -170,7 +170,7 @@ def test_what_waits_for_metrics_without_reading_them_waits_for_all_cores() -> No
     @tf.function(autograph=False)
     def run() -> tf.Tensor:
         table = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[1, 1], shared_name="unused")
-        others = tf.nest.map_structure(tf.constant, zeros_for(SIGNATURE[1:4]))
+        others = tf.nest.map_structure(tf.constant, zeros_for(SIGNATURE[1:3]))
         metrics = train(Tables(table, table, table), *others, tf.constant([0, 6]), tf.constant(3))
         with tf.control_dependencies(list(metrics)):
             return tf.numpy_function(lambda: np.int64(len(done)), [], tf.int64)

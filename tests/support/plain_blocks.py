@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.batches import Block, BlockMaker, Windows
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.huffman_paths import HuffmanPaths
@@ -22,9 +21,7 @@ def plain_block(maker: BlockMaker, sentences: Sentences, entropy: Sequence[int])
     if not tokens:
         return None
     left, right = plain_windows(kept.lengths, maker.window, maker.windows is Windows.DRAWN, rng)
-    window = maker.window
-    if window > tuning.LOOKUP_WINDOW:
-        window = max(1, int(left.max()), int(right.max()))
+    window = max(1, int(left.max()), int(right.max()))
     batches, runs = maker.shape.cut(tokens)
     grid = (batches, runs, maker.shape.run_tokens)
     run_ids, left, right = (_pad_to(array, grid) for array in (kept.ids, left, right))

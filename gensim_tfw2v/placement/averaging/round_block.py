@@ -48,7 +48,7 @@ def own_block(model: WorkerModel, assignment: Assignment, metrics: Float64Array)
         return without_batches(assignment, metrics, _no_rows(assignment, shared))
     scales = rates(model.settings, prepared, model.lock_factors)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
-    return worker_block(model.settings, prepared.block, basics, _rows_of(model, prepared, assignment, shared))
+    return worker_block(prepared.block, basics, _rows_of(model, prepared, assignment, shared))
 
 
 def _shared_rows(model: WorkerModel, assignment: Assignment) -> list[Int32Array]:

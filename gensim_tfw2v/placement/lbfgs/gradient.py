@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gensim_tfw2v.steps import maths
 from gensim_tfw2v.steps.rows import add_to_rows, private_variable
-from gensim_tfw2v.steps.signature import BlockTensors, Lookups, Objective, Rates
+from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates
 
 _NUMBERS_AT_ONCE = 2**20  # of candidate rows, which then stay in the cache
 
@@ -45,7 +45,7 @@ class _Part(NamedTuple):
 
 
 def portion_gradient(
-    objective: Objective, block: BlockTensors, rates: Rates, lookups: Lookups, held: tf.Tensor, rows: tf.Tensor
+    objective: Objective, block: BlockTensors, rates: Rates, held: tf.Tensor, rows: tf.Tensor
 ) -> PortionGradient:
     """Add loss and gradient of a block to a graph.
 
@@ -65,7 +65,7 @@ def portion_gradient(
 
     def add_some(first: tf.Tensor, losses: tf.Tensor, done: tf.Tensor) -> tuple[tf.Tensor, ...]:
         some = _Runs(*(values[first : first + step] for values in runs))
-        part = of_some(objective, some, block.window, rates, lookups, rows)
+        part = of_some(objective, some, block.window, rates, rows)
         ids = tf.concat([tf.reshape(of_rows, [-1]) for of_rows, _ in part.gradients], 0)
         changes = tf.concat([tf.reshape(values, [-1, tf.shape(rows)[1]]) for _, values in part.gradients], 0)
         with tf.control_dependencies([done]):
@@ -101,22 +101,13 @@ def _all_runs(block: BlockTensors) -> _Runs:
     return _Runs(*map(of_runs, (block.left, block.right, block.inputs, block.candidates, block.targets)))
 
 
-def _window_rows(runs: _Runs, window: tf.Tensor) -> tf.Tensor:
-    """Return the row of the look-up tables for each token [n, B]."""
-    run_tokens = tf.shape(runs.left)[1]
-    return (runs.left * (window + 1) + runs.right) * run_tokens + tf.range(run_tokens)
-
-
 def _skip_gram(
-    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, lookups: Lookups, rows: tf.Tensor
+    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor
 ) -> _Part:
     """Return the part of runs whose words predict their contexts, against shared negatives."""
     shared, negative = rates.shared_negatives, rates.negative
-    if objective.lookup_weights:
-        weights = tf.gather(lookups.weights, _window_rows(runs, window))
-    else:
-        mask = maths.window_mask(runs.left, runs.right, window, rates.radius_chance)
-        weights = maths.skip_gram_weights(mask, shared, negative)
+    mask = maths.window_mask(runs.left, runs.right, window, rates.radius_chance)
+    weights = maths.skip_gram_weights(mask, shared, negative)
     if objective.mask_accidental_hits:
         weights = maths.without_accidental_hits(weights, runs.candidates, shared, negative)
     hidden, candidates = tf.gather(rows, runs.inputs), tf.gather(rows, runs.candidates)
@@ -134,15 +125,11 @@ def _skip_gram(
 
 
 def _cbow(
-    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, lookups: Lookups, rows: tf.Tensor
+    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor
 ) -> _Part:
     """Return the part of runs whose contexts predict their words, each against the run's negatives."""
-    if objective.lookup_weights:
-        window_rows = _window_rows(runs, window)
-        mask, shares = (tf.gather(table, window_rows) for table in (lookups.masks, lookups.shares))
-    else:
-        windows = runs.left, runs.right, window, rates.radius_chance
-        mask, shares = maths.window_mask(*windows), maths.window_shares(*windows)
+    windows = runs.left, runs.right, window, rates.radius_chance
+    mask, shares = maths.window_mask(*windows), maths.window_shares(*windows)
     weights, _ = maths.context_weights(mask, shares, objective.mean_context)
     contexts, targets, negatives = (tf.gather(rows, ids) for ids in (runs.inputs, runs.targets, runs.candidates))
     hidden = tf.matmul(weights, contexts)

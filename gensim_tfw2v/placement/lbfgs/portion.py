@@ -50,7 +50,7 @@ def portion_on(model: WorkerModel, assignment: Assignment, metrics: Float64Array
     own = renumbered(prepared.block, *places)
     basics = BlockBasics.of(own, rates_on(model, prepared, places[0], len(rows.numbers)), assignment, metrics)
     extra = PortionRows(rows, _held(model, prepared.block.input_ids, places[0]))
-    return worker_block(model.settings, own, basics, extra)
+    return worker_block(own, basics, extra)
 
 
 def _held(model: WorkerModel, input_ids: Int32Array, places: Int32Array) -> Int32Array:

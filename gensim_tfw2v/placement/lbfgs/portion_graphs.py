@@ -53,7 +53,7 @@ def local_gradient_graph(objective: Objective) -> Any:
 
 def _gradient(objective: Objective, portion: WorkerBlock, rows: tf.Tensor) -> PortionGradient:
     own: PortionRows = portion.extra
-    return portion_gradient(objective, portion.block, portion.basics.rates, portion.lookups, own.held, rows)
+    return portion_gradient(objective, portion.block, portion.basics.rates, own.held, rows)
 
 
 def _train(shape: GraphShape, handles: Handles, request: Request) -> tf.Tensor:

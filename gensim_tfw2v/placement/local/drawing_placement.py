@@ -61,7 +61,6 @@ class DrawingPlacement(LocalPlacement):
             self._draw_tables,
             self._draw_arguments.chunk_schedule(self._maker, task),
             self._arguments.rates_of_chunk(self._settings, fastest, self._lock_factors),
-            self._lookups,
         )
         tokens = int(trained.tokens.numpy())  # waits until the batches are trained
         if not tokens:

@@ -75,7 +75,6 @@ class LocalPlacement(Placement):
         # A spare thread may prepare its block, but more cores than were asked for are not to train.
         takes_turns = self._cores or calls.makers
         self._turns = threading.BoundedSemaphore(calls.at_once) if takes_turns else contextlib.nullcontext()
-        self._lookups = arguments.lookups_for(settings, device.place)
         self._arguments = arguments
         self._variables: dict[str, Any] = {}
         self._lock_factors = np.ones(1, np.float32)
@@ -138,7 +137,6 @@ class LocalPlacement(Placement):
             self._train_block,
             self._arguments.block_tensors(prepared.block),
             self._arguments.rates(self._settings, prepared, self._lock_factors),
-            self._lookups,
             np.array([0, len(prepared.measured)], np.int32),
             *self._cores,
         )

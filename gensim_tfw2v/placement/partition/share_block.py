@@ -53,7 +53,7 @@ def share_block(model: WorkerModel, assignment: ShareAssignment, metrics: Float6
     # As in one process.
     scales = rates(model.settings, prepared, model.lock_factors)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
-    return worker_block(model.settings, prepared.block, basics, ShareWords(trained_words(prepared.block)))
+    return worker_block(prepared.block, basics, ShareWords(trained_words(prepared.block)))
 
 
 SHARE_BLOCK = BlockKind(

@@ -79,7 +79,7 @@ def stage(model: WorkerModel, assignment: Assignment, metrics: Float64Array, num
         left=left,
     )
     scales = rates_on(model, prepared, places[0], count)
-    return worker_block(model.settings, own, BlockBasics.of(own, scales, assignment, metrics), extra)
+    return worker_block(own, BlockBasics.of(own, scales, assignment, metrics), extra)
 
 
 STAGED_ROWS = StagedRows(BLOCK_ROWS, HOT_ROWS, tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32))

@@ -78,7 +78,7 @@ class WorkerTraining:
         span = tf.stack(self._shape.sharing.span(part, tf.size(block.basics.pairs)))
         tables = Tables(*[self._own.handle] * len(TABLES))
         with tf.control_dependencies([self._shared, self._probes]), self._own.on_device():
-            return self._train_block(tables, block.block, block.basics.rates, block.lookups, span, block.basics.cores)
+            return self._train_block(tables, block.block, block.basics.rates, span, block.basics.cores)
 
     def _exchange_shared(self, trained: BatchMetrics) -> None:
         """Push a part's changes of shared rows, and continue with the servers' sums."""

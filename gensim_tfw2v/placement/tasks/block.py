@@ -1,4 +1,4 @@
-"""The common parts of every design's blocks on workers: rates, look-up tables, and blocks without batches."""
+"""The common parts of every design's blocks on workers: rates, and blocks without batches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from gensim_tfw2v.blocks.batches import Block
 from gensim_tfw2v.blocks.chunk_task import PreparedBlock
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.model import WorkerModel
-from gensim_tfw2v.steps.arguments import block_tensors, lookups_for, rates
-from gensim_tfw2v.steps.settings import StepSettings
+from gensim_tfw2v.steps.arguments import block_tensors, rates
 from gensim_tfw2v.steps.side_by_side import CORES
-from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Lookups, Rates
+from gensim_tfw2v.steps.signature import SIGNATURE, BlockTensors, Rates
 
 _Specs = TypeVar("_Specs")
 
@@ -47,7 +46,6 @@ class WorkerBlock(NamedTuple):
     """A block as arguments of a graph that trains it on rows of its worker."""
 
     block: BlockTensors
-    lookups: Lookups
     basics: BlockBasics
     extra: Any  # what the design needs besides
 
@@ -64,12 +62,12 @@ BASICS = BlockBasics(
 
 def worker_block_specs(extra: Any) -> WorkerBlock:
     """Return the specs of a block, given the specs of what the design adds to it."""
-    return WorkerBlock(SIGNATURE[1], SIGNATURE[3], BASICS, extra)
+    return WorkerBlock(SIGNATURE[1], BASICS, extra)
 
 
-def worker_block(settings: StepSettings, block: Block, basics: BlockBasics, extra: Any) -> WorkerBlock:
+def worker_block(block: Block, basics: BlockBasics, extra: Any) -> WorkerBlock:
     """Return a block as arrays."""
-    return WorkerBlock(block_tensors(block), own_lookups(settings), basics, extra)
+    return WorkerBlock(block_tensors(block), basics, extra)
 
 
 def rates_on(
@@ -85,12 +83,6 @@ def rates_on(
         locks = np.ones(rows, np.float32)
         locks[input_places[words]] = model.lock_factors[words % len(model.lock_factors)]
     return rates(model.settings, prepared, locks)
-
-
-def own_lookups(settings: StepSettings) -> Lookups:
-    """Return a copy of the look-up tables, which this process makes once for the same settings."""
-    # A graph may write to the arrays that a Python function returns, and `numpy` copies.
-    return Lookups(*(table.numpy() for table in lookups_for(settings)))
 
 
 def zeros_for(specs: _Specs) -> _Specs:
@@ -118,7 +110,6 @@ def without_batches(assignment: Assignment, metrics: Float64Array, extra: Any) -
     empty = zeros_for(worker_block_specs(extra=()))
     return WorkerBlock(
         block=empty.block._replace(window=np.int32(1)),
-        lookups=empty.lookups,
         basics=basics_without_batches(assignment, metrics),
         extra=extra,
     )

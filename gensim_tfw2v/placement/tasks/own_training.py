@@ -63,7 +63,6 @@ def train_batches(
             tables,
             block.block,
             block.basics.rates,
-            block.lookups,
             tf.stack([0, tf.size(block.basics.pairs)]),
             block.basics.cores,
         )

@@ -37,7 +37,7 @@ def plain_block(model: WorkerModel, assignment: Assignment, metrics: Float64Arra
     # As in one process.
     scales = rates(model.settings, prepared, model.lock_factors)
     basics = BlockBasics.of(prepared.block, scales, assignment, metrics)
-    return worker_block(model.settings, prepared.block, basics, extra=())
+    return worker_block(prepared.block, basics, extra=())
 
 
 PLAIN_BLOCK = BlockKind("gensim_tfw2v.make_plain_block", worker_block_specs(extra=()), plain_block)

@@ -35,9 +35,7 @@ def draw_block(
     left, right = map(grid.padded, draw_reaches(kept, tables, seeds[Purpose.RADII]))
     ids = grid.padded(kept.ids)
     weights = grid.padded(kept.weights) if objective.weighted else None
-    window = tables.window
-    if not objective.lookup_weights:  # otherwise the table of weights is made for exactly this window
-        window = tf.cast(tf.maximum(tf.reduce_max(tf.maximum(left, right)), 1), tf.int32)
+    window = tf.cast(tf.maximum(tf.reduce_max(tf.maximum(left, right)), 1), tf.int32)
     wide = grid.widened(ids, window)
     none = tf.zeros([0, 0, 0], tf.int64)
     negatives = none

@@ -14,9 +14,9 @@ from gensim_tfw2v.blocks.chunk_task import BatchMetrics
 from gensim_tfw2v.steps.draws.block import draw_block
 from gensim_tfw2v.steps.draws.signature import CHUNK, DRAW_TABLES, SCHEDULE, ChunkSchedule, ChunkTensors, DrawTables
 from gensim_tfw2v.steps.kernel import Kernel
-from gensim_tfw2v.steps.signature import SIGNATURE, Lookups, Objective, Rates, Tables
+from gensim_tfw2v.steps.signature import SIGNATURE, Objective, Rates, Tables
 
-_TABLES, _, _RATES, _LOOKUPS, _ = SIGNATURE
+_TABLES, _, _RATES, _ = SIGNATURE
 
 
 class TrainedTensors(NamedTuple):
@@ -30,20 +30,20 @@ class TrainedTensors(NamedTuple):
 
 @functools.cache
 def chunk_function(objective: Objective, kernel: Kernel) -> tf.types.experimental.ConcreteFunction:
-    """Return the graph function (tables, chunk, draw tables, schedule, rates of the chunk, lookups) → results."""
+    """Return the graph function (tables, chunk, draw tables, schedule, rates of the chunk) → results."""
 
     def train_chunk(
-        tables: Tables, chunk: ChunkTensors, draws: DrawTables, schedule: ChunkSchedule, rates: Rates, lookups: Lookups
+        tables: Tables, chunk: ChunkTensors, draws: DrawTables, schedule: ChunkSchedule, rates: Rates
     ) -> TrainedTensors:
         drawn = draw_block(objective, chunk, draws, schedule.seeds, rates.shared_negatives)
         batches = tf.size(drawn.pairs)
         measured = _measured(schedule.measure_every, batches)
         rates = rates._replace(learning_rates=_learning_rates(schedule.learning_rates, batches), measured=measured)
         span = tf.stack([0, batches * tf.minimum(drawn.tokens, 1)])
-        metrics = kernel.train(objective, tables, drawn.block, rates, lookups, span)
+        metrics = kernel.train(objective, tables, drawn.block, rates, span)
         return TrainedTensors(metrics, measured, drawn.pairs, drawn.tokens)
 
-    signature = (_TABLES, CHUNK, DRAW_TABLES, SCHEDULE, _RATES, _LOOKUPS)
+    signature = (_TABLES, CHUNK, DRAW_TABLES, SCHEDULE, _RATES)
     return tf.function(train_chunk, autograph=False, input_signature=signature).get_concrete_function()
 
 

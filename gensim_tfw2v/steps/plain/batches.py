@@ -18,7 +18,7 @@ from gensim_tfw2v.steps.plain.cbow import train_cbow
 from gensim_tfw2v.steps.plain.contexts import move_contexts, move_even_contexts, sum_contexts, sum_even_contexts
 from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
 from gensim_tfw2v.steps.plain.rows import gather_rows, move_rows
-from gensim_tfw2v.steps.signature import BlockTensors, Lookups, Objective, Rates, Tables
+from gensim_tfw2v.steps.signature import BlockTensors, Objective, Rates, Tables
 
 
 class _BlockGraph(NamedTuple):
@@ -28,7 +28,6 @@ class _BlockGraph(NamedTuple):
     tables: Tables
     block: BlockTensors
     rates: Rates
-    lookups: Lookups
 
 
 class _BatchIndex:
@@ -50,7 +49,6 @@ def train_batches(
     tables: Tables,
     block: BlockTensors,
     rates: Rates,
-    lookups: Lookups,
     span: tf.Tensor,
     id_type: str = "int32",
 ) -> BatchMetrics:
@@ -64,12 +62,11 @@ def train_batches(
     first, end = tf.unstack(span, num=2)
     batches = end - first
     block, rates = _in_number_types(id_type, block, rates)
-    of_block = _BlockGraph(objective, tables, block, rates, lookups)
-    window_rows = _window_rows(block, span)
+    of_block = _BlockGraph(objective, tables, block, rates)
 
     def train_batch(batch: tf.Tensor, *arrays: tf.TensorArray) -> tuple[tf.Tensor | tf.TensorArray, ...]:
         number = batch - first
-        metrics = _Step(of_block, _BatchIndex(number).of(window_rows), batch).run()
+        metrics = _Step(of_block, batch).run()
         with tf.control_dependencies(list(metrics)):
             return batch + 1, *(array.write(number, metric) for array, metric in zip(arrays, metrics, strict=True))
 
@@ -91,23 +88,15 @@ def _in_number_types(id_type: str, block: BlockTensors, rates: Rates) -> tuple[B
     return block._replace(**ids, tree=tree), rates._replace(measured=measured)
 
 
-def _window_rows(block: BlockTensors, span: tf.Tensor) -> tf.Tensor:
-    """Return the row of the look-up tables for each token of a span's batches [n, R, B]."""
-    left, right = (reach[span[0] : span[1]] for reach in (block.left, block.right))
-    reaches, run_tokens = (tf.cast(count, left.dtype) for count in (block.window + 1, tf.shape(left)[-1]))
-    return (left * reaches + right) * run_tokens + tf.range(run_tokens)
-
-
 class _Step:
     """Builds the graph of one batch.
 
     All gradients of the hidden vectors are computed before any of the input rows that hidden vectors consist of moves.
     """
 
-    def __init__(self, of_block: _BlockGraph, window_rows: tf.Tensor, batch: tf.Tensor) -> None:
-        self.objective, self.tables, self.block, self.rates, self.lookups = of_block
+    def __init__(self, of_block: _BlockGraph, batch: tf.Tensor) -> None:
+        self.objective, self.tables, self.block, self.rates = of_block
         self.batch = _BatchIndex(batch)
-        self.window_rows = window_rows
         self.learning_rate = self.batch.of(self.rates.learning_rates)
         measured = self.batch.of(self.rates.measured)
         self.measured = measured if measured.dtype == tf.bool else measured > 0
@@ -198,13 +187,10 @@ class _Step:
 
     def _train_skip_gram(self, hidden: tf.Tensor) -> tf.Tensor:
         """Train contexts and negatives with skip-gram's hidden vectors [R, B, D], and return the gradients of these."""
-        weights, window_rows = self._pair_weights()
-        if self.objective.weighted:
-            of_tokens = tf.reshape(self.token_weights, tf.shape(window_rows))
-            weights = maths.as_rows(maths.weighted(tf.gather(weights, window_rows), of_tokens))
-            window_rows = self._window_rows_in_order()
-        weights = tf.gather(weights, window_rows)
         shared, negative = self.rates.shared_negatives, self.rates.negative
+        weights = maths.skip_gram_weights(maths.window_mask(*self._windows()), shared, negative)
+        if self.objective.weighted:
+            weights = maths.weighted(weights, tf.reshape(self.token_weights, tf.shape(weights)[:2]))
         candidates = self._rows(self.tables.outputs, self.block.candidates, self._product_type)
         score = tf.cast(maths.scores(hidden, candidates), tf.float32)
         labels = maths.skip_gram_labels(tf.shape(self.block.candidates)[-1], shared)
@@ -216,14 +202,6 @@ class _Step:
             gradients = maths.back_to_columns(score_gradient, hidden)
             self._move(self.tables.outputs, self.block.candidates, gradients, tf.zeros([0]))
         return maths.back_to_rows(score_gradient, candidates)
-
-    def _pair_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return skip-gram's pair weights [..., C], and which row of them each token has [R, B]."""
-        if self.objective.lookup_weights:
-            return self.lookups.weights, self.window_rows
-        mask = maths.window_mask(*self._windows())
-        weights = maths.skip_gram_weights(mask, self.rates.shared_negatives, self.rates.negative)
-        return maths.as_rows(weights), self._window_rows_in_order()
 
     def _measure(self, losses: Callable[[], tf.Tensor]) -> None:
         """Add the losses of tokens [R, B] to the batch's, if the batch is measured."""
@@ -265,26 +243,13 @@ class _Step:
             places["mean"] = self.objective.mean_context
             of_even = sum_even_contexts, move_even_contexts
             return _Contexts(*(functools.partial(operation, **places) for operation in of_even))
-        forward, backward, window_rows = self._context_weights()
-        places["window_rows"] = window_rows
+        windows = self._windows()
+        mask, shares = maths.window_mask(*windows), maths.window_shares(*windows)
+        forward, backward = maths.context_weights(mask, shares, self.objective.mean_context)
         return _Contexts(
             functools.partial(sum_contexts, **places, weights=forward),
             functools.partial(move_contexts, **places, weights=backward),
         )
-
-    def _context_weights(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Return the weights of contexts forward and backward, and which row of them each token has [R, B]."""
-        if self.objective.lookup_weights:
-            mask, shares, window_rows = self.lookups.masks, self.lookups.shares, self.window_rows
-        else:
-            windows = self._windows()
-            mask, shares = (maths.as_rows(weights(*windows)) for weights in (maths.window_mask, maths.window_shares))
-            window_rows = self._window_rows_in_order()
-        return *maths.context_weights(mask, shares, self.objective.mean_context), window_rows
-
-    def _window_rows_in_order(self) -> tf.Tensor:
-        """Return the row of each token [R, B] in a table that has one row a token, in their order."""
-        return tf.reshape(tf.range(tf.size(self.window_rows)), tf.shape(self.window_rows))
 
     def _windows(self) -> tuple[tf.Tensor, ...]:
         """Return the arguments of `maths.window_mask`: contexts to the left and right [R, B], window, radius chance."""

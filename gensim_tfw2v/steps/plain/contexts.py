@@ -23,13 +23,12 @@ def sum_contexts(
     left: tf.Tensor,
     right: tf.Tensor,
     batch: tf.Tensor,
-    window_rows: tf.Tensor,
     weights: tf.Tensor,
     adagrad: bool = False,
 ) -> tf.Tensor:
-    """Return hidden vectors [R, B, D]: sums of context rows, by the weights of each token's window row."""
+    """Return hidden vectors [R, B, D]: sums of context rows, by their weights [R, B, P]."""
     inside = _run(ids, left, right, batch).inside
-    return tf.matmul(inside * tf.gather(weights, window_rows), gather_rows(table, ids, batch, adagrad=adagrad))
+    return tf.matmul(inside * weights, gather_rows(table, ids, batch, adagrad=adagrad))
 
 
 def move_contexts(
@@ -38,7 +37,6 @@ def move_contexts(
     left: tf.Tensor,
     right: tf.Tensor,
     batch: tf.Tensor,
-    window_rows: tf.Tensor,
     weights: tf.Tensor,
     gradients: tf.Tensor,
     rate: tf.Tensor,
@@ -48,7 +46,7 @@ def move_contexts(
 ) -> tf.Tensor:
     """Move context rows against the weighted gradients of hidden vectors; return touched and clipped rows."""
     run = _run(ids, left, right, batch)
-    shares = run.inside * tf.gather(weights, window_rows)
+    shares = run.inside * weights
     return _move(table, run, shares, gradients, StepLimits(rate, max_step, factors), adagrad)
 
 
