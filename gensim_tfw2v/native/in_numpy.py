@@ -24,6 +24,7 @@ from gensim_tfw2v.native.array_checks import (
     are_lengths,
 )
 from gensim_tfw2v.native.random_numbers import RandomNumbers, numpys_generator
+from gensim_tfw2v.native.tokenize_in_numpy import tokenize
 from gensim_tfw2v.native.walks_in_numpy import add_weights, draw_walks, group_edges, turn_edges
 
 _WORD_BYTES = 8
@@ -317,5 +318,6 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
         turn_edges,
         add_weights,
         draw_walks,
+        tokenize,
     )
 }
