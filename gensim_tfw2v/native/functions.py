@@ -30,6 +30,8 @@ _FLOAT32, _FLOAT64 = map(np.dtype, (np.float32, np.float64))
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "page_checksums": (_UINT8, int, _UINT64),
     "extremes": (_INT32, _INT64),
+    "count_words": (_INT32, _INT64),
+    "renumber": (_INT32, _INT32, _INT32),
     "known_words": (_INT32, _INT32, _INT32, _INT32, _INT32, _INT64, _INT32),
     "subsample": (_INT32, _INT32, _FLOAT32, RandomNumbers, _INT32, _INT32, _INT64, _INT32),
     "draw_windows": (_INT32, int, int, int, RandomNumbers, _INT32, _INT32),

@@ -61,6 +61,25 @@ def extremes(values: Int32Array, found: Int64Array) -> int:
     return 0
 
 
+def count_words(ids: Int32Array, counts: Int64Array) -> int:
+    """Add the occurrences of words to their counts."""
+    if not are_below(counts.size, ids):
+        return NO_WORD
+    found = np.bincount(ids)
+    counts[: found.size] += found
+    return 0
+
+
+def renumber(ids: Int32Array, table: Int32Array, numbers: Int32Array) -> int:
+    """Write the numbers that a table has for ids."""
+    if numbers.size != ids.size:
+        return WRONG_SIZES
+    if not are_below(table.size, ids):
+        return NO_WORD
+    table.take(ids, out=numbers, mode="clip")  # which skips another check
+    return 0
+
+
 def _refusal(
     ids: Int32Array,
     lengths: Int32Array,
@@ -304,6 +323,8 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
     for function in (
         page_checksums,
         extremes,
+        count_words,
+        renumber,
         known_words,
         subsample,
         draw_windows,

@@ -82,6 +82,8 @@ def valid_call(name: str) -> list[Any]:
     return {
         "page_checksums": [np.ones(100, np.uint8), 64, room(4, np.uint64)],
         "extremes": [ids, room(3, np.int64)],
+        "count_words": [ids, room(3, np.int64)],
+        "renumber": [ids, int32s(4, -1, 5), room(4)],
         "known_words": [ids, lengths, int32s(4, -1, 5), room(4), room(2), room(1, np.int64), room(2)],
         "subsample": [ids, lengths, np.ones(3, np.float32), random(), room(4), room(2), room(1, np.int64), None],
         "draw_windows": [lengths, 4, 2, 1, random(), room(6), room(6)],
@@ -116,8 +118,11 @@ REFUSED: list[tuple[str, int, Any, str]] = [
     ("page_checksums", 1, 12, SIZES),
     ("page_checksums", 2, room(2, np.uint64), SIZES),
     ("extremes", 1, room(2, np.int64), SIZES),
-    *((name, 0, int32s(1, 0, 3, 1), WORDS) for name in ("known_words", "subsample")),
-    *((name, 0, int32s(1, 0, -1, 1), WORDS) for name in ("known_words", "subsample")),
+    *((name, 0, int32s(1, 0, 3, 1), WORDS) for name in ("known_words", "subsample", "count_words", "renumber")),
+    *((name, 0, int32s(1, 0, -1, 1), WORDS) for name in ("known_words", "subsample", "count_words", "renumber")),
+    ("renumber", 1, int32s(4, -1), WORDS),
+    ("renumber", 2, room(3), SIZES),
+    ("renumber", 2, room(5), SIZES),
     *((name, 1, int32s(3, 2), LENGTHS) for name in ("known_words", "subsample")),
     *((name, 1, int32s(5, -1), LENGTHS) for name in ("known_words", "subsample")),
     ("known_words", 3, room(3), SIZES),
@@ -296,6 +301,18 @@ def test_extremes_are_least_largest_and_sum(kind: str, values: list[int]) -> Non
     with functions_run(kind):
         call("extremes", int32s(*values), found)
     assert found.tolist() == [min(values, default=0), max(values, default=0), sum(values)]
+
+
+@pytest.mark.parametrize("kind", WAYS)
+@given(ids=st.lists(st.integers(0, 19), max_size=99), seed=st.integers(0, 99))
+def test_words_are_counted_and_renumbered_as_in_plain_numpy(kind: str, ids: list[int], seed: int) -> None:
+    table = np.random.default_rng(seed).permutation(20).astype(np.int32)
+    counts, numbers = np.arange(20), room(len(ids))
+    with functions_run(kind):
+        call("count_words", int32s(*ids), counts)
+        call("renumber", int32s(*ids), table, numbers)
+    assert counts.tolist() == [number + ids.count(number) for number in range(20)]
+    assert numbers.tolist() == table[ids].tolist()
 
 
 @in_both_ways

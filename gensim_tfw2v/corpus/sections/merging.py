@@ -8,7 +8,7 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.encoded_words import NUMBERS_AND_TEXTS
-from gensim_tfw2v.corpus.file_scan import RawVocabulary
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.sections.requests import Merged, MergeRequest
 from gensim_tfw2v.corpus.sections.section_files import COUNTS, OWNED, PLACES, of_bucket, written_apart
 from gensim_tfw2v.corpus.sections.section_words import words_in_bucket
