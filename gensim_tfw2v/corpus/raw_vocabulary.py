@@ -47,12 +47,12 @@ class RawVocabulary:
 
     def add(self, numbers: Int32Array, counts: Int64Array) -> None:
         """Add the counts of words, given by their numbers. Each number may appear only once."""
-        self._counts = _lengthened(self._counts, len(self))
+        self._counts = lengthened(self._counts, len(self))
         self._counts[numbers] += counts
 
     def words_and_counts(self) -> tuple[list[Any], Int64Array]:
         """Return the distinct words and how often each appeared."""
-        return [*self._numbers, *self._last], _lengthened(self._counts, len(self))[: len(self)].copy()
+        return [*self._numbers, *self._last], lengthened(self._counts, len(self))[: len(self)].copy()
 
 
 class NumbersOfParts:
@@ -78,7 +78,7 @@ class Tally:
     def add(self, numbers: Int32Array, ids: Int32Array) -> None:
         """Count the words of one part. `numbers` starts with the numbers of the parts before it."""
         self._numbers = numbers
-        self._counts = _lengthened(self._counts, numbers.size)
+        self._counts = lengthened(self._counts, numbers.size)
         call("count_words", ids, self._counts)
 
     def add_to(self, vocabulary: RawVocabulary) -> None:
@@ -93,7 +93,7 @@ def renumbered(ids: Int32Array, numbers: Int32Array) -> Int32Array:
     return found
 
 
-def _lengthened(counts: Int64Array, size: int) -> Int64Array:
+def lengthened(counts: Int64Array, size: int) -> Int64Array:
     """Return `counts`, followed by zeros if there are fewer than `size` of them."""
     if size <= counts.size:
         return counts

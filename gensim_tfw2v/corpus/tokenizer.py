@@ -43,22 +43,27 @@ class Tokenizer:
             self._table = WordTable()
         known = len(self._table)
         try:
-            ids, line_lengths = self._ids_and_line_lengths(data)
+            ids, line_lengths = ids_and_line_lengths(data, self._table)
         except UnicodeError:
             str(data, "utf-8")  # raises the error that says where
             raise
         return Part(new_numbering, self._table.words_from(known), ids, line_lengths)
 
-    def _ids_and_line_lengths(self, data: bytes) -> tuple[Int32Array, Int32Array]:
-        ids = np.empty(len(data) // 2 + 1, np.int32)
-        line_ends = np.empty(len(data), np.int32)  # only "\n" ends a line, as in a file opened in binary mode
-        found = np.zeros(2, np.int64)
-        text = np.frombuffer(data, np.uint8)
-        for start, stop in _pieces(data):
-            self._table.make_room(stop - start)
-            call("tokenize", text[start:stop], self._table, ids, line_ends, found)
-        words, lines = found.tolist()
-        return ids[:words].copy(), np.diff(line_ends[:lines], prepend=np.int32(0), append=np.int32(words))
+
+def ids_and_line_lengths(data: bytes, table: WordTable) -> tuple[Int32Array, Int32Array]:
+    """Return the numbers of a text's words, and the words of each line; add new words to a table.
+
+    Raise `UnicodeError` if the text is not UTF-8.
+    """
+    ids = np.empty(len(data) // 2 + 1, np.int32)
+    line_ends = np.empty(len(data), np.int32)  # only "\n" ends a line, as in a file opened in binary mode
+    found = np.zeros(2, np.int64)
+    text = np.frombuffer(data, np.uint8)
+    for start, stop in _pieces(data):
+        table.make_room(stop - start)
+        call("tokenize", text[start:stop], table, ids, line_ends, found)
+    words, lines = found.tolist()
+    return ids[:words].copy(), np.diff(line_ends[:lines], prepend=np.int32(0), append=np.int32(words))
 
 
 def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
