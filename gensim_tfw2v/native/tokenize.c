@@ -5,13 +5,14 @@
 #include "arrays.h"
 
 /* Bytes of a block and of a key; words that are looked up together, and words of a block at most. */
-enum { BLOCK = 64, KEY = 16, BATCH = 256, BLOCK_WORDS = BLOCK / 2, PLACE_NUMBERS = 3 };
+enum { BLOCK = 64, KEY_BYTES = 16, BATCH = 256, BLOCK_WORDS = BLOCK / 2, PLACE_NUMBERS = 3 };
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "bits of a block are in the order of its bytes"
 #endif
 
 static const uint64_t EACH_BYTE = 0x0101010101010101, HIGH_BITS = 0x8080808080808080;
+/* Masks of the first 0 to 8 bytes. */
 static const uint64_t FIRST_BYTES[] = {
     0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF,
 };
@@ -26,7 +27,8 @@ typedef struct {
     uint64_t number; /* plus 1; 0 if the place is empty */
 } Place;
 
-/* All words by number. Word n has the bytes of `texts` from ends[n] to ends[n + 1], the last of which is a line end. */
+/* All words by number. Word n has the bytes of `texts` from ends[n] to ends[n + 1], the last of which is a line end.
+   Behind the last word, `texts` has room for a key. */
 typedef struct {
     Place *places;
     uint64_t last_place; /* one less than a power of 2 */
@@ -116,6 +118,7 @@ static bool add_wide_spaces(INPUT(uint8_t, text), int64_t begin, Bits *bits, Wid
 
 /* -- the table ---------------------------------------------------------------------------------------------------- */
 
+/* A hash, whose upper half is the better one. */
 static inline uint64_t mixed(Key key) {
     uint64_t sum = key.first * 0x9E3779B97F4A7C15 + key.last * 0xC2B2AE3D27D4EB4F;
     return (sum ^ sum >> 32) * 0xD6E8FEB86659FD93;
@@ -124,8 +127,8 @@ static inline uint64_t mixed(Key key) {
 static Key key_of_long_word(const uint8_t *word, int64_t size) {
     Key key = {0};
     uint64_t sum = (uint64_t)size;
-    for (; size > KEY; word += KEY, size -= KEY) {
-        memcpy(&key, word, KEY);
+    for (; size > KEY_BYTES; word += KEY_BYTES, size -= KEY_BYTES) {
+        memcpy(&key, word, KEY_BYTES);
         key.first ^= sum;
         sum = mixed(key);
     }
@@ -138,8 +141,8 @@ static Key key_of_long_word(const uint8_t *word, int64_t size) {
 /* The key of a word. `room` bytes can be read. */
 static inline Key key_of(const uint8_t *word, int64_t size, int64_t room) {
     Key key = {0};
-    if (size >= KEY) return key_of_long_word(word, size);
-    memcpy(&key, word, room < KEY ? (size_t)size : KEY);
+    if (size >= KEY_BYTES) return key_of_long_word(word, size);
+    memcpy(&key, word, room < KEY_BYTES ? (size_t)size : KEY_BYTES);
     key.first &= FIRST_BYTES[size < 8 ? size : 8];
     key.last &= FIRST_BYTES[size < 8 ? 0 : size - 8];
     key.last |= (uint64_t)size << 56;
@@ -150,7 +153,7 @@ static inline uint64_t place_of(const Table *table, Key key) { return mixed(key)
 
 /* Whether the table has a word of a key as this number. */
 static inline bool is_word(const Table *table, int64_t number, Key key, const uint8_t *word, int64_t size) {
-    if (key.last >> 56 < KEY) return true;
+    if (key.last >> 56 < KEY_BYTES) return true;
     return table->ends[number + 1] - table->ends[number] - 1 == size &&
            !memcmp(table->texts + table->ends[number], word, (size_t)size);
 }
@@ -255,12 +258,12 @@ int64_t tfw2v_tokenize(
     if (all_places < 1 || all_places & (all_places - 1) || all_places > LONGEST) return WRONG_SIZES;
     int64_t words = known[0], placed = known[1];
     if (placed < 0 || words < placed || words + most_words >= ends_count || all_places < ends_count) return WRONG_SIZES;
-    if (texts_count - KEY - 1 - ends[words] < text_count) return WRONG_SIZES;
+    if (texts_count - KEY_BYTES - 1 - ends[words] < text_count) return WRONG_SIZES;
     if (found[0] < 0 || numbers_count - found[0] < most_words || found[1] < 0) return WRONG_SIZES;
     Table table = {(Place *)places, (uint64_t)all_places - 1, ends, texts, words};
     for (; placed < words; placed++) {
         int64_t size = ends[placed + 1] - ends[placed] - 1;
-        fill_place(&table, key_of(texts + ends[placed], size, size + KEY), placed);
+        fill_place(&table, key_of(texts + ends[placed], size, size + KEY_BYTES), placed);
     }
     int64_t error = read_text(text, text_count, &table, numbers, line_ends, line_ends_count, found);
     known[0] = known[1] = table.words;
