@@ -12,7 +12,8 @@ from gensim_tfw2v.arrays import Int64Array
 from gensim_tfw2v.corpus.child_program import can_start
 from gensim_tfw2v.corpus.encoded_words import as_lines
 from gensim_tfw2v.corpus.file_parts import file_parts
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, count_parts
+from gensim_tfw2v.corpus.file_scan import ScanProgress, count_parts
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.sections.coordination import encode_sections
 from gensim_tfw2v.corpus.sections.encoders import Encoder, Encoders, ProcessEncoder
 from gensim_tfw2v.corpus.sections.plan import sections_of

@@ -10,9 +10,9 @@ import numpy as np
 
 from gensim_tfw2v import tuning
 from gensim_tfw2v.corpus.encode import read_corpus
-from gensim_tfw2v.corpus.file_scan import RawVocabulary
 from gensim_tfw2v.corpus.fixed_draws import fractions, key_of
 from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shard_writer import ShardWriter
 from gensim_tfw2v.corpus.shards import EncodedCorpus

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
 from gensim_tfw2v.corpus.file_parts import file_parts
+from gensim_tfw2v.corpus.raw_vocabulary import NumbersOfParts, RawVocabulary, Tally, renumbered
 from gensim_tfw2v.corpus.sentences import LineLengths, Sentences
 from gensim_tfw2v.corpus.tokenizer import Part
 
@@ -146,13 +146,13 @@ def counted_parts(
     parts: NumberedParts, vocabulary: RawVocabulary
 ) -> Generator[tuple[Int32Array, Int32Array], None, None]:
     """Yield each part's words as word numbers of a vocabulary, and its line lengths; add and count the words there."""
-    tallies: dict[int, _Tally] = {}
-    with closing(_with_tables(parts, vocabulary.number)) as found:
+    tallies: dict[int, Tally] = {}
+    with closing(_with_tables(parts, NumbersOfParts(vocabulary))) as found:
         for reader, numbers, part in found:
             if part.new_numbering and reader in tallies:
                 tallies.pop(reader).add_to(vocabulary)
-            tallies.setdefault(reader, _Tally()).add(numbers, part.ids)
-            yield _renumbered(part.ids, numbers), part.line_lengths
+            tallies.setdefault(reader, Tally()).add(numbers, part.ids)
+            yield renumbered(part.ids, numbers), part.line_lengths
     for tally in tallies.values():
         tally.add_to(vocabulary)
 
@@ -172,85 +172,29 @@ def file_sentences(
 def sentences_of_parts(parts: NumberedParts, number: Callable[[Any], int]) -> Generator[Sentences, None, None]:
     """Yield the sentences of parts, some at a time, with the number that ``number`` returns for each word."""
     lines = _LineJoiner()
-    with closing(_with_tables(parts, number)) as found:
+
+    def of_new_words(part: Part) -> Int32Array:
+        return np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
+
+    with closing(_with_tables(parts, of_new_words)) as found:
         for _, numbers, part in found:
-            yield lines.join(_renumbered(part.ids, numbers), part.line_lengths)
+            yield lines.join(renumbered(part.ids, numbers), part.line_lengths)
     yield lines.rest()
 
 
 def _with_tables(
-    parts: NumberedParts, number: Callable[[Any], int]
+    parts: NumberedParts, numbers: Callable[[Part], Int32Array]
 ) -> Generator[tuple[int, Int32Array, Part], None, None]:
-    """Yield parts in order, each with its reader and the table from the reader's word numbers to ours."""
+    """Yield parts in order, each with its reader and the table from the reader's word numbers to ours.
+
+    `numbers` returns ours of a part's new words.
+    """
     tables: dict[int, Int32Array] = {}
     with closing(parts):
         for reader, part in parts:
-            new = np.fromiter(map(number, part.new_words), dtype=np.int32, count=len(part.new_words))
+            new = numbers(part)
             tables[reader] = new if part.new_numbering else np.concatenate([tables[reader], new])
             yield reader, tables[reader], part
-
-
-def _renumbered(ids: Int32Array, numbers: Int32Array) -> Int32Array:
-    """Return the number that a table has for each id."""
-    # All ids are in the table, and "clip" skips the check for others.
-    renumbered: Int32Array = numbers.take(ids, mode="clip")
-    return renumbered
-
-
-class RawVocabulary:
-    """Distinct words in the order of their first appearance, their counts, and totals."""
-
-    def __init__(self) -> None:
-        self.total_words = 0
-        self.sentence_count = 0
-        self._numbers: defaultdict[Any, int] = defaultdict()
-        self._numbers.default_factory = self._numbers.__len__
-        self.number = self._numbers.__getitem__
-        self._counts: Int64Array = np.empty(0, dtype=np.int64)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def numbers(self, words: list[Any]) -> Int32Array:
-        """Return the numbers of words; new words get the next ones."""
-        return np.fromiter(map(self.number, words), dtype=np.int32, count=len(words))
-
-    def add(self, numbers: Int32Array, counts: Int64Array) -> None:
-        """Add the counts of words, given by their numbers. Each number may appear only once."""
-        self._counts = _lengthened(self._counts, len(self))
-        self._counts[numbers] += counts
-
-    def words_and_counts(self) -> tuple[list[Any], Int64Array]:
-        """Return the distinct words and how often each appeared."""
-        return list(self._numbers), _lengthened(self._counts, len(self))[: len(self)].copy()
-
-
-class _Tally:
-    """Counts of words by one reader's numbers, so that the vocabulary is looked up only once for each word."""
-
-    def __init__(self) -> None:
-        self._numbers: Int32Array = np.empty(0, dtype=np.int32)
-        self._counts: Int64Array = np.empty(0, dtype=np.int64)
-
-    def add(self, numbers: Int32Array, ids: Int32Array) -> None:
-        """Count the words of one part. `numbers` starts with the numbers of the parts before it."""
-        self._numbers = numbers
-        self._counts = _lengthened(self._counts, numbers.size)
-        counts = np.bincount(ids)
-        self._counts[: counts.size] += counts
-
-    def add_to(self, vocabulary: RawVocabulary) -> None:
-        """Add all counts to a vocabulary."""
-        vocabulary.add(self._numbers, self._counts[: self._numbers.size])
-
-
-def _lengthened(counts: Int64Array, size: int) -> Int64Array:
-    """Return `counts`, followed by zeros if there are fewer than `size` of them."""
-    if size <= counts.size:
-        return counts
-    grown = np.zeros(max(size, 2 * counts.size), dtype=np.int64)
-    grown[: counts.size] = counts
-    return grown
 
 
 class _LineJoiner:

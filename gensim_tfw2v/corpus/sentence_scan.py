@@ -10,8 +10,9 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array, Int64Array
 from gensim_tfw2v.corpus.cache import CacheBudget, EncodedStore
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, ScanProgress, counted_and_kept
+from gensim_tfw2v.corpus.file_scan import ScanProgress, counted_and_kept
 from gensim_tfw2v.corpus.number_sentences import NumberTable
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.sentence_batches import NumberBatch, sentence_batches
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
 from gensim_tfw2v.corpus.sentences import Sentences

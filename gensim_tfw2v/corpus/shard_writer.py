@@ -46,7 +46,7 @@ class ShardWriter:
     def finish(self, words_and_counts: Iterable[tuple[str, int]]) -> None:
         """Write the vocabulary, in the order of ids, the headers of all shards and ``corpus.json``."""
         self._end_shard()
-        vocabulary = "".join(f"{word} {count}\n" for word, count in words_and_counts).encode("utf-8")
+        vocabulary = "".join([f"{word} {count}\n" for word, count in words_and_counts]).encode("utf-8")
         with (self._folder / VOCABULARY_FILE).open("wb") as file:
             file.write(vocabulary)
             bring_to_disk(file)

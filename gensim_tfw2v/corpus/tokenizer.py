@@ -1,43 +1,20 @@
-"""Bytes of UTF-8 text → numbers of the words between white space, exactly as `str.split` finds them.
-
-`str.split` and a dictionary need a string object and a look-up with cache misses for every word. Here NumPy finds the
-ends of words in the bytes. It looks up a word of up to 15 bytes by these bytes, in a table that has one place for every
-hash value. Only words that are not found in their place are looked up in the dictionary.
-"""
+"""Bytes of UTF-8 text → numbers of the words between white space, exactly as `str.split` finds them."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import BoolArray, Int32Array, UInt8Array
+from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.native.functions import call
+from gensim_tfw2v.native.word_table import WordTable
 
 # White space of one byte, at which text is cut. UTF-8 never uses these bytes inside a longer character.
 WHITE_SPACE = re.compile(rb"[ \t\n\r\x0b\x0c]")
-
-_WIDE_SPACES = [
-    chr(code).encode() for code in (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
-]
-_SPACES_OF_2_BYTES = [int.from_bytes(space, "big") for space in _WIDE_SPACES if len(space) == 2]
-_SPACES_OF_3_BYTES = [int.from_bytes(space, "big") for space in _WIDE_SPACES if len(space) == 3]
-
-# A word's key is its bytes as two little-endian integers, with its length in the last byte.
-_SHORT = 15
-_LOW_MASK = np.array([(1 << 8 * min(size, 8)) - 1 for size in range(_SHORT + 2)], dtype=np.uint64)
-_HIGH_MASK = np.array([(1 << 8 * max(size - 8, 0)) - 1 for size in range(_SHORT + 2)], dtype=np.uint64)
-_LENGTH_TAG = np.array([size << 56 for size in range(_SHORT + 2)], dtype=np.uint64)
-_LOW_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_HIGH_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)
-
-Keys = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.intp]
 
 
 class Part(NamedTuple):
@@ -57,62 +34,36 @@ class Tokenizer:
     """Numbers words in the order of their first appearance."""
 
     def __init__(self) -> None:
-        self._start_numbering()
+        self._table = WordTable()
 
     def part(self, data: bytes) -> Part:
         """Return the words of some text; raise `UnicodeDecodeError` where it is not UTF-8."""
-        new_numbering = not self._numbers or len(self._numbers) > tuning.TOKENIZER_WORDS
+        new_numbering = not len(self._table) or len(self._table) > tuning.TOKENIZER_WORDS
         if new_numbering:
-            self._start_numbering()
-        known = len(self._numbers)
-        ids = [np.empty(0, dtype=np.int32)]
-        line_ends: list[Places] = []
-        words = 0
-        for start, stop in _pieces(data):
-            piece_ids, piece_line_ends = self._piece(data, start, stop)
-            ids.append(piece_ids)
-            line_ends.append(words + piece_line_ends)
-            words += piece_ids.size
-        line_lengths = np.diff(np.concatenate([[0], *line_ends, [words]])).astype(np.int32)
-        new_words = list(islice(reversed(self._numbers), len(self._numbers) - known))[::-1]
-        return Part(new_numbering, new_words, np.concatenate(ids), line_lengths)
+            self._table = WordTable()
+        known = len(self._table)
+        try:
+            ids, line_lengths = ids_and_line_lengths(data, self._table)
+        except UnicodeError:
+            str(data, "utf-8")  # raises the error that says where
+            raise
+        return Part(new_numbering, self._table.words_from(known), ids, line_lengths)
 
-    def _start_numbering(self) -> None:
-        self._numbers: defaultdict[str, int] = defaultdict()
-        self._numbers.default_factory = self._numbers.__len__
-        # Zero marks an empty place. No word's high key is zero, because it contains the length.
-        self._low_keys = np.zeros(1 << tuning.TOKENIZER_TABLE_BITS, dtype=np.uint64)
-        self._high_keys = np.zeros(1 << tuning.TOKENIZER_TABLE_BITS, dtype=np.uint64)
-        self._ids = np.zeros(1 << tuning.TOKENIZER_TABLE_BITS, dtype=np.int32)
 
-    def _piece(self, data: bytes, start: int, stop: int) -> tuple[Int32Array, Places]:
-        """Return the numbers of a piece's words, and how many words come before each line end."""
-        text = _padded(data, start, stop)
-        blank = _white_space(text)
-        edges = np.flatnonzero(blank[1:] ^ blank[:-1]) + 1
-        begins, ends = edges[::2], edges[1::2]
-        sizes = ends - begins
-        low, high = _keys(text, begins, sizes)
-        hashes = (low * _LOW_FACTOR + high * _HIGH_FACTOR) >> np.uint64(64 - tuning.TOKENIZER_TABLE_BITS)
-        places = hashes.astype(np.intp)
-        ids = self._ids.take(places, mode="clip")
-        # A longer word is never found: it is not in the table, and no key there contains its length.
-        known = self._low_keys.take(places, mode="clip") == low
-        known &= self._high_keys.take(places, mode="clip") == high
-        missed = np.flatnonzero(~known)
-        raw = text.tobytes()
-        words = [
-            str(raw[begin:end], "utf-8")
-            for begin, end in zip(begins[missed].tolist(), ends[missed].tolist(), strict=True)
-        ]
-        ids[missed] = np.fromiter(map(self._numbers.__getitem__, words), dtype=np.int32, count=len(words))
-        short = missed[sizes[missed] <= _SHORT]
-        # If several words have the same place, the last one gets it in all three arrays.
-        self._low_keys[places[short]] = low[short]
-        self._high_keys[places[short]] = high[short]
-        self._ids[places[short]] = ids[short]
-        # Only "\n" ends a line, as in a file opened in binary mode.
-        return ids, np.searchsorted(begins, np.flatnonzero(text == ord("\n")))
+def ids_and_line_lengths(data: bytes, table: WordTable) -> tuple[Int32Array, Int32Array]:
+    """Return the numbers of a text's words, and the words of each line; add new words to a table.
+
+    Raise `UnicodeError` if the text is not UTF-8.
+    """
+    ids = np.empty(len(data) // 2 + 1, np.int32)
+    line_ends = np.empty(len(data), np.int32)  # only "\n" ends a line, as in a file opened in binary mode
+    found = np.zeros(2, np.int64)
+    text = np.frombuffer(data, np.uint8)
+    for start, stop in _pieces(data):
+        table.make_room(stop - start)
+        call("tokenize", text[start:stop], table, ids, line_ends, found)
+    words, lines = found.tolist()
+    return ids[:words].copy(), np.diff(line_ends[:lines], prepend=np.int32(0), append=np.int32(words))
 
 
 def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
@@ -123,45 +74,3 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
         stop = gap.end() if gap else len(data)
         yield start, stop
         start = stop
-
-
-def _padded(data: bytes, start: int, stop: int) -> UInt8Array:
-    """Return a piece of the data between blanks: one before it, and as many after it as a key may reach."""
-    piece = data[start:stop]
-    if not piece.isascii():
-        try:
-            str(piece, "utf-8")
-        except UnicodeDecodeError as error:
-            places = (start + error.start, start + error.end)
-            raise UnicodeDecodeError(error.encoding, data, *places, error.reason) from None
-    return np.frombuffer(b" " + piece + b" " * (_SHORT + 2), dtype=np.uint8)
-
-
-def _white_space(text: UInt8Array) -> BoolArray:
-    """Return which bytes belong to characters at which `str.split` splits."""
-    # Unsigned bytes wrap around, so this finds the bytes 9 to 13 and 28 to 32.
-    blank = (text - 9 < 5) | (text - 28 < 5)
-    if np.max(text) < 0x80:
-        return blank
-    leads = np.flatnonzero((text == 0xC2) | ((text >= 0xE1) & (text <= 0xE3)))
-    if leads.size:
-        codes = (text[leads].astype(np.int32) << 8) + text[leads + 1]
-        wide = leads[np.isin(codes, _SPACES_OF_2_BYTES)]
-        blank[wide] = blank[wide + 1] = True
-        codes = (codes << 8) + text[leads + 2]
-        wide = leads[np.isin(codes, _SPACES_OF_3_BYTES)]
-        blank[wide] = blank[wide + 1] = blank[wide + 2] = True
-    return blank
-
-
-def _keys(text: UInt8Array, begins: Places, sizes: Places) -> tuple[Keys, Keys]:
-    """Return the two integers that identify a word of up to 15 bytes."""
-    # A copy is aligned, and aligned numbers are fetched in a quarter of the time.
-    eight_bytes = np.ndarray((text.size - 7,), dtype="<u8", buffer=text, strides=(1,)).copy()
-    sizes = np.minimum(sizes, _SHORT + 1)
-    low = eight_bytes.take(begins, mode="clip")
-    low &= _LOW_MASK.take(sizes, mode="clip")
-    high = eight_bytes.take(begins + 8, mode="clip")
-    high &= _HIGH_MASK.take(sizes, mode="clip")
-    high |= _LENGTH_TAG.take(sizes, mode="clip")
-    return low, high

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gensim_tfw2v.arrays import Int32Array
 
-NO_MEMORY, WRONG_SIZES, WRONG_LENGTHS, NO_WORD, NO_PATH = -1, -2, -3, -4, -5
+NO_MEMORY, WRONG_SIZES, WRONG_LENGTHS, NO_WORD, NO_PATH, NOT_UTF8 = -1, -2, -3, -4, -5, -6
 LONGEST, LARGEST = 1 << 30, (1 << 31) - 1
 
 

@@ -19,6 +19,7 @@ enum {
     WRONG_LENGTHS = -3, /* of sentences: below 0, or not those of as many words as there are */
     NO_WORD = -4,       /* an id that is not in the vocabulary */
     NO_PATH = -5,       /* offsets of Huffman paths that are not in the tree */
+    NOT_UTF8 = -6,
 };
 
 /* No array has more entries, so that numbers of entries fit int32 and products of two of them int64. */

@@ -16,8 +16,9 @@ import numpy as np
 
 from gensim_tfw2v.arrays import address_of
 from gensim_tfw2v.native import in_numpy
-from gensim_tfw2v.native.array_checks import NO_MEMORY, NO_PATH, NO_WORD, WRONG_LENGTHS, WRONG_SIZES
+from gensim_tfw2v.native.array_checks import NO_MEMORY, NO_PATH, NO_WORD, NOT_UTF8, WRONG_LENGTHS, WRONG_SIZES
 from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.native.word_table import WordTable
 from gensim_tfw2v.runtime.compiled import HOW_TO_COMPILE, library_in
 
 logger = logging.getLogger(__name__)
@@ -25,10 +26,12 @@ logger = logging.getLogger(__name__)
 _UINT8, _INT32, _UINT32, _INT64, _UINT64 = map(np.dtype, (np.uint8, np.int32, np.uint32, np.int64, np.uint64))
 _FLOAT32, _FLOAT64 = map(np.dtype, (np.float32, np.float64))
 
-# The arguments of each function: arrays of these types, numbers, or random numbers.
+# The arguments of each function: arrays of these types, numbers, random numbers, or words with their numbers.
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "page_checksums": (_UINT8, int, _UINT64),
     "extremes": (_INT32, _INT64),
+    "count_words": (_INT32, _INT64),
+    "renumber": (_INT32, _INT32, _INT32),
     "known_words": (_INT32, _INT32, _INT32, _INT32, _INT32, _INT64, _INT32),
     "subsample": (_INT32, _INT32, _FLOAT32, RandomNumbers, _INT32, _INT32, _INT64, _INT32),
     "draw_windows": (_INT32, int, int, int, RandomNumbers, _INT32, _INT32),
@@ -43,6 +46,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "turn_edges": (_INT64, _INT32, _FLOAT32, _INT64, _INT32, _FLOAT32),
     "add_weights": (_INT64, _FLOAT32, _FLOAT64),
     "draw_walks": (_INT64, _INT32, _FLOAT64, _FLOAT64, _INT32, int, RandomNumbers, _INT32, _INT32),
+    "tokenize": (_UINT8, WordTable, _INT32, _INT32, _INT64),
 }
 # By the number that a function returns.
 _ERRORS: dict[int, tuple[type[Exception], str]] = {
@@ -51,11 +55,12 @@ _ERRORS: dict[int, tuple[type[Exception], str]] = {
     WRONG_LENGTHS: (ValueError, "the sentences do not end where their words do"),
     NO_WORD: (IndexError, "there are ids of no word"),
     NO_PATH: (IndexError, "there are Huffman paths outside of the tree"),
+    NOT_UTF8: (UnicodeError, "the text is not UTF-8"),
 }
 
 
 def call(name: str, *arguments: Any) -> int:
-    """Return what a C function returns for these arguments: arrays, whole numbers, random numbers, or None.
+    """Return what a C function returns for these arguments: arrays, whole numbers, random numbers, words, or None.
 
     Python's lock is free meanwhile. Raise an error if the function refuses the arguments.
     """
@@ -87,6 +92,9 @@ def _call_library(library: Mapping[str, Any], name: str, arguments: Sequence[Any
             given.append(argument)
         elif kind is RandomNumbers:
             given.append(ctypes.byref(argument))
+        elif kind is WordTable:
+            for array in argument.arrays:
+                given += (address_of(array), array.size)
         elif argument is None:
             given += (None, 0)
         else:
@@ -110,7 +118,7 @@ def _library_if_compiled() -> dict[str, Any] | None:
     try:
         return _library()
     except ImportError as error:
-        logger.warning("%s. Until then NumPy makes blocks, which takes several times as long", error)
+        logger.warning("%s. Until then NumPy makes blocks and reads text, which takes several times as long", error)
         return None
 
 
@@ -140,4 +148,6 @@ def _types_in_c(argument: Any) -> tuple[Any, ...]:
     """Return the types of the C arguments that an argument becomes: an array comes with its number of entries."""
     if argument is int:
         return (ctypes.c_int64,)
+    if argument is WordTable:
+        return (ctypes.c_void_p, ctypes.c_int64) * 4
     return (ctypes.c_void_p,) if argument is RandomNumbers else (ctypes.c_void_p, ctypes.c_int64)

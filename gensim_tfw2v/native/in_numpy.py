@@ -24,6 +24,7 @@ from gensim_tfw2v.native.array_checks import (
     are_lengths,
 )
 from gensim_tfw2v.native.random_numbers import RandomNumbers, numpys_generator
+from gensim_tfw2v.native.tokenize_in_numpy import tokenize
 from gensim_tfw2v.native.walks_in_numpy import add_weights, draw_walks, group_edges, turn_edges
 
 _WORD_BYTES = 8
@@ -57,6 +58,25 @@ def extremes(values: Int32Array, found: Int64Array) -> int:
     if found.size != 3:
         return WRONG_SIZES
     found[:] = (values.min(), values.max(), values.sum(dtype=np.int64)) if values.size else 0
+    return 0
+
+
+def count_words(ids: Int32Array, counts: Int64Array) -> int:
+    """Add the occurrences of words to their counts."""
+    if not are_below(counts.size, ids):
+        return NO_WORD
+    found = np.bincount(ids)
+    counts[: found.size] += found
+    return 0
+
+
+def renumber(ids: Int32Array, table: Int32Array, numbers: Int32Array) -> int:
+    """Write the numbers that a table has for ids."""
+    if numbers.size != ids.size:
+        return WRONG_SIZES
+    if not are_below(table.size, ids):
+        return NO_WORD
+    table.take(ids, out=numbers, mode="clip")  # which skips another check
     return 0
 
 
@@ -303,6 +323,8 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
     for function in (
         page_checksums,
         extremes,
+        count_words,
+        renumber,
         known_words,
         subsample,
         draw_windows,
@@ -317,5 +339,6 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
         turn_edges,
         add_weights,
         draw_walks,
+        tokenize,
     )
 }

@@ -1,4 +1,4 @@
-/* Sentences of ids without some of their words. */
+/* Ids of words: sentences without some of their words, counts, and other numbers. */
 
 #include "arrays.h"
 #include "random_numbers.h"
@@ -88,5 +88,20 @@ int64_t tfw2v_extremes(INPUT(int32_t, values), OUTPUT(int64_t, found)) {
         sum += values[i];
     }
     found[0] = least, found[1] = largest, found[2] = sum;
+    return 0;
+}
+
+/* Adds the occurrences of words to their counts. */
+int64_t tfw2v_count_words(INPUT(int32_t, ids), OUTPUT(int64_t, counts)) {
+    if (!are_below(counts_count, ids, ids_count)) return NO_WORD;
+    for (int64_t i = 0; i < ids_count; i++) counts[ids[i]]++;
+    return 0;
+}
+
+/* Writes the numbers that a table has for ids. */
+int64_t tfw2v_renumber(INPUT(int32_t, ids), INPUT(int32_t, table), OUTPUT(int32_t, numbers)) {
+    if (numbers_count != ids_count) return WRONG_SIZES;
+    if (!are_below(table_count, ids, ids_count)) return NO_WORD;
+    for (int64_t i = 0; i < ids_count; i++) numbers[i] = table[ids[i]];
     return 0;
 }

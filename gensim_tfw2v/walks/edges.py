@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gensim_tfw2v.arrays import BoolArray, Float32Array, Int32Array
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, file_sentences
+from gensim_tfw2v.corpus.file_scan import file_sentences
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 
 _COMMENT = "#"
 _NO_WEIGHTS: Float32Array = np.empty(0, np.float32)

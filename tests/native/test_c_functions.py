@@ -22,6 +22,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.native import functions
 from gensim_tfw2v.native.functions import call
 from gensim_tfw2v.native.random_numbers import RandomNumbers
+from gensim_tfw2v.native.word_table import WordTable
 
 SOURCES = Path(functions.__file__).parent
 
@@ -60,6 +61,19 @@ def random() -> RandomNumbers:
     return RandomNumbers.seeded([1])
 
 
+def text(content: str) -> np.ndarray:
+    return np.frombuffer(content.encode(), np.uint8)
+
+
+def table_of(*words: str, text_bytes: int) -> WordTable:
+    """Return a table of words with room for those of a text of so many bytes."""
+    table = WordTable()
+    table.make_room(len(" ".join(words)))
+    table.add(words)
+    table.make_room(text_bytes)
+    return table
+
+
 def valid_call(name: str) -> list[Any]:
     """Return the arguments of a call that succeeds."""
     ids, lengths = int32s(1, 0, 2, 1), int32s(3, 1)
@@ -68,6 +82,8 @@ def valid_call(name: str) -> list[Any]:
     return {
         "page_checksums": [np.ones(100, np.uint8), 64, room(4, np.uint64)],
         "extremes": [ids, room(3, np.int64)],
+        "count_words": [ids, room(3, np.int64)],
+        "renumber": [ids, int32s(4, -1, 5), room(4)],
         "known_words": [ids, lengths, int32s(4, -1, 5), room(4), room(2), room(1, np.int64), room(2)],
         "subsample": [ids, lengths, np.ones(3, np.float32), random(), room(4), room(2), room(1, np.int64), None],
         "draw_windows": [lengths, 4, 2, 1, random(), room(6), room(6)],
@@ -88,10 +104,13 @@ def valid_call(name: str) -> list[Any]:
             *(starts, neighbours, float64s(1, 1, 3, 2), float64s(0.5, 1, 2), int32s(0, 2), 5, random()),
             *(room(10), room(2)),
         ],
+        # Two words and a line end of the text before are written already.
+        "tokenize": [text("b é\na\n \n"), table_of("a", "b", text_bytes=9), room(8), room(4), int64s(2, 1)],
     }[name]
 
 
 SIZES, LENGTHS, WORDS, PATHS = "sizes of arrays", "do not end where", "ids of no word", "outside of the tree"
+NOT_UTF8 = "text is not UTF-8"
 # The number of an argument, what it is replaced by, and the error.
 REFUSED: list[tuple[str, int, Any, str]] = [
     ("page_checksums", 1, 0, SIZES),
@@ -99,8 +118,11 @@ REFUSED: list[tuple[str, int, Any, str]] = [
     ("page_checksums", 1, 12, SIZES),
     ("page_checksums", 2, room(2, np.uint64), SIZES),
     ("extremes", 1, room(2, np.int64), SIZES),
-    *((name, 0, int32s(1, 0, 3, 1), WORDS) for name in ("known_words", "subsample")),
-    *((name, 0, int32s(1, 0, -1, 1), WORDS) for name in ("known_words", "subsample")),
+    *((name, 0, int32s(1, 0, 3, 1), WORDS) for name in ("known_words", "subsample", "count_words", "renumber")),
+    *((name, 0, int32s(1, 0, -1, 1), WORDS) for name in ("known_words", "subsample", "count_words", "renumber")),
+    ("renumber", 1, int32s(4, -1), WORDS),
+    ("renumber", 2, room(3), SIZES),
+    ("renumber", 2, room(5), SIZES),
     *((name, 1, int32s(3, 2), LENGTHS) for name in ("known_words", "subsample")),
     *((name, 1, int32s(5, -1), LENGTHS) for name in ("known_words", "subsample")),
     ("known_words", 3, room(3), SIZES),
@@ -194,6 +216,14 @@ REFUSED: list[tuple[str, int, Any, str]] = [
     ("draw_walks", 5, 6, SIZES),
     ("draw_walks", 7, room(9), SIZES),
     ("draw_walks", 8, room(3), SIZES),
+    ("tokenize", 0, np.array([97, 0xC3], np.uint8), NOT_UTF8),
+    ("tokenize", 1, WordTable(), SIZES),
+    ("tokenize", 1, table_of(*"abcdefgh", text_bytes=0), SIZES),
+    ("tokenize", 2, room(6), SIZES),
+    ("tokenize", 3, room(3), SIZES),
+    ("tokenize", 4, int64s(-1, 1), SIZES),
+    ("tokenize", 4, int64s(2, -1), SIZES),
+    ("tokenize", 4, int64s(2), SIZES),
 ]
 
 
@@ -273,6 +303,28 @@ def test_extremes_are_least_largest_and_sum(kind: str, values: list[int]) -> Non
     assert found.tolist() == [min(values, default=0), max(values, default=0), sum(values)]
 
 
+@pytest.mark.parametrize("kind", WAYS)
+@given(ids=st.lists(st.integers(0, 19), max_size=99), seed=st.integers(0, 99))
+def test_words_are_counted_and_renumbered_as_in_plain_numpy(kind: str, ids: list[int], seed: int) -> None:
+    table = np.random.default_rng(seed).permutation(20).astype(np.int32)
+    counts, numbers = np.arange(20), room(len(ids))
+    with functions_run(kind):
+        call("count_words", int32s(*ids), counts)
+        call("renumber", int32s(*ids), table, numbers)
+    assert counts.tolist() == [number + ids.count(number) for number in range(20)]
+    assert numbers.tolist() == table[ids].tolist()
+
+
+@in_both_ways
+def test_words_of_a_text_are_written_behind_those_of_the_text_before() -> None:
+    table, numbers, line_ends, found = table_of("a", "b", text_bytes=9), room(8), room(4), int64s(2, 1)
+    call("tokenize", text("b é\na\n \n"), table, numbers, line_ends, found)
+    assert (table.words_from(0), table.words_from(2), table.words_from(3)) == (["a", "b", "é"], ["é"], [])
+    assert numbers.tolist() == [77, 77, 1, 2, 0, 77, 77, 77]
+    assert line_ends.tolist() == [77, 4, 5, 5]
+    assert found.tolist() == [5, 4]
+
+
 @pytest.mark.parametrize("shape", [0, 5, (3, 4, 5), (2, 0)])
 def test_aligned_arrays_begin_at_multiples_of_64_bytes(shape: Any) -> None:
     for dtype in (np.int32, np.float64):
@@ -326,7 +378,8 @@ def test_functions_in_numpy_write_and_draw_what_those_in_c_do(name: str) -> None
             *given, ids, lengths, sentences, numbers = arrays
             arrays = [*given, ids[:result], lengths[: sentences[0]], sentences, numbers[: sentences[0]]]
         drawn = [bytes(argument) for argument in arguments if isinstance(argument, RandomNumbers)]
-        found.append((result, [array.tolist() for array in arrays], drawn))
+        words = [argument.words_from(0) for argument in arguments if isinstance(argument, WordTable)]
+        found.append((result, [array.tolist() for array in arrays], drawn, words))
     assert found[0] == found[1]
 
 

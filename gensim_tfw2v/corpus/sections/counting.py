@@ -10,7 +10,8 @@ import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.encoded_words import as_lines
-from gensim_tfw2v.corpus.file_scan import RawVocabulary, counted_parts
+from gensim_tfw2v.corpus.file_scan import counted_parts
+from gensim_tfw2v.corpus.raw_vocabulary import RawVocabulary
 from gensim_tfw2v.corpus.reading_process import read_section
 from gensim_tfw2v.corpus.sections.requests import NO_LINE_END, Counted, CountRequest, PartSize, Section
 from gensim_tfw2v.corpus.sections.section_files import IDS, INDEX, LINES, TEXTS, of_section, written_apart

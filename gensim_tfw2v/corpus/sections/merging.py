@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
 from gensim_tfw2v.corpus.encoded_words import NUMBERS_AND_TEXTS
-from gensim_tfw2v.corpus.file_scan import RawVocabulary
+from gensim_tfw2v.corpus.raw_vocabulary import lengthened
 from gensim_tfw2v.corpus.sections.requests import Merged, MergeRequest
 from gensim_tfw2v.corpus.sections.section_files import COUNTS, OWNED, PLACES, of_bucket, written_apart
 from gensim_tfw2v.corpus.sections.section_words import words_in_bucket
+from gensim_tfw2v.corpus.tokenizer import ids_and_line_lengths
+from gensim_tfw2v.native.word_table import WordTable
 
 
 def merge_bucket(request: MergeRequest) -> Merged:
     """Number the words of a bucket, and add up their counts. One section's words are in memory beside the bucket's."""
-    vocabulary = RawVocabulary()
+    table, counts = WordTable(), np.empty(0, np.int64)
     starts, places = [0], [0]
     are_numbers: list[bool] = []  # of the sections that own the words from `starts` on
     files = [of_bucket(request.folder, request.bucket, kind) for kind in (PLACES, OWNED, COUNTS)]
@@ -26,20 +26,20 @@ def merge_bucket(request: MergeRequest) -> Merged:
         owned_path.open("wb") as owned_file,
     ):
         for section, has_numbers in enumerate(request.have_numbers):
-            words, entries = words_in_bucket(request.folder, section, request.bucket, request.buckets)
-            numbers = vocabulary.numbers(words)
-            vocabulary.add(numbers, entries["count"])
+            texts, entries = words_in_bucket(request.folder, section, request.bucket, request.buckets)
+            numbers, _ = ids_and_line_lengths(texts, table)
+            counts = lengthened(counts, len(table))
+            counts[numbers] += entries["count"]  # a section has each word once
             is_new = numbers >= starts[-1]
             _check_types(numbers[~is_new], has_numbers, starts, are_numbers)
             entries["number"].tofile(places_file)
             numbers.tofile(places_file)
             entries["number"][is_new].tofile(owned_file)
-            starts.append(len(vocabulary))
+            starts.append(len(table))
             places.append(places[-1] + numbers.size)
             are_numbers.append(has_numbers)
-        found, counts = vocabulary.words_and_counts()
-        endings = map(b" %d\n".__mod__, counts.tolist())
-        counts_path.write_bytes(b"".join(chain.from_iterable(zip(found, endings, strict=True))))
+        lines = [f"{word} {count}\n" for word, count in zip(table.words_from(0), counts.tolist(), strict=False)]
+        counts_path.write_bytes("".join(lines).encode())
     return Merged(starts, places)
 
 

@@ -35,21 +35,21 @@ def write_words(index: Path, texts: Path, words: list[str], counts: Int64Array) 
     texts.write_bytes(b"".join([b"\n".join(ordered), b"\n"] if words else []))
 
 
-def words_in_bucket(folder: str, section: int, bucket: int, buckets: int) -> tuple[list[bytes], Any]:
-    """Return a section's words in one of several equal ranges of hashes, and their entries.
+def words_in_bucket(folder: str, section: int, bucket: int, buckets: int) -> tuple[bytes, Any]:
+    """Return a section's words in one of several equal ranges of hashes, each with a line end, and their entries.
 
     An entry has the fields "number", which the word has in the section, and "count".
     """
     path = of_section(folder, section, INDEX)
     if not path.stat().st_size:
-        return [], np.empty(0, _ENTRY)
+        return b"", np.empty(0, _ENTRY)
     index = np.memmap(path, _ENTRY, "r")
     bounds = (HASHES * bound // buckets for bound in (bucket, bucket + 1))
     begin, end = (bisect.bisect_left(index["hash"], bound, key=int) for bound in bounds)
     entries = np.array(index[begin:end])
     if not entries.size:
-        return [], entries
+        return b"", entries
     with of_section(folder, section, TEXTS).open("rb") as file:
         file.seek(int(entries["begin"][0]))
         size = int(index["begin"][end]) - int(entries["begin"][0]) if end < index.size else -1
-        return file.read(size).split(b"\n")[:-1], entries
+        return file.read(size), entries

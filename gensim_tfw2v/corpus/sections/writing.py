@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from gensim_tfw2v.arrays import Int32Array
+from gensim_tfw2v.corpus.raw_vocabulary import renumbered
 from gensim_tfw2v.corpus.sections.requests import Run, WriteRequest
 from gensim_tfw2v.corpus.sections.section_files import IDS, LINES, PLACES, numbers_in, of_bucket, of_section
 from gensim_tfw2v.corpus.sentences import LineLengths
@@ -28,7 +29,7 @@ _NUMBERS_AT_ONCE = 2**20
 def write_section(request: WriteRequest) -> None:
     """Write the ids and the sentence lengths of a section into the shards, and the checksums of the pages they fill."""
     table = _ids_of_corpus(request)
-    ids = (table[block] for block in _blocks(of_section(request.folder, request.number, IDS), np.int32))
+    ids = (renumbered(block, table) for block in _blocks(of_section(request.folder, request.number, IDS), np.int32))
     _write(request.target, request.words, ids)
     _write(request.target, request.lengths, _sentence_lengths(request))
 
