@@ -23,7 +23,7 @@ from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.corpus.shards import ShardReader, Span
 from gensim_tfw2v.model.training_plan import choices_for, placement_for, plan_for
 from gensim_tfw2v.placement.block_size import choose_negative_pool
-from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, StagedRows, stage
+from gensim_tfw2v.placement.server_rows.staging import STAGED_BLOCK, stage
 from gensim_tfw2v.placement.tasks.assignment import Assignment
 from gensim_tfw2v.placement.tasks.block_factory import BlockFactory
 from gensim_tfw2v.placement.tasks.codec import decode, encode, message
@@ -236,7 +236,7 @@ def test_a_block_finds_each_of_its_rows_in_what_the_shards_send(
     staged = stage(worker, Assignment(5, shards, 1, NOT_SHARED, work_on(2), cores=cores), np.zeros(0))
     assert staged.basics.lease_key == 5
     tables = [np.arange(WORDS) + first for first in (1000, 2000, 3000)]  # rows of one number each
-    matrix = matrix_of(staged.extra, tables, shards)
+    matrix = sent_by_shards(staged.extra.needed, tables, shards)
     block = prepared.block
     np.testing.assert_array_equal(matrix[staged.block.inputs], tables[0][block.input_ids])
     assert (block.candidate_ids is not None) == sampling
@@ -273,7 +273,7 @@ def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
     assignment = Assignment(0, shards, 16, sharing, work_on(20), cores=cores)  # of words that are not shared
     staged = stage(worker, assignment, np.zeros(0))
     tables = [np.arange(size) + first for size, first in zip(sizes.values(), (1000, 2000, 3000), strict=True)]
-    matrix = matrix_of(staged.extra, tables, shards)
+    matrix = sent_by_shards(staged.extra.needed, tables, shards)
     of_tables = np.split(staged.extra.hot.rows, np.cumsum(staged.extra.hot.counts)[:-1])
     shared = matrix[np.concatenate([rows[: sharing.rows] for rows in of_tables])]
     first_nodes = tables[2][-sharing.rows :]
@@ -284,14 +284,6 @@ def test_shared_rows_are_sent_shard_by_shard_in_the_order_of_each_table(shards: 
             own = table[shard::shards]
             expected = own[-len(rows) :] if table is tables[2] else own[: len(rows)]
             np.testing.assert_array_equal(rows, expected)
-
-
-def matrix_of(rows: StagedRows, tables: list[np.ndarray], shards: int) -> np.ndarray:
-    """Return the rows of a worker's matrix."""
-    sent = sent_by_shards(rows.needed, tables, shards)
-    matrix = sent.copy()
-    matrix[rows.swaps[:, 0]] = sent[rows.swaps[:, 1]]
-    return matrix
 
 
 def sent_by_shards(rows: Any, tables: list[np.ndarray], shards: int) -> np.ndarray:
