@@ -21,8 +21,8 @@ static void move_up(Entry *heap, int64_t top, int64_t place, Entry entry) {
     heap[place] = entry;
 }
 
-/* Fills a place whose entry is gone. As in heapq, the smaller children move up as far as a leaf, and the new entry moves
-   up from there. */
+/* Fills a place whose entry is gone. As in heapq, the smaller children move up as far as a leaf, and the new entry
+   moves up from there. */
 static void fill(Entry *heap, int64_t count, int64_t top, Entry entry) {
     int64_t place = top, child;
     while ((child = 2 * place + 1) < count) {
@@ -41,7 +41,7 @@ static Entry take_least(Entry *heap, int64_t *count) {
 
 /* Writes the parent and the branch of each node: first the words, then inner nodes as they are made. The root, which is
    the last node, has the parent 0. */
-int64_t tfw2v_join_rarest(
+EXPORT int64_t tfw2v_join_rarest(
     INPUT(double, counts), INPUT(int32_t, order), OUTPUT(int32_t, parent), OUTPUT(uint8_t, branch)
 ) {
     int64_t nodes = counts_count ? 2 * counts_count - 1 : 0, waiting = counts_count;
