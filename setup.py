@@ -28,9 +28,12 @@ _PACKAGE = Path("gensim_tfw2v")
 _TARGET = os.environ.get("TFW2V_TARGET")
 _WITHOUT_LIBRARIES = os.environ.get("TFW2V_WITHOUT_OPERATIONS", "0") not in ("", "0")
 _PROCESSOR = _TARGET or platform.machine()
-# errno and floating-point traps are unused. A loop that copies a short vector must not become a call of memcpy.
-_FLAGS = ["-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition"]
-_FLAGS += ["-fno-tree-loop-distribute-patterns", "-Wall"]
+_FLAGS = [
+    *("-std=gnu11", "-O3", "-Wall"),
+    *("-fno-math-errno", "-fno-trapping-math"),  # both are unused
+    *("-fvisibility=hidden", "-fno-semantic-interposition"),  # a name such as `fail` may be in other libraries, too
+    "-fno-tree-loop-distribute-patterns",  # a loop that copies a short vector must not become a call of memcpy
+]
 _LEVELS = ["baseline", "v3", "v4"] if _PROCESSOR == "x86_64" else ["baseline"]
 _ZIG_CC = ["cc", "-target", f"{_PROCESSOR}-linux-gnu.2.17"]
 

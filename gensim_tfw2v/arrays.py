@@ -14,6 +14,7 @@ Float32Array = npt.NDArray[np.float32]
 Float64Array = npt.NDArray[np.float64]
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.integer[Any]]
 UInt8Array = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64 | np.float64]
 

@@ -24,6 +24,7 @@ LEAST_BUCKET_WORDS, MOST_BUCKET_WORDS = 2**16, 2**22
 # reads about so many rows, which takes a fraction of a second.
 VALIDATION_PAIRS, VALIDATION_WORDS, VALIDATION_ROWS = 2**16, 2**18, 2**20
 VALIDATION_NEXT_WORDS, VALIDATION_SCORES = 2**12, 2**27  # words to predict, at most, and scores that rank them
+LEAST_NUMBERS_FOR_IMPORT_AHEAD = 2**25  # TensorFlow is imported while NumPy draws so many numbers, half a second's work
 SIMILARITIES_AT_ONCE = 2**24  # similarities that answer analogies: 64 MB of float32
 
 # -- batches and runs (docs/contributing/decisions.md, "Sizes") --------------------------------------------------------

@@ -28,6 +28,7 @@ from gensim_tfw2v.model.server_vectors import (
 from gensim_tfw2v.model.train import TrainArguments, train
 from gensim_tfw2v.model.training_plan import UNSET_BATCH_WORDS
 from gensim_tfw2v.model.vocabulary import (
+    begin_import_for_training,
     quickly_counted,
     sentences_for_gensim,
     set_cumulative_table,
@@ -190,6 +191,7 @@ class TFWord2Vec(Word2Vec):
         if self.vectors_on_servers:
             make_server_matrices(self)
         else:
+            begin_import_for_training(self)
             super().init_weights()
 
     def make_cum_table(self, domain: int = 2**31 - 1) -> None:

@@ -8,7 +8,8 @@ words from anywhere, and the vectors of a large vocabulary score higher
 
 from __future__ import annotations
 
-import heapq
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,11 @@ from typing import Any
 import numpy as np
 
 from gensim_tfw2v import tuning
-from gensim_tfw2v.arrays import Counts, Int32Array, Int64Array, UInt8Array
+from gensim_tfw2v.arrays import Counts, Int32Array, Int64Array, IntArray, UInt8Array
+from gensim_tfw2v.native.array_checks import are_below
+from gensim_tfw2v.native.functions import call
+
+_MOST_STEPS = 2**31 - 1  # of all paths: `HuffmanTree.offsets` has 32 bits
 
 
 @dataclass(frozen=True)
@@ -37,27 +42,25 @@ class HuffmanTree:
 
         Raise RuntimeError if they are no paths through the inner nodes of a tree of all words.
         """
-        # A vocabulary of one word, and words added without rebuilding the tree, have no path.
-        points, codes = (_stored_arrays(keyed_vectors, name) for name in ("point", "code"))
-        ends, code_ends = (np.cumsum([0, *map(len, arrays)], dtype=np.int64) for arrays in (points, codes))
-        if not np.array_equal(ends, code_ends):
-            word = int(np.argmax(ends != code_ends)) - 1
-            raise _no_path(keyed_vectors, word, f"{len(points[word])} nodes and {len(codes[word])} codes")
-        none = np.zeros(0, np.int64)
-        nodes, branches = np.concatenate([none, *points]), np.concatenate([none, *codes])
-        is_wrong = (nodes < 0) | (nodes >= len(keyed_vectors) - 1) | (branches < 0) | (branches > 1)
-        if is_wrong.any():
-            step = int(np.argmax(is_wrong))
-            word = int(np.searchsorted(ends, step, side="right")) - 1
-            raise _no_path(keyed_vectors, word, f"the node {nodes[step]} with the code {branches[step]}")
-        return cls(nodes.astype(np.int32), branches.astype(np.uint8), ends.astype(np.int32))
+        lengths, nodes = _stored_values(keyed_vectors, "point")
+        code_lengths, codes = _stored_values(keyed_vectors, "code")
+        if not np.array_equal(lengths, code_lengths):
+            word = int(np.argmax(lengths != code_lengths))
+            raise _no_path(keyed_vectors, word, f"{lengths[word]} nodes and {code_lengths[word]} codes")
+        inner_nodes = len(keyed_vectors) - 1
+        if not (are_below(inner_nodes, nodes) and are_below(2, codes)):
+            step = int(np.argmax((nodes < 0) | (nodes >= inner_nodes) | (codes < 0) | (codes > 1)))
+            word = int(np.searchsorted(np.cumsum(lengths), step, side="right"))
+            raise _no_path(keyed_vectors, word, f"the node {nodes[step]} with the code {codes[step]}")
+        return cls(nodes.astype(np.int32), codes.astype(np.uint8), tree_offsets(lengths))
 
     def store(self, keyed_vectors: Any) -> None:
         """Set ``point`` and ``code`` of each word, in the types that gensim's ``create_binary_tree`` gives them."""
         for name, values in (("code", self.codes), ("point", self.nodes.astype(np.uint32))):
             keyed_vectors.allocate_vecattrs(attrs=[name], types=[object])
+            stored = keyed_vectors.expandos[name]
             for word, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
-                keyed_vectors.expandos[name][word] = values[start:stop]
+                stored[word] = values[start:stop]
 
     def path_lengths(self) -> Int32Array:
         """Return the number of nodes on the path of every word."""
@@ -66,50 +69,42 @@ class HuffmanTree:
 
 def build_huffman_tree(counts: Counts, order: Int64Array) -> HuffmanTree:
     """Return the tree that gensim builds from words with these counts in this order."""
-    parent, branch = _join_rarest(counts.tolist(), order.tolist())
+    words = len(counts)
+    parent, branch = np.empty(max(0, 2 * words - 1), np.int32), np.empty(max(0, 2 * words - 1), np.uint8)
+    call("join_rarest", counts.astype(np.float64), order.astype(np.int32), parent, branch)
     root = len(parent) - 1
-    node = words = np.arange(len(counts) if root > 0 else 0)
+    below: Int64Array = np.arange(words if root > 0 else 0)
+    node: IntArray = below
     levels = []  # from the leaves up: the words whose paths are that long, the node above, the branch taken there
-    while words.size:
-        levels.append((words, parent[node], branch[node]))
-        below_root = parent[node] < root
-        words, node = words[below_root], parent[node][below_root]
+    while below.size:
+        above = parent[node]
+        levels.append((below, above, branch[node]))
+        is_below_root = above < root
+        below, node = below[is_below_root], above[is_below_root]
 
-    lengths = np.zeros(len(counts), dtype=np.int64)
-    for words, _, _ in levels:
-        lengths[words] += 1
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    lengths = np.zeros(words, np.int64)
+    for below, _, _ in levels:
+        lengths[below] += 1
+    offsets = tree_offsets(lengths)
     nodes, codes = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.uint8)
-    for level, (words, above, taken) in enumerate(levels):
-        places = offsets[words + 1] - 1 - level
-        nodes[places], codes[places] = above - len(counts), taken
-    return HuffmanTree(nodes, codes, offsets.astype(np.int32))
+    for level, (below, above, taken) in enumerate(levels):
+        places = offsets[below + 1] - 1 - level
+        nodes[places], codes[places] = above - words, taken
+    return HuffmanTree(nodes, codes, offsets)
 
 
-class _Node(float):
-    """A count with the number of its node. heapq compares only the counts, as gensim does, and in C."""
+def tree_offsets(lengths: Int64Array) -> Int32Array:
+    """Return where the path of each word begins, and where the last one ends.
 
-    index: int
-
-
-def _join_rarest(counts: list[float], order: list[int]) -> tuple[Int64Array, UInt8Array]:
-    """Return the parent and the branch of each node: first the words, then inner nodes as they are made."""
-    heap = [_node(counts[word], word) for word in order]
-    heapq.heapify(heap)
-    nodes = max(0, 2 * len(counts) - 1)
-    parent, branch = [0] * nodes, [0] * nodes
-    for index in range(len(counts), nodes):
-        left, right = heapq.heappop(heap), heapq.heappop(heap)
-        parent[left.index] = parent[right.index] = index
-        branch[right.index] = 1
-        heapq.heappush(heap, _node(left + right, index))
-    return np.array(parent, dtype=np.int64), np.array(branch, dtype=np.uint8)
-
-
-def _node(count: float, index: int) -> _Node:
-    node = _Node(count)
-    node.index = index
-    return node
+    Raise ValueError if they have more steps than 32 bits count.
+    """
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    if offsets[-1] > _MOST_STEPS:
+        raise ValueError(
+            f"the Huffman tree has {offsets[-1]:,} steps on the paths of its {len(lengths):,} words; it may have at "
+            f"most {_MOST_STEPS:,}: choose a larger min_count, or hs=0 with negative=5"
+        )
+    return offsets.astype(np.int32)
 
 
 def has_random_ties(words: int) -> bool:
@@ -117,12 +112,25 @@ def has_random_ties(words: int) -> bool:
     return words >= tuning.LEAST_WORDS_FOR_RANDOM_TIES
 
 
-def _stored_arrays(keyed_vectors: Any, attribute: str) -> list[Int64Array]:
-    """Return the value of this attribute for each word."""
+def _stored_values(keyed_vectors: Any, attribute: str) -> tuple[Int64Array, IntArray]:
+    """Return the number of nodes or codes stored for each word, and those of all words."""
     stored = list(keyed_vectors.expandos.get(attribute, ()))[: len(keyed_vectors)]
+    stored += [None] * (len(keyed_vectors) - len(stored))
+    with contextlib.suppress(TypeError, ValueError):  # of a word that has no path, or a damaged one
+        lengths = np.fromiter(map(len, stored), np.int64, len(stored))
+        values = np.concatenate(stored)
+        if values.ndim == 1 and values.dtype.kind in "iu":
+            return lengths, values
+    arrays = _stored_arrays(keyed_vectors, stored, attribute)
+    return np.array([*map(len, arrays)], np.int64), np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _stored_arrays(keyed_vectors: Any, stored: Sequence[Any], attribute: str) -> list[Int64Array]:
+    """Return what is stored for each word as an array; raise RuntimeError for the first word whose path is damaged."""
     arrays = []
-    for word, values in enumerate(stored + [None] * (len(keyed_vectors) - len(stored))):
+    for word, values in enumerate(stored):
         try:
+            # A vocabulary of one word, and words added without rebuilding the tree, have no path.
             arrays.append(_as_array(values))
         except (TypeError, ValueError, OverflowError):
             raise _no_path(keyed_vectors, word, f"{values!r} as its {attribute}") from None

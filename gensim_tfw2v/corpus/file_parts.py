@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from itertools import cycle
 from types import TracebackType
@@ -20,9 +20,16 @@ _MODULE = "gensim_tfw2v.corpus.reading_process"
 
 
 def file_parts(
-    path: str, workers: int, part_bytes: int, column: str | None = None
+    path: str,
+    workers: int,
+    part_bytes: int,
+    column: str | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Generator[tuple[int, Part], None, None]:
-    """Yield the parts of a file in order, each with its reader. Parts of one reader use the same word numbers."""
+    """Yield the parts of a file in order, each with its reader. Parts of one reader use the same word numbers.
+
+    `meanwhile` is called when processes have begun to read, for which this one mostly waits.
+    """
     size = os.path.getsize(path)
     parts = -(-size // part_bytes)
     if is_compressed(path) or is_table(path):
@@ -38,6 +45,8 @@ def file_parts(
                 stack.enter_context(_ReadingProcess(path, size, part_bytes, first, workers, column))
                 for first in range(workers)
             ]
+            if meanwhile is not None:
+                meanwhile()
             for number, reader in cycle(enumerate(readers)):
                 # A process that is ahead waits until its pipe is emptied, which bounds memory.
                 found = reader.next_part()

@@ -69,6 +69,7 @@ def scan_file(
     *,
     part_bytes: int = tuning.FILE_PART_BYTES,
     column: str | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> FileScan:
     """Return the words of a file and their counts, and keep its sentences as numbers within a budget.
 
@@ -87,6 +88,8 @@ def scan_file(
         Size of the parts that the processes read by turns.
     column : str, optional
         The column of a table that has the sentences, if more than one could.
+    meanwhile : callable, optional
+        Called once reading processes have begun, if there are any.
 
     Raises
     ------
@@ -97,7 +100,8 @@ def scan_file(
     """
     path = os.path.abspath(path)
     state = _file_state(path)
-    vocabulary, store = counted_and_kept(file_parts(path, workers, part_bytes, column), budget, progress)
+    parts = file_parts(path, workers, part_bytes, column, meanwhile)
+    vocabulary, store = counted_and_kept(parts, budget, progress)
     words, counts = vocabulary.words_and_counts()
     return FileScan(path, state, words, counts, vocabulary.total_words, vocabulary.sentence_count, store, column)
 

@@ -16,12 +16,11 @@ from typing import Any
 from gensim.models.word2vec import LineSentence, Word2Vec
 from smart_open import open as smart_open
 
-from gensim_tfw2v import tuning
 from gensim_tfw2v.arrays import Float32Array
 from gensim_tfw2v.corpus.cache import CacheBudget
 from gensim_tfw2v.corpus.column_sentences import TableSentences, column_of, is_column
 from gensim_tfw2v.corpus.decompression import is_compressed
-from gensim_tfw2v.corpus.file_scan import FileScan, ScanProgress, scan_file
+from gensim_tfw2v.corpus.file_scan import FileScan, scan_file
 from gensim_tfw2v.corpus.hold_out import HoldOut
 from gensim_tfw2v.corpus.sentence_errors import checked_sentences
 from gensim_tfw2v.corpus.sentence_parts import SentenceParts
@@ -110,8 +109,9 @@ class CorpusReader:
         """Return the vocabulary of a file of text or a table, read by several processes at once."""
         logger.info("collecting all words and their counts")
         with closing(ScanBar() if options.draws_bar else ScanLog()) as report:
-            counted = _importing_tensorflow(report)
-            scan = scan_file(path, options.readers, options.budget, counted, column=options.column)
+            scan = scan_file(
+                path, options.readers, options.budget, report, column=options.column, meanwhile=import_ahead
+            )
         self._scan = scan
         return _collected(scan)
 
@@ -209,23 +209,6 @@ def check_column(column: str | None, sentences: Any, corpus_file: Any) -> None:
     elif column is not None and (is_file or not (sentences is None or is_column(sentences))):
         what = f"corpus_file {os.fspath(corpus_file)!r}" if is_file else f"a {type(sentences).__name__} of sentences"
         raise ValueError(f"column={column!r} names a column of a table, and {what} is none; leave it out")
-
-
-def _importing_tensorflow(report: ScanProgress) -> ScanProgress:
-    """Return a function that reports a scan's progress, and begins to import TensorFlow once the scan takes a while.
-
-    Reading processes do the scan's work, for which this one mostly waits.
-    """
-    parts = 0
-
-    def report_and_import(words: int, distinct: int, sentences: int) -> None:
-        nonlocal parts
-        report(words, distinct, sentences)
-        parts += 1
-        if parts > tuning.SMALL_FILE_PARTS:
-            import_ahead()
-
-    return report_and_import
 
 
 def _collected(scan: FileScan | SentenceScan) -> RawVocabulary:

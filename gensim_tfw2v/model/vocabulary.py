@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import build_huffman_tree, has_random_ties
 from gensim_tfw2v.blocks.sampling import cumulative_table, word_counts
 from gensim_tfw2v.corpus.shards import is_encoded
 from gensim_tfw2v.model.corpus_reading import RawVocabulary, ReadingOptions, in_parts, sentences_in, shown_sentences
 from gensim_tfw2v.model.training_plan import entropy_of
+from gensim_tfw2v.runtime.tensorflow import import_ahead
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,15 @@ def without_positions(vectors: KeyedVectors) -> Iterator[None]:
         yield
     finally:
         del vectors.has_index_for
+
+
+def begin_import_for_training(model: Word2Vec) -> None:
+    """Begin to import TensorFlow before large matrices are made, if the model's constructor trains them.
+
+    NumPy draws their random numbers without Python's lock.
+    """
+    if not model._is_constructed and len(model.wv) * model.vector_size >= tuning.LEAST_NUMBERS_FOR_IMPORT_AHEAD:
+        import_ahead()
 
 
 def set_cumulative_table(model: Word2Vec, domain: int) -> None:

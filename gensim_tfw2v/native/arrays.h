@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define EXPORT __attribute__((visibility("default"))) /* other functions are not seen outside of the library */
 #define INPUT(type, name) const type *name, int64_t name##_count
 #define OUTPUT(type, name) type *name, int64_t name##_count
 

@@ -34,7 +34,7 @@ static void checksum(const uint8_t *page, int64_t bytes, uint64_t *found) {
 }
 
 /* Writes two numbers for each page of `data`, which begins with a page; the last page may be short. */
-int64_t tfw2v_page_checksums(INPUT(uint8_t, data), int64_t page_bytes, OUTPUT(uint64_t, checksums)) {
+EXPORT int64_t tfw2v_page_checksums(INPUT(uint8_t, data), int64_t page_bytes, OUTPUT(uint64_t, checksums)) {
     if (page_bytes < WORD_BYTES || page_bytes % WORD_BYTES) return WRONG_SIZES;
     int64_t pages = data_count / page_bytes + (data_count % page_bytes > 0);
     if (checksums_count != 2 * pages) return WRONG_SIZES;

@@ -21,7 +21,9 @@ static int64_t number_words(INPUT(uint64_t, is_there), int32_t *number, int32_t 
 
 /* Writes the distinct ids in ascending order, and for every id its number among them. `distinct` has room for all ids,
    or for all of the `words` words if these are fewer. Returns the number of distinct ids. */
-int64_t tfw2v_number_words(INPUT(int32_t, ids), int64_t words, OUTPUT(int32_t, numbers), OUTPUT(int32_t, distinct)) {
+EXPORT int64_t tfw2v_number_words(
+    INPUT(int32_t, ids), int64_t words, OUTPUT(int32_t, numbers), OUTPUT(int32_t, distinct)
+) {
     bool has_room = distinct_count >= (ids_count < words ? ids_count : words) && numbers_count == ids_count;
     if (words < 0 || words > INT32_MAX || !has_room) return WRONG_SIZES;
     if (!are_below(words, ids, ids_count)) return NO_WORD;
@@ -39,7 +41,7 @@ int64_t tfw2v_number_words(INPUT(int32_t, ids), int64_t words, OUTPUT(int32_t, n
 }
 
 /* Writes where the paths of some words begin and end in a list of all of their steps. Returns the number of steps. */
-int64_t tfw2v_path_offsets(
+EXPORT int64_t tfw2v_path_offsets(
     INPUT(int32_t, words), INPUT(int32_t, tree_offsets), int64_t tree_steps, OUTPUT(int32_t, offsets)
 ) {
     if (offsets_count != words_count + 1) return WRONG_SIZES;
@@ -57,7 +59,7 @@ int64_t tfw2v_path_offsets(
 }
 
 /* Writes the steps of the paths of some words. */
-int64_t tfw2v_copy_paths(
+EXPORT int64_t tfw2v_copy_paths(
     INPUT(int32_t, words), INPUT(int32_t, tree_offsets), INPUT(int32_t, tree_nodes), INPUT(uint8_t, tree_codes),
     OUTPUT(int32_t, nodes), OUTPUT(int32_t, codes)
 ) {

@@ -16,13 +16,13 @@ from gensim_tfw2v.arrays import BoolArray, Float32Array, Float64Array, Int32Arra
 from gensim_tfw2v.native.array_checks import (
     LARGEST,
     LONGEST,
-    NO_PATH,
     NO_WORD,
     WRONG_LENGTHS,
     WRONG_SIZES,
     are_below,
     are_lengths,
 )
+from gensim_tfw2v.native.huffman_in_numpy import copy_paths, join_rarest, number_words, path_offsets
 from gensim_tfw2v.native.random_numbers import RandomNumbers, numpys_generator
 from gensim_tfw2v.native.tokenize_in_numpy import tokenize
 from gensim_tfw2v.native.walks_in_numpy import add_weights, draw_walks, group_edges, turn_edges
@@ -255,69 +255,6 @@ def widen(
     return 0
 
 
-# -- huffman_paths.c ---------------------------------------------------------------------------------------------------
-
-
-def number_words(ids: Int32Array, words: int, numbers: Int32Array, distinct: Int32Array) -> int:
-    """Write the distinct ids in ascending order, and the number of each id among them; return how many there are."""
-    has_room = distinct.size >= min(ids.size, words) and numbers.size == ids.size
-    if not 0 <= words <= LARGEST or not has_room:
-        return WRONG_SIZES
-    if not are_below(words, ids):
-        return NO_WORD
-    is_there = np.zeros(words, bool)
-    is_there[ids] = True
-    found = np.flatnonzero(is_there)
-    distinct[: found.size] = found
-    numbers[:] = (np.cumsum(is_there) - 1)[ids]
-    return int(found.size)
-
-
-def _paths(words: Int32Array, tree_offsets: Int32Array) -> tuple[Int64Array, Int64Array]:
-    """Return where the paths of words begin and end in the tree."""
-    offsets = tree_offsets.astype(np.int64)
-    return offsets[words], offsets[words + 1]
-
-
-def path_offsets(words: Int32Array, tree_offsets: Int32Array, tree_steps: int, offsets: Int32Array) -> int:
-    """Write where the paths of words begin and end in a list of all their steps; return the number of steps."""
-    if offsets.size != words.size + 1:
-        return WRONG_SIZES
-    if not are_below(tree_offsets.size - 1, words):
-        return NO_WORD
-    begins, ends = _paths(words, tree_offsets)
-    steps = int((ends - begins).sum())
-    if (begins < 0).any() or (ends < begins).any() or (ends > tree_steps).any() or steps > LONGEST:
-        return NO_PATH
-    offsets[0] = 0
-    offsets[1:] = np.cumsum(ends - begins)
-    return steps
-
-
-def copy_paths(
-    words: Int32Array,
-    tree_offsets: Int32Array,
-    tree_nodes: Int32Array,
-    tree_codes: UInt8Array,
-    nodes: Int32Array,
-    codes: Int32Array,
-) -> int:
-    """Write the steps of the paths of words."""
-    if tree_codes.size != tree_nodes.size or codes.size != nodes.size:
-        return WRONG_SIZES
-    if not are_below(tree_offsets.size - 1, words):
-        return NO_WORD
-    begins, ends = _paths(words, tree_offsets)
-    lengths = ends - begins
-    are_paths = not ((begins < 0).any() or (lengths < 0).any() or (ends > tree_nodes.size).any())
-    if not are_paths or int(lengths.sum()) != nodes.size:
-        return NO_PATH
-    steps = np.repeat(begins - (np.cumsum(lengths) - lengths), lengths) + np.arange(nodes.size)
-    nodes[:] = tree_nodes[steps]
-    codes[:] = tree_codes[steps]
-    return 0
-
-
 FUNCTIONS: dict[str, Callable[..., int]] = {
     function.__name__: function
     for function in (
@@ -335,6 +272,7 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
         number_words,
         path_offsets,
         copy_paths,
+        join_rarest,
         group_edges,
         turn_edges,
         add_weights,

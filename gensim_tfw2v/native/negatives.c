@@ -50,7 +50,9 @@ static void draw(INPUT(uint32_t, cumulative), RandomNumbers *random, OUTPUT(int3
 
 /* Writes drawn words; `cumulative` has the places where the words end in the distribution. If `pool` is below the
    number of words to write, these come from a pool of so many drawn words. */
-int64_t tfw2v_draw_negatives(INPUT(uint32_t, cumulative), int64_t pool, RandomNumbers *random, OUTPUT(int32_t, drawn)) {
+EXPORT int64_t tfw2v_draw_negatives(
+    INPUT(uint32_t, cumulative), int64_t pool, RandomNumbers *random, OUTPUT(int32_t, drawn)
+) {
     bool is_short = cumulative_count <= LONGEST && drawn_count <= LONGEST;
     if (!cumulative_count || !drawn_count || !is_short || pool < 1) return WRONG_SIZES;
     RandomNumbers own = *random;

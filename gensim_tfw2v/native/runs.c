@@ -5,7 +5,7 @@
 #include "arrays.h"
 
 /* Writes values, and zeros after the last one. */
-int64_t tfw2v_pad(INPUT(int32_t, values), OUTPUT(int32_t, padded)) {
+EXPORT int64_t tfw2v_pad(INPUT(int32_t, values), OUTPUT(int32_t, padded)) {
     if (padded_count < values_count) return WRONG_SIZES;
     if (values_count) memcpy(padded, values, (size_t)values_count * sizeof *values);
     if (padded_count > values_count)
@@ -27,7 +27,7 @@ static void copy_places(INPUT(int32_t, line), int64_t begin, int64_t count, int3
 
 /* Writes the values of widened runs: `run_tokens` values and `window` more on both sides, and then the run's negatives
    if there are any. Places beyond both ends have the first and the last value. */
-int64_t tfw2v_widen(
+EXPORT int64_t tfw2v_widen(
     INPUT(int32_t, values), int64_t runs, int64_t run_tokens, int64_t window, INPUT(int32_t, negatives),
     OUTPUT(int32_t, wide)
 ) {

@@ -31,7 +31,7 @@ static bool have_room_for_numbers(int64_t sentences, INPUT(int32_t, numbers)) {
 
 /* Writes the sentences with each word kept at its probability. Returns the number of words; `sentences` is one number,
    that of sentences. `numbers`, unless it is NULL, has the number of each sentence among those given. */
-int64_t tfw2v_subsample(
+EXPORT int64_t tfw2v_subsample(
     INPUT(int32_t, ids), INPUT(int32_t, lengths), INPUT(float, keep), RandomNumbers *random, OUTPUT(int32_t, kept_ids),
     OUTPUT(int32_t, kept_lengths), OUTPUT(int64_t, sentences), OUTPUT(int32_t, numbers)
 ) {
@@ -56,7 +56,7 @@ int64_t tfw2v_subsample(
 /* Writes the sentences without unknown words, whose id is negative. Ids are those that `table` has for `ids`, or `ids`
    themselves if `table` is NULL. Returns the number of words; `sentences` is one number, that of sentences. `numbers` is
    as in `tfw2v_subsample`. */
-int64_t tfw2v_known_words(
+EXPORT int64_t tfw2v_known_words(
     INPUT(int32_t, ids), INPUT(int32_t, lengths), INPUT(int32_t, table), OUTPUT(int32_t, known_ids),
     OUTPUT(int32_t, known_lengths), OUTPUT(int64_t, sentences), OUTPUT(int32_t, numbers)
 ) {
@@ -78,7 +78,7 @@ int64_t tfw2v_known_words(
 }
 
 /* Writes the least and the largest of some integers and their sum, or zeros if there are none. */
-int64_t tfw2v_extremes(INPUT(int32_t, values), OUTPUT(int64_t, found)) {
+EXPORT int64_t tfw2v_extremes(INPUT(int32_t, values), OUTPUT(int64_t, found)) {
     if (found_count != 3) return WRONG_SIZES;
     int32_t least = values_count ? values[0] : 0, largest = least;
     int64_t sum = 0;
@@ -92,14 +92,14 @@ int64_t tfw2v_extremes(INPUT(int32_t, values), OUTPUT(int64_t, found)) {
 }
 
 /* Adds the occurrences of words to their counts. */
-int64_t tfw2v_count_words(INPUT(int32_t, ids), OUTPUT(int64_t, counts)) {
+EXPORT int64_t tfw2v_count_words(INPUT(int32_t, ids), OUTPUT(int64_t, counts)) {
     if (!are_below(counts_count, ids, ids_count)) return NO_WORD;
     for (int64_t i = 0; i < ids_count; i++) counts[ids[i]]++;
     return 0;
 }
 
 /* Writes the numbers that a table has for ids. */
-int64_t tfw2v_renumber(INPUT(int32_t, ids), INPUT(int32_t, table), OUTPUT(int32_t, numbers)) {
+EXPORT int64_t tfw2v_renumber(INPUT(int32_t, ids), INPUT(int32_t, table), OUTPUT(int32_t, numbers)) {
     if (numbers_count != ids_count) return WRONG_SIZES;
     if (!are_below(table_count, ids, ids_count)) return NO_WORD;
     for (int64_t i = 0; i < ids_count; i++) numbers[i] = table[ids[i]];

@@ -249,7 +249,7 @@ static int64_t read_text(
 
    `places`, `ends` and `texts` are a table. `known` has the number of its words, and of those that have places. `found`
    has the numbers of words and line ends that `numbers` and `line_ends` hold; those of the text follow them. */
-int64_t tfw2v_tokenize(
+EXPORT int64_t tfw2v_tokenize(
     INPUT(uint8_t, text), OUTPUT(uint64_t, places), OUTPUT(int64_t, ends), OUTPUT(uint8_t, texts),
     OUTPUT(int64_t, known), OUTPUT(int32_t, numbers), OUTPUT(int32_t, line_ends), OUTPUT(int64_t, found)
 ) {

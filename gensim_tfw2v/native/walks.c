@@ -19,7 +19,7 @@ static bool are_starts(int64_t neighbours, INPUT(int64_t, starts)) {
 /* Groups edges by their second node: writes the first nodes of those that end in each node, with their weights, and where
    the group of each node begins. With `both_ways`, an edge also counts as one from its second node to its first. A loop
    counts once. `weights` and `grouped_weights` may be empty. */
-int64_t tfw2v_group_edges(
+EXPORT int64_t tfw2v_group_edges(
     INPUT(int32_t, first), INPUT(int32_t, second), INPUT(float, weights), int64_t both_ways, OUTPUT(int64_t, starts),
     OUTPUT(int32_t, grouped), OUTPUT(float, grouped_weights)
 ) {
@@ -53,7 +53,7 @@ int64_t tfw2v_group_edges(
 
 /* Writes the edges of a graph turned round: the neighbours of each node become those from which an edge leads to it, in
    rising order. */
-int64_t tfw2v_turn_edges(
+EXPORT int64_t tfw2v_turn_edges(
     INPUT(int64_t, starts), INPUT(int32_t, neighbours), INPUT(float, weights), OUTPUT(int64_t, turned_starts),
     OUTPUT(int32_t, turned), OUTPUT(float, turned_weights)
 ) {
@@ -78,7 +78,7 @@ int64_t tfw2v_turn_edges(
 }
 
 /* Writes the running sums of weights, node by node. */
-int64_t tfw2v_add_weights(INPUT(int64_t, starts), INPUT(float, weights), OUTPUT(double, ends)) {
+EXPORT int64_t tfw2v_add_weights(INPUT(int64_t, starts), INPUT(float, weights), OUTPUT(double, ends)) {
     if (!are_starts(weights_count, starts, starts_count) || ends_count != weights_count) return WRONG_SIZES;
     for (int64_t v = 0; v < starts_count - 1; v++) {
         double sum = 0;
@@ -175,7 +175,7 @@ static bool is_positive(double value) { return value > 0 && value < 1e30; }
    ends where no edge leads on. `bias` has three numbers, the weights of a step back, to a neighbour of the node before,
    and to another node; it is empty if all are 1. Returns the number of nodes written. A node's neighbours are checked
    when a walk comes to it, because there may be billions. */
-int64_t tfw2v_draw_walks(
+EXPORT int64_t tfw2v_draw_walks(
     INPUT(int64_t, starts), INPUT(int32_t, neighbours), INPUT(double, ends), INPUT(double, bias), INPUT(int32_t, begins),
     int64_t length, RandomNumbers *random, OUTPUT(int32_t, nodes), OUTPUT(int32_t, lengths)
 ) {

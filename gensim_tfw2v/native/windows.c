@@ -9,7 +9,7 @@ static inline int32_t larger(int32_t one, int32_t other) { return one > other ? 
 /* Writes the number of contexts to the left and right of each token, within its sentence, and zeros for the padding
    after the last token. Windows reach as far as `window`, or as a radius drawn from 1 to `window` for each token.
    Returns the largest of these numbers. */
-int64_t tfw2v_draw_windows(
+EXPORT int64_t tfw2v_draw_windows(
     INPUT(int32_t, lengths), int64_t tokens, int64_t window, int64_t shrink, RandomNumbers *random,
     OUTPUT(int32_t, left), OUTPUT(int32_t, right)
 ) {
@@ -38,7 +38,9 @@ int64_t tfw2v_draw_windows(
 
    The order of additions does not matter: expected pairs are 0 or float32 numbers of at least 1, thus multiples of
    2^-23, and sums of such numbers are exact up to 2^30. */
-int64_t tfw2v_count_pairs(INPUT(int32_t, left), INPUT(int32_t, right), INPUT(float, expected), OUTPUT(double, pairs)) {
+EXPORT int64_t tfw2v_count_pairs(
+    INPUT(int32_t, left), INPUT(int32_t, right), INPUT(float, expected), OUTPUT(double, pairs)
+) {
     if (!pairs_count || left_count % pairs_count || right_count != left_count) return WRONG_SIZES;
     if (expected && !are_below(expected_count, left, left_count)) return WRONG_SIZES;
     if (expected && !are_below(expected_count, right, right_count)) return WRONG_SIZES;

@@ -20,7 +20,7 @@ typedef struct {
 } Delays;
 
 /* For Python: from now on, calls emulate so many threads; 1 emulates none. */
-void tfw2v_emulate_threads(int threads);
+__attribute__((visibility("default"))) void tfw2v_emulate_threads(int threads);
 
 /* Returns NULL if no threads are emulated, or if there is no memory. */
 Delays *start_delays(void);

@@ -22,7 +22,7 @@ enum { ATTRIBUTE_COUNT = sizeof ATTRIBUTES / sizeof *ATTRIBUTES };
 static char error[LONGEST_TEXT];
 
 /* For Python: what could not be registered and why; NULL if everything has been registered. */
-const char *tfw2v_registration_error(void);
+__attribute__((visibility("default"))) const char *tfw2v_registration_error(void);
 const char *tfw2v_registration_error(void) { return *error ? error : NULL; }
 
 static void any_shape(TF_ShapeInferenceContext *context, TF_Status *status) {

@@ -35,6 +35,12 @@ def call_after_fork(function: Callable[[], object]) -> None:
         os.register_at_fork(after_in_child=function)
 
 
+def call_before_fork(function: Callable[[], object]) -> None:
+    """Have this process call a function before it is forked; systems without forks need nothing."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=function)
+
+
 def lock_file(descriptor: int) -> None:
     """Lock an open file until it is closed, or raise OSError at once.
 

@@ -16,6 +16,7 @@ from typing import Any
 from gensim_tfw2v.runtime.forks import refuse_forked_process
 from gensim_tfw2v.runtime.processor import instruction_level
 from gensim_tfw2v.runtime.start_messages import start_messages_held_back
+from gensim_tfw2v.runtime.system import call_before_fork
 
 logger = logging.getLogger(__name__)
 
@@ -54,13 +55,21 @@ def is_tensorflow_loaded() -> bool:
 
 
 def import_ahead() -> None:
-    """Begin to import TensorFlow in a thread, so that less of it is left when `load_tensorflow` is called."""
-    with _LOADING:
+    """Begin to import TensorFlow in a thread, so that less of it is left when `load_tensorflow` is called.
+
+    Call this where Python's lock stays free for seconds. Beside a loop in Python, the import takes several times as
+    long, and makes the loop longer.
+    """
+    if not _LOADING.acquire(blocking=False):  # another thread loads it
+        return
+    try:
         if "tensorflow" not in sys.modules and _IMPORT_AHEAD.thread is None:
             _choose_for_import()
             # A daemon would be cut off in native code if the program ended meanwhile.
             _IMPORT_AHEAD.thread = threading.Thread(target=_import_or_leave, name="import-tensorflow")
             _IMPORT_AHEAD.thread.start()
+    finally:
+        _LOADING.release()
 
 
 def load_tensorflow() -> Any:
@@ -100,8 +109,43 @@ def import_quietly() -> Any:
 
 def _import_or_leave() -> None:
     """Import TensorFlow. If this fails, `load_tensorflow` fails in the same way, in a thread that can report it."""
-    with contextlib.suppress(BaseException):
-        import_quietly()
+    with contextlib.suppress(BaseException), start_messages_held_back(), _ended_with_program():
+        _import()
+
+
+@contextlib.contextmanager
+def _ended_with_program() -> Iterator[None]:
+    """End this thread's imports at the next module once the main thread has ended, which waits for this one."""
+    finder: Any = _EndingFinder(threading.current_thread())
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    except SystemExit:  # no failure, for which messages that are held back would be shown
+        pass
+    finally:
+        sys.meta_path.remove(finder)
+
+
+@dataclass(frozen=True)
+class _EndingFinder:
+    """Finds no module. Ends a thread that looks for one after the main thread's end."""
+
+    thread: threading.Thread
+
+    def find_spec(self, *_: Any) -> None:
+        """Raise SystemExit if the thread is to end. Modules handle an ImportError, but not this."""
+        if threading.current_thread() is self.thread and not threading.main_thread().is_alive():
+            raise SystemExit
+
+
+def _wait_for_import() -> None:
+    """Wait for an import ahead: a process forked meanwhile would wait forever for modules that the thread locks."""
+    thread = _IMPORT_AHEAD.thread
+    if thread is not None and thread is not threading.current_thread():
+        thread.join()
+
+
+call_before_fork(_wait_for_import)
 
 
 def _import() -> Any:

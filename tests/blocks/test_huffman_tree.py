@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import numpy as np
 import pytest
 from gensim.models.word2vec import Word2Vec
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from support.example_trees import EVEN, MIXED, STEEP, Path, gensim_path, model_of
 
 from gensim_tfw2v import TFWord2Vec
-from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree
+from gensim_tfw2v.blocks.huffman import HuffmanTree, build_huffman_tree, tree_offsets
 
 
 def path_in(tree: HuffmanTree, word: int) -> Path:
@@ -78,3 +81,63 @@ def test_a_vocabulary_of_one_word_and_a_tree_never_built_have_no_paths() -> None
     never_built = Word2Vec(hs=0, min_count=1)
     never_built.build_vocab_from_freq({"a": 2, "b": 1})
     assert HuffmanTree.of(never_built.wv).path_lengths().tolist() == [0, 0]
+
+
+def test_words_added_without_a_new_tree_have_no_path_and_others_keep_theirs() -> None:
+    model = model_of(MIXED)
+    paths = [gensim_path(model, word) for word in range(len(MIXED))]
+    for name, nothing in (("point", None), ("code", 0)):
+        model.wv.expandos[name][3] = nothing
+    tree = HuffmanTree.of(model.wv)
+    assert [path_in(tree, word) for word in range(len(MIXED))] == [*paths[:3], [], *paths[4:]]
+
+
+@pytest.mark.parametrize("points", [list, tuple, np.float64, np.uint64, np.int8])
+def test_paths_are_read_from_sequences_and_numbers_of_any_type(points: Any) -> None:
+    model = model_of(MIXED)
+    paths = [gensim_path(model, word) for word in range(len(MIXED))]
+    model.wv.expandos["point"][2] = points(model.wv.expandos["point"][2])
+    assert [path_in(HuffmanTree.of(model.wv), word) for word in range(len(MIXED))] == paths
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "found"),
+    [
+        ("point", [0], r"1 nodes and \d codes"),
+        ("point", [[0, 1]], r"\[\[0, 1\]\] as its point"),
+        ("point", ["root"], r"\['root'\] as its point"),
+        ("code", {1: 2}, r"\{1: 2\} as its code"),
+        ("point", "as many nodes, the last of them 11", "the node 11 with the code"),
+        ("point", "as many nodes, the last of them -1", "the node -1 with the code"),
+        ("code", "as many codes, the last of them 2", "with the code 2"),
+    ],
+)
+def test_a_damaged_path_is_refused_with_its_word(name: str, damage: Any, found: str) -> None:
+    model = model_of(MIXED)
+    if isinstance(damage, str) and damage.startswith("as many"):
+        damage = [*model.wv.expandos[name][5].tolist()[:-1], int(damage.split()[-1])]
+    model.wv.expandos[name][5] = damage
+    with pytest.raises(RuntimeError, match=f"{found}.* for the word '{model.wv.index_to_key[5]}'"):
+        HuffmanTree.of(model.wv)
+
+
+def test_a_stored_tree_is_read_without_a_call_for_each_word() -> None:
+    model, calls = model_of(list(range(1, 501))), 0
+
+    def count(*_: Any) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        HuffmanTree.of(model.wv)
+    finally:
+        sys.setprofile(None)
+    assert calls < 500
+
+
+def test_more_steps_than_numbers_of_32_bits_count_are_refused_with_their_number() -> None:
+    most = 2**31 - 1
+    assert tree_offsets(np.array([2**30, 0, 2**30 - 1])).tolist() == [0, 2**30, 2**30, most]
+    with pytest.raises(ValueError, match=r"2,147,483,648.*3 words.*2,147,483,647"):
+        tree_offsets(np.array([2**30, 0, 2**30]))

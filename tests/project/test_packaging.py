@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import shutil
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 import gensim_tfw2v
 from gensim_tfw2v import operations
-from gensim_tfw2v.native import functions
+from gensim_tfw2v.native import functions, in_numpy
 from gensim_tfw2v.runtime.processor import instruction_level
 
 
@@ -91,3 +93,26 @@ def test_the_package_is_marked_as_typed() -> None:
 def test_libraries_have_the_same_names_for_every_python() -> None:
     assert functions.library_path().name == "compiled.so"
     assert operations.library_path().name == f"{instruction_level()}.so"
+
+
+OF_OPERATIONS = {"tfw2v_registration_error", "tfw2v_emulate_threads"}
+
+
+def names_exported_by(library: Path) -> set[str]:
+    """Return the names that a library exports, without those that linkers add."""
+    found = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1] for line in found.splitlines()} - {"_init", "_fini", "_edata", "_end", "__bss_start"}
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="there is no nm, which lists a library's names")
+def test_libraries_export_only_what_python_calls() -> None:
+    called = {functions: {f"tfw2v_{name}" for name in in_numpy.FUNCTIONS}, operations: OF_OPERATIONS}
+    exported = {
+        library: (names_exported_by(library), names)
+        for module, names in called.items()
+        for library in Path(str(module.__file__)).parent.glob("*.so")
+    }
+    if not exported:
+        pytest.skip("the libraries are not compiled")
+    for library, (found, expected) in exported.items():
+        assert found == expected, library
