@@ -8,12 +8,9 @@
 
 #include "run.h"
 
-enum { PLACES_AHEAD = 6 };
-
 static void copy_inputs(Run *run, float *copies, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         run->input_rows[i] = trained_row(run, run->inputs, run->input_ids[i]);
-        if (i + PLACES_AHEAD < count) prefetch_row(row_of(run->inputs, run->input_ids[i + PLACES_AHEAD]), run->size);
         copy_row(copies + i * run->width, run->input_rows[i], run->size);
     }
 }
@@ -42,6 +39,7 @@ static void sum_even_contexts(Run *run) {
         add_vectors(sum + width, sum, run->copies + place * width, width);
     }
     for (int64_t token = 0; token < run->tokens; token++) {
+        prefetch_next_inputs(run, token, 1);
         Reach reach = reach_of(run, token);
         float *hidden = run->hidden + token * width;
         float factor = has(run->call, MEAN_CONTEXT) ? 1.0f / (float)largest(reach.contexts, 1) : 1.0f;
@@ -95,6 +93,7 @@ static void sum_contexts(Run *run) {
         int64_t together = smallest(SUMS_TOGETHER, run->tokens - token);
         Weights near = {weights + token * run->by_token + token, 1, run->by_token};
         int64_t places = 2 * run->window + together;
+        prefetch_next_inputs(run, token, together);
         sum_rows(run->hidden_rows + token, together, read_only(run->copy_rows + token), places, near, run->width);
     }
 }

@@ -10,13 +10,22 @@
 
 /* As in word2vec, whose table of the sigmoid ends there: a score at least this far from 0 moves nothing. */
 static const float MAX_NODE_SCORE = 6;
-enum { WORDS_AHEAD = 4, WORDS_TOGETHER = 4, CACHED_NODES = 512 };
+enum { WORDS_AHEAD = 6, WORDS_TOGETHER = 4, CACHED_NODES = 512 };
 
 /* Prefetches the nodes of a path, except for those next to the root, which are in the cache. */
 static void prefetch_path(const Run *run, int32_t word) {
     for (int32_t step = run->offsets[word]; step < run->offsets[word + 1]; step++)
         if (run->nodes_of_paths[step] < run->nodes.count - CACHED_NODES)
             prefetch_row(row_of(run->nodes, run->nodes_of_paths[step]), run->size);
+}
+
+/* Prefetches the path of the word at a place, or in the next run if this one has fewer places. The next run begins with
+   places that this one has, too. */
+static void prefetch_path_at(const Run *run, int64_t place) {
+    if (place < run->places)
+        prefetch_path(run, run->words[place]);
+    else if (run->has_next)
+        prefetch_path(run, run->words[place + 2 * run->window]);
 }
 
 /* A word's path, and the hidden vectors that are trained with it together. */
@@ -36,13 +45,43 @@ static void add_token(const Run *run, Path *path, int64_t token) {
     path->weights[path->count++] = weight_of(run, token);
 }
 
+/* Returns the run's own copy of a node's row. */
+static float *hot_row(Run *run, int32_t node) {
+    const uint32_t golden = 2654435769u; /* spreads numbers that are close to each other */
+    uint32_t slot = (uint32_t)node * golden / (uint32_t)(1u << 26);
+    while (run->hot_nodes[slot] && run->hot_nodes[slot] != node + 1) slot = (slot + 1) % HOT_SLOTS;
+    float *own = run->hot_rows + slot * 2 * run->hot_width;
+    if (run->hot_nodes[slot]) return own;
+    const float *row = trained_row(run, run->nodes, node);
+    if (run->hot_count == MOST_HOT) return (float *)row;
+    run->hot_count++;
+    run->hot_nodes[slot] = node + 1;
+    memcpy(own, row, (size_t)run->nodes.stride * sizeof(float));
+    memcpy(own + run->hot_width, row, (size_t)run->nodes.stride * sizeof(float));
+    return own;
+}
+
+/* Adds the steps of all copies to the rows. */
+static void write_hot_rows(Run *run) {
+    for (int64_t slot = 0; slot < HOT_SLOTS && run->hot_count; slot++) {
+        if (!run->hot_nodes[slot]) continue;
+        float *row = trained_row(run, run->nodes, run->hot_nodes[slot] - 1);
+        const float *own = run->hot_rows + slot * 2 * run->hot_width, *before = own + run->hot_width;
+        for (int64_t i = 0; i < run->nodes.stride; i++) row[i] += own[i] - before[i];
+        run->hot_nodes[slot] = 0;
+    }
+    run->hot_count = 0;
+}
+
 /* Finds the rows of a word's path; `number` counts the words that are scored before one is trained. */
-static void find_path(const Run *run, Path *path, int32_t word, int64_t number) {
+static void find_path(Run *run, Path *path, int32_t word, int64_t number) {
     path->first = run->offsets[word], path->steps = run->offsets[word + 1] - path->first;
     path->rows = run->path_rows + number * run->longest_path;
     path->scores = run->path_scores + number * run->longest_path;
-    for (int32_t i = 0; i < path->steps; i++)
-        path->rows[i] = trained_row(run, run->nodes, run->nodes_of_paths[path->first + i]);
+    for (int32_t i = 0; i < path->steps; i++) {
+        int32_t node = run->nodes_of_paths[path->first + i];
+        path->rows[i] = i < HOT_STEPS ? hot_row(run, node) : trained_row(run, run->nodes, node);
+    }
 }
 
 /* Writes the label of each step: 1 where the path takes the branch with code 0, so that the sigmoid of the score should
@@ -180,14 +219,14 @@ static void train_own_words(Run *run, int64_t token, int64_t count) {
 void train_paths(Run *run) {
     if (run->skip_gram)
         for (int64_t place = 0; place < run->places; place++) {
-            if (place + WORDS_AHEAD < run->places) prefetch_path(run, run->words[place + WORDS_AHEAD]);
+            prefetch_path_at(run, place + WORDS_AHEAD);
+            if (place < run->tokens) prefetch_next_inputs(run, place, 1);
             train_place(run, place);
         }
     else
         for (int64_t token = 0; token < run->tokens; token += WORDS_TOGETHER) {
-            int64_t ahead = token + 2 * WORDS_TOGETHER;
-            for (int64_t t = ahead - WORDS_TOGETHER; t < smallest(ahead, run->tokens); t++)
-                prefetch_path(run, run->words[t + run->window]);
+            for (int64_t t = token; t < token + WORDS_TOGETHER; t++) prefetch_path_at(run, t + run->window + WORDS_AHEAD);
             train_own_words(run, token, smallest(WORDS_TOGETHER, run->tokens - token));
         }
+    write_hot_rows(run);
 }

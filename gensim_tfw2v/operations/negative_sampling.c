@@ -28,17 +28,17 @@ static void copy_candidates(Run *run, const int32_t *ids, int64_t at, int64_t co
     for (int64_t k = 0; k < count; k++) {
         float *row = trained_row(run, run->outputs, ids[k]);
         run->candidate_rows[at + k] = row;
-        if (k + ROWS_AHEAD < count) prefetch_row(row_of(run->outputs, ids[k + ROWS_AHEAD]), run->size);
         copy_row(run->copies + (at + k) * run->width, row, run->size);
     }
 }
 
-/* Prefetches the rows of a tile of the next run's candidates. */
+/* Prefetches the rows of a tile of the next run's candidates, except for places that this run has, too. */
 static void prefetch_tile(const Run *run, int64_t at) {
     int64_t stride = run->skip_gram ? run->places + run->negatives : run->negatives;
     if (!run->has_next) return;
     for (int64_t k = at; k < smallest(at + TILE_CANDIDATES, stride); k++)
-        prefetch_row(row_of(run->outputs, run->candidate_ids[stride + k]), run->size);
+        if (!run->skip_gram || k >= 2 * run->window)
+            prefetch_row(row_of(run->outputs, run->candidate_ids[stride + k]), run->size);
 }
 
 /* Replaces scores of a span of tokens by their gradients; `sign` is 1 for negatives and -1 for contexts. */
@@ -107,6 +107,7 @@ static void add_to_tokens(Run *run) {
         int64_t together = smallest(SUMS_TOGETHER, run->tokens - token);
         float **gradients = run->gradient_rows + token, *scores = run->scores + token;
         if (run->skip_gram) {
+            prefetch_next_inputs(run, token, together);
             Weights near = {scores + token * by_token, 1, by_token};
             int64_t places = 2 * run->window + together;
             add_rows(gradients, together, read_only(run->copy_rows + token), places, near, run->width);

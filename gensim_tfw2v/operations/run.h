@@ -14,6 +14,10 @@
 /* At most this many hidden vectors are trained with a word at the same time. */
 enum { MOST_TOGETHER = 16 };
 
+/* Nodes next to the root, at the first steps of paths, are trained on copies. The root is on the path of every word: without
+   a copy, threads would wait at each word for what others have just written. */
+enum { HOT_STEPS = 5, HOT_SLOTS = 64, MOST_HOT = 48 };
+
 /* What has come of the runs of a batch. */
 typedef struct {
     double loss; /* of a measured batch */
@@ -71,6 +75,10 @@ typedef struct {
     float **path_copy_rows, **path_change_rows; /* [longest path], where each begins */
     float **path_rows;           /* [words together, longest path] */
     int32_t *begun;              /* [places + 1] */
+    float *hot_rows;             /* [HOT_SLOTS, 2, hot_width], the run's own copies of nodes, and as they were */
+    int64_t hot_width;
+    int32_t hot_nodes[HOT_SLOTS]; /* 1 more than the node whose copy is in a slot; 0: none */
+    int64_t hot_count;
     Delays *delays;              /* of emulated threads; NULL if there are none */
 
     Outcome *outcome;            /* of the run's batch */
@@ -93,6 +101,14 @@ static inline void copy_row(float *restrict copy, const float *restrict row, int
     for (; i + LANES <= size; i += LANES) *(wide *)(copy + i) = *(const wide *)(row + i);
     for (; i + 4 <= size; i += 4) *(narrow *)(copy + i) = *(const narrow *)(row + i);
     for (; i < size; i++) copy[i] = row[i];
+}
+
+/* Prefetches the next run's input rows of some tokens. Their number is small, so that other work hides how long rows take
+   to come. */
+static inline void prefetch_next_inputs(const Run *run, int64_t token, int64_t count) {
+    if (!run->has_next) return;
+    const int32_t *next = run->input_ids + (run->skip_gram ? run->tokens : run->places + 2 * run->window);
+    for (int64_t t = token; t < token + count; t++) prefetch_row(row_of(run->inputs, next[t]), run->size);
 }
 
 /* Writes the weights of contexts and how many pairs each token has. */

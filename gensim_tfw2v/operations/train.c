@@ -107,6 +107,7 @@ static void lay_out(Run *run, Room *room) {
     run->path_scores = take(room, MOST_TOGETHER * longest, sizeof(float));
     run->path_labels = take(room, longest, sizeof(float));
     run->begun = take(room, run->places + 1, sizeof(int32_t));
+    run->hot_rows = take(room, longest ? HOT_SLOTS * 2 * run->hot_width : 0, sizeof(float));
     run->hidden_rows = take(room, run->tokens, sizeof(float *));
     run->gradient_rows = take(room, run->tokens, sizeof(float *));
     run->copy_rows = take(room, run->candidates, sizeof(float *));
@@ -125,6 +126,7 @@ static void point_at(float **rows, float *first, int64_t width, int64_t count) {
 static bool make_room(Call *call, Run *run) {
     run->width = rounded_up(run->size, LANES);
     run->by_token = rounded_up(run->tokens, LANES);
+    run->hot_width = rounded_up(run->size + 1, LANES);
     run->negatives_at = rounded_up(run->places, TILE_CANDIDATES);
     run->candidates = run->negatives_at + rounded_up(run->negatives, TILE_CANDIDATES);
     run->longest_path = rounded_up(run->longest_path, largest(LANES, ROWS_TOGETHER));
