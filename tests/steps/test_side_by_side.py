@@ -138,7 +138,7 @@ def trained(settings: StepSettings, cores: int | None) -> tuple[Rows, BatchMetri
     tables = Tables(inputs.handle, outputs.handle, inputs.handle)
     others = tf.nest.map_structure(
         tf.convert_to_tensor,
-        (block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32), 0), lookups_for(settings)),
+        (block_tensors(prepared.block), rates(settings, prepared, np.ones(1, np.float32)), lookups_for(settings)),
     )
     train = block_function(objective_of(settings), kernel())
     if cores is None:

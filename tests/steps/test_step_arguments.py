@@ -10,9 +10,7 @@ import pytest
 from support.example_blocks import SETTINGS, maker_from, work_on
 
 from gensim_tfw2v.arrays import ALIGNMENT, aligned, aligned_empty
-from gensim_tfw2v.blocks.batches import BatchShape
 from gensim_tfw2v.blocks.chunk_task import prepare
-from gensim_tfw2v.corpus.sentences import Sentences
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
 from gensim_tfw2v.steps.arguments import as_tensors, rates
 
@@ -79,25 +77,9 @@ def test_a_tensor_has_the_memory_of_an_aligned_array_and_keeps_it() -> None:
     assert tensor.numpy().tolist() == [8] + [7] * 999
 
 
-def longest_step(cores: int, batch_tokens: int, shortens_steps: bool = True) -> float:
-    """Return the longest step, in learning rates, of batches of so many tokens that so many cores train."""
-    maker = replace(maker_from(0), shape=BatchShape(batch_tokens, 4, 4))
-    words = Sentences(np.zeros(4 * batch_tokens, np.int32), np.full(batch_tokens, 4, np.int32))
-    prepared = prepare(maker, replace(work_on(0, rate=0.5), content=words))
-    assert prepared is not None and prepared.block.left[0].size == batch_tokens
-    settings = replace(SETTINGS, max_step=10.0, max_step_rates=20.0, shortens_steps=shortens_steps)
-    return float(rates(settings, prepared, np.ones(1, np.float32), 0, cores).max_step) / 0.5
-
-
-@pytest.mark.parametrize(
-    ("cores", "batch_tokens", "longest"),
-    [(1, 1024, 20), (2, 1024, 20), (16, 128, 20), (4, 1024, 10), (16, 1024, 2.5), (1, 4096, 20), (4, 4096, 5)],
-)
-def test_steps_are_shorter_where_many_tokens_are_trained_side_by_side(
-    cores: int, batch_tokens: int, longest: float
-) -> None:
-    assert longest_step(cores, batch_tokens) == pytest.approx(longest)
-
-
-def test_steps_of_other_models_have_the_same_length_on_any_number_of_cores() -> None:
-    assert longest_step(16, 1024, shortens_steps=False) == 20
+@pytest.mark.parametrize(("max_step", "longest"), [(0.25, 10.0), (30.0, 30.0)])
+def test_the_longest_step_is_so_many_learning_rates_or_a_length_that_is_more(max_step: float, longest: float) -> None:
+    prepared = prepare(maker_from(0), work_on(0, rate=0.5, last_rate=0.1))
+    assert prepared is not None
+    settings = replace(SETTINGS, max_step=max_step, max_step_rates=20.0)
+    assert rates(settings, prepared, np.ones(1, np.float32)).max_step == longest
