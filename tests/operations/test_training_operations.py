@@ -54,7 +54,7 @@ def test_windows_runs_and_negatives_may_be_of_any_number(
 ) -> None:
     tokens = max(40, 2 * run_tokens + 11)
     shape = {"window": window, "run_tokens": run_tokens, "shared_negatives": shared_negatives}
-    check_training(case._replace(**shape, tokens=tokens, batch_tokens=max(20, run_tokens), size=5))
+    check_training(case._replace(**shape, tokens=tokens, batch_tokens=max(20, run_tokens), size=5, max_step=0.5))
 
 
 @EACH_CASE
