@@ -30,7 +30,8 @@ def block_function(objective: Objective, kernel: Kernel) -> tf.types.experimenta
     def train_block(
         tables: Tables, block: BlockTensors, rates: Rates, lookups: Lookups, span: tf.Tensor
     ) -> BatchMetrics:
-        return kernel.train(objective, tables, block, rates, lookups, span)
+        metrics: BatchMetrics = kernel.train(objective, tables, block, rates, lookups, span)
+        return metrics
 
     # Calling the concrete function saves a millisecond of argument checks a block, with Python's lock held.
     return tf.function(train_block, autograph=False, input_signature=SIGNATURE).get_concrete_function()
