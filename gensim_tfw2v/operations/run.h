@@ -67,7 +67,7 @@ typedef struct {
     float *masks, *shares;       /* [candidates, by_token], weights of contexts (`windows.h`) */
     float *pair_counts;          /* [by_token], how many pairs a token has with contexts, or with its own word */
     float *negative_weights;     /* [by_token], how often a token is trained with a negative */
-    float *squares;              /* [candidates], squared lengths of gradients */
+    float *squares;              /* of candidates, tokens or a path: squared lengths of gradients */
     float *token_shares;         /* [2, window + 1], chances and one token's shares by distance */
     float *path_scores;          /* [most tokens together, longest path] */
     float *path_labels;          /* [longest path] */

@@ -18,7 +18,7 @@ static bool check_paths(Call *call, Run *run) {
         return false;
     int32_t wrong = 0;
     for (int64_t word = 0; word < words; word++) {
-        int32_t length = offsets[word + 1] - offsets[word];
+        int64_t length = (int64_t)offsets[word + 1] - offsets[word];
         wrong |= (length < 0) | (offsets[word] < 0);
         run->longest_path = largest(run->longest_path, length);
     }
@@ -51,8 +51,9 @@ static bool get_runs(Call *call, Run *run) {
     int64_t places = run->skip_gram && !paths ? run->places : call->lengths[BY_PLACE];
     if (places != run->places)
         return fail(
-            call, "a widened run has %lld places; with window %lld and %lld tokens it has %lld", (long long)places,
-            (long long)run->window, (long long)run->tokens, (long long)run->places
+            call, "%s has %lld places a run; with window %lld and %lld tokens there are %lld",
+            call->described[run->skip_gram ? WORDS : INPUT_IDS].name, (long long)places, (long long)run->window,
+            (long long)run->tokens, (long long)run->places
         );
     if (!check_counts(call, LEFT, run->window) || !check_counts(call, RIGHT, run->window) ||
         !check_rows(call, INPUT_IDS, INPUTS) || (has(call, WEIGHTED) && !check_weights(call, WEIGHTS)))
@@ -102,7 +103,7 @@ static void lay_out(Run *run, Room *room) {
     run->shares = take(room, run->candidates * run->by_token, sizeof(float));
     run->pair_counts = take(room, run->by_token, sizeof(float));
     run->negative_weights = take(room, run->by_token, sizeof(float));
-    run->squares = take(room, run->candidates + tokens, sizeof(float));
+    run->squares = take(room, largest(run->candidates + tokens, longest), sizeof(float));
     run->token_shares = take(room, 2 * (run->window + 1), sizeof(float));
     run->path_scores = take(room, MOST_TOGETHER * longest, sizeof(float));
     run->path_labels = take(room, longest, sizeof(float));
@@ -244,7 +245,8 @@ static void train(Call *call, bool skip_gram) {
     int64_t batches = call->end_batch - call->first_batch;
     float *metrics = output(call, 0, (int64_t[]){3, batches}, 2);
     Outcome *outcomes = zeros(call, (size_t)batches * sizeof(Outcome));
-    if (!metrics || !outcomes || !make_room(call, &run)) return;
+    bool has_runs = batches && call->lengths[BY_RUN];
+    if (!metrics || !outcomes || (has_runs && !make_room(call, &run))) return;
     run.delays = start_delays();
     if (run.delays)
         train_in_turn(&run, outcomes);

@@ -205,10 +205,12 @@ static inline void sum_and_move(
         }
 }
 
-/* bfloat16 is the upper 16 bits of float32, rounded to the nearest, and to the even one in the middle of two. */
+/* bfloat16 is the upper 16 bits of float32, rounded to the nearest, and to the even one in the middle of two. Rounding
+   would make infinity or 0 of some NaN, so the upper bits of NaN stay, with one bit set that no infinity has. */
 static inline uint16_t bfloat16_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
+    if (isnan(value)) return (uint16_t)(bits >> 16 | 0x40u);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
@@ -216,7 +218,9 @@ static inline void to_bfloat16(uint16_t *restrict out, const float *restrict vec
     int64_t i = 0;
     for (; i + LANES <= size; i += LANES) {
         wide_bits bits = *(const wide_bits *)(vector + i);
-        bits = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+        wide_bits are_nan = (wide_bits)((bits & 0x7fffffffu) > 0x7f800000u);
+        wide_bits rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+        bits = (are_nan & (bits >> 16 | 0x40u)) | (~are_nan & rounded);
         *(wide_bfloat16 *)(out + i) = __builtin_convertvector(bits, wide_bfloat16);
     }
     for (; i < size; i++) out[i] = bfloat16_of(vector[i]);

@@ -94,8 +94,8 @@ def compiled_kernel() -> Kernel:
     from gensim_tfw2v.steps import compiled
 
     found = operations()
-    rows = (getattr(found, f"tfw2v_{name}_rows") for name in ("read", "write", "add"))
-    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, compiled.train, *rows)
+    read, write, add = (getattr(found, f"tfw2v_{name}_rows") for name in ("read", "write", "add"))
+    return Kernel(COMPILED, compiled.memory_of, compiled.copy_of, compiled.train, read, write, add)
 
 
 @functools.cache

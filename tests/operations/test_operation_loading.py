@@ -58,11 +58,11 @@ def test_an_operation_that_tensorflow_lacks_is_named(monkeypatch: pytest.MonkeyP
 
 def test_an_operation_that_tensorflow_has_refused_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def error() -> bytes:
-        return b"Tfw2vMoveRows: no kernels today"
+        return b"Tfw2vTrainCbow: no kernels today"
 
     refused = SimpleNamespace(tfw2v_registration_error=error)
     monkeypatch.setattr(ctypes, "CDLL", lambda path: refused)
-    with pytest.raises(ImportError, match=rf"{load_tensorflow().__version__} .*: Tfw2vMoveRows: no kernels today"):
+    with pytest.raises(ImportError, match=rf"{load_tensorflow().__version__} .*: Tfw2vTrainCbow: no kernels today"):
         load_operations.__wrapped__()
 
 

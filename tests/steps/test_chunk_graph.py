@@ -74,20 +74,21 @@ def test_a_drawn_block_is_trained_as_one_that_is_made_without_a_graph(name: str)
 
 
 def test_chunks_of_any_size_share_one_trace_over_several_epochs() -> None:
-    traces: list[Any] = []
+    traced: list[Any] = []
 
     def train(*arguments: Any) -> Any:
-        traces.append(arguments)
+        traced.append(arguments)
         return plain_kernel().train(*arguments)
 
     maker, settings = model_of(**MODES["skip-gram"])
     placement = DrawingPlacement(settings, maker, steps=plain_kernel()._replace(train=train))
+    assert len(traced) == 1
     placement.load(normal_tables(maker))
     found: list[TrainedChunk] = []
     for epoch in range(3):
         for words in (60, 400, 7):
             found.append(placement.train_chunk(task_of(10 * epoch, settings, lengths=[words, 3])))
-    assert len(traces) == 1
+    assert len(traced) == 1
     assert {len(chunk.pairs) for chunk in found} == {1, 2, 13}
 
 

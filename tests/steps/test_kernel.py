@@ -107,20 +107,21 @@ def test_tasks_without_compiled_operations_are_refused_by_a_process_that_trains_
 
 
 def test_blocks_of_any_size_share_one_graph_over_several_epochs() -> None:
-    traces: list[Any] = []
+    traced: list[Any] = []
 
     def train(*arguments: Any) -> Any:
-        traces.append(arguments)
+        traced.append(arguments)
         return plain_kernel().train(*arguments)
 
     placement = LocalPlacement(SETTINGS, maker_from(0), steps=plain_kernel()._replace(train=train))
+    assert len(traced) == 1
     placement.load(random_tables())
     before = read(placement)
     for epoch in range(3):
         for words in (60, 40, 10):
             task = work_on(epoch, seed=words)
             placement.train_chunk(task)
-    assert len(traces) == 1
+    assert len(traced) == 1
     assert not np.array_equal(read(placement).inputs, before.inputs)
     placement.close()
 
@@ -132,16 +133,16 @@ def test_a_mode_has_one_trace_over_three_epochs_and_for_further_models(
 ) -> None:
     traced: list[str] = []
 
-    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+    def watched(field: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
             if not tf.executing_eagerly():
-                traced.append(function.__name__)
+                traced.append(field)
             return function(*arguments, **named)
 
         return call
 
     plain = plain_kernel()
-    functions = {field: watched(value) for field, value in plain._asdict().items() if callable(value)}
+    functions = {field: watched(field, value) for field, value in plain._asdict().items() if callable(value)}
     counting = plain._replace(**functions)
     monkeypatch.setattr(placement_here, "kernel_on", lambda device: counting)
     settings: dict[str, Any] = {**SMALL, **PURE_MODES[name], "workers": 1}

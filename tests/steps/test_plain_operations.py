@@ -1,44 +1,36 @@
-"""TensorFlow's own operations do what the compiled ones do: the same checks against plain loops over NumPy arrays."""
+"""The functions of the plain step do with a batch what plain loops over NumPy arrays do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from support.kernels import plain_operations
-from support.operation_calls import OPERATIONS, run_call, valid_call, with_states
-from support.operation_cbow import cbow, check_cbow
-from support.operation_contexts import check_moved_contexts, check_summed_contexts, some_contexts
-from support.operation_even_contexts import (
+from support.batch_calls import FUNCTIONS, IDS, run_call, valid_call, with_states
+from support.batch_cbow import cbow, check_cbow
+from support.batch_contexts import check_moved_contexts, check_summed_contexts, some_contexts
+from support.batch_even_contexts import (
     check_moved_even_contexts,
     check_summed_even_contexts,
     contexts_of_continued_runs,
     some_even_contexts,
 )
-from support.operation_huffman import HuffmanPaths, check_huffman_paths, huffman_paths
-from support.operation_inputs import NO_FACTORS, ROWS, normal, some_token_weights
-from support.operation_rows import (
-    check_added_rows,
-    check_gathered_rows,
-    check_moved_rows,
-    check_read_and_written_rows,
-)
+from support.batch_huffman import HuffmanPaths, check_huffman_paths, huffman_paths
+from support.batch_rows import check_gathered_rows, check_moved_rows
+from support.operation_inputs import ADAGRAD_FACTOR, ADAGRAD_START, NO_FACTORS, ROWS, Table, normal, some_token_weights
+from support.operation_rows import check_added_rows, check_read_and_written_rows
 
+from gensim_tfw2v import tuning
 from gensim_tfw2v.blocks.huffman import build_huffman_tree
+from gensim_tfw2v.steps.adagrad import rate_factor
+from gensim_tfw2v.steps.kernel import plain_kernel
+from gensim_tfw2v.steps.plain.rows import move_rows
 
 SIZE = 17
 FACTORS = pytest.mark.parametrize("factors", [NO_FACTORS, np.array([1.0, 0.0, 0.5], np.float32)], ids=["none", "three"])
 ADAGRAD = pytest.mark.parametrize("adagrad", [False, True], ids=["sgd", "adagrad"])
 EVERY_OR_OWN = pytest.mark.parametrize("every_context", [True, False], ids=["every context", "own word"])
-IN_PLAIN = [name for name in OPERATIONS if name != "train skip-gram"]  # which a graph makes of the others
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _plain() -> Iterator[None]:
-    with plain_operations():
-        yield
+MOVING = [name for name in FUNCTIONS if name.startswith(("move", "train"))]
 
 
 def paths_of_tree(every_context: bool, **own: Any) -> HuffmanPaths:
@@ -49,11 +41,15 @@ def paths_of_tree(every_context: bool, **own: Any) -> HuffmanPaths:
 
 
 def test_rows_are_read_written_and_added_to() -> None:
-    check_read_and_written_rows(SIZE)
+    check_read_and_written_rows(plain_kernel(), SIZE)
     for number_type in ("float32", "bfloat16"):
-        check_added_rows(SIZE, number_type)
-        check_gathered_rows(SIZE, 1, number_type)
-    check_gathered_rows(SIZE, 1, "float32", adagrad=True)
+        check_added_rows(plain_kernel(), SIZE, number_type)
+
+
+@ADAGRAD
+@pytest.mark.parametrize("number_type", ["float32", "bfloat16"])
+def test_rows_of_a_batch_are_fetched_without_their_states(number_type: str, adagrad: bool) -> None:
+    check_gathered_rows(SIZE, 1, number_type, adagrad)
 
 
 @ADAGRAD
@@ -129,7 +125,7 @@ def test_tokens_count_as_many_times_as_their_weights_say(adagrad: bool, frozen: 
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 3e38, 1e30])
-@pytest.mark.parametrize("name", [name for name in IN_PLAIN if name.startswith(("move", "train"))])
+@pytest.mark.parametrize("name", MOVING)
 def test_steps_that_would_not_be_finite_are_refused(name: str, wrong: float) -> None:
     given = valid_call(name)
     vectors = "gradients" if "gradients" in given else "hidden"
@@ -142,13 +138,26 @@ def test_steps_that_would_not_be_finite_are_refused(name: str, wrong: float) -> 
         assert wrong == 1e30 or any(np.isnan(output).any() for output in outputs)
 
 
-@pytest.mark.parametrize("name", IN_PLAIN)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_ids_of_no_row_are_an_error_and_change_nothing(name: str) -> None:
     given = valid_call(name)
-    ids = next(name for name in ("rows", "ids", "targets", "nodes") if name in given)
+    ids = next(name for name in IDS if name in given)
     for wrong in (11, -1):
         changed = given | {ids: np.full_like(given[ids], wrong)}
         _, table, error = run_call(name, changed)
         # Graphs read the rows that they move, which is an error before.
         assert error is not None or (name.startswith("move") and wrong < 0)
         np.testing.assert_array_equal(table, given["table"])
+
+
+def test_the_longest_first_step_has_the_rate_that_the_two_constants_say() -> None:
+    table, gradients = Table(np.zeros((1, 4), np.float32)), np.float32([[[1e-3, 0, 0]]])
+    ids = np.zeros((1, 1, 1), np.int32)
+    move_rows(table.handle, ids, 0, gradients, rate=0.1, max_step=1.0, factors=NO_FACTORS, adagrad=True)
+    np.testing.assert_allclose(table.values(), [[-1e-4 * ADAGRAD_FACTOR / ADAGRAD_START**0.5, 0, 0, 1e-6]], rtol=1e-5)
+
+
+def test_graphs_and_operations_have_one_rule_for_states() -> None:
+    assert (tuning.ADAGRAD_FACTOR, tuning.ADAGRAD_START) == (ADAGRAD_FACTOR, ADAGRAD_START)
+    states = np.float32([0, 1, 99, 1e6])
+    np.testing.assert_allclose(rate_factor(states), ADAGRAD_FACTOR / np.sqrt(ADAGRAD_START + states), rtol=1e-6)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-from gensim.models.word2vec import Word2Vec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.example_blocks import SETTINGS
 from support.placements import PLACEMENTS, SHARING_PLACEMENTS, MakePlacement, in_this_process_without_c
-from support.reference import ReferenceBatch, ReferenceModel, context_positions, contexts_within
+from support.reference import ReferenceModel
+from support.reference_blocks import as_reference_batches, gensim_paths, small_vocabulary
+from support.step_objectives import (
+    SOME_WITHOUT_C,
+    Objective,
+    mostly_slow,
+    objectives,
+    slow,
+    with_adagrad,
+    with_some_slow,
+)
 
-from gensim_tfw2v.blocks.batches import BatchShape, Block, BlockMaker, Windows
+from gensim_tfw2v.blocks.batches import BatchShape, BlockMaker, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.blocks.huffman import HuffmanTree
 from gensim_tfw2v.blocks.sampling import NegativeSampler
@@ -32,13 +39,6 @@ ROUNDING = {"float32": 2**-24, "bfloat16": 2**-9}  # most that a number is off, 
 MOST_BY_ROUNDING = 0.1  # of the tolerance: what rounding may change in an example of Adagrad
 
 
-def small_vocabulary(size: int, rng: np.random.Generator) -> Word2Vec:
-    """Return an untrained gensim model with counts, a Huffman tree and a table to draw negatives from."""
-    model = Word2Vec(vector_size=4, hs=1, negative=5, min_count=1)
-    model.build_vocab_from_freq({f"w{i}": int(rng.integers(1, 30)) for i in range(size)})
-    return model
-
-
 @st.composite
 def corpora(draw: st.DrawFn, fewest_words: int = 2) -> tuple[int, list[list[int]], int, BatchShape, int]:
     """Draw a vocabulary size, sentences, a window, a batch shape and a seed: duplicates and boundaries abound."""
@@ -49,125 +49,10 @@ def corpora(draw: st.DrawFn, fewest_words: int = 2) -> tuple[int, list[list[int]
     return vocabulary, sentences, draw(st.sampled_from([1, 2, 5, 10, 11, 40])), shape, draw(st.integers(0, 2**31))
 
 
-def as_reference_batches(
-    block: Block,
-    sentences: list[list[int]],
-    maker: BlockMaker,
-    negative: int,
-    weights: list[float] | None = None,
-) -> list[ReferenceBatch]:
-    """Return what the block says each batch is to train, in the reference's terms."""
-    words = [word for sentence in sentences for word in sentence]
-    count = len(words)
-    of_sentences = zip(sentences, weights or [1.0] * len(sentences), strict=True)
-    counts = [weight for sentence, weight in of_sentences for _ in sentence]
-    if maker.windows is Windows.MEAN:
-        lengths = [len(sentence) for sentence in sentences]
-        every = [contexts_within(lengths, radius) for radius in range(1, maker.window + 1)]
-    else:
-        left, right = block.left.reshape(-1)[:count].tolist(), block.right.reshape(-1)[:count].tolist()
-        every = [context_positions(left, right)]
-    batches, runs, run_tokens = block.left.shape
-    targets = run_tokens + 2 * block.window if maker.skip_gram else 0  # before the negatives
-    found = []
-    for batch in range(batches):
-        first = batch * runs * run_tokens
-        places = range(first, min(first + runs * run_tokens, count))
-        drawn = [
-            block.candidate_ids[batch, (place - first) // run_tokens, targets:].tolist() if negative else []
-            for place in places
-        ]
-        windows = [[contexts[place] for contexts in every] for place in places]
-        in_batch, times = [words[place] for place in places], [counts[place] for place in places]
-        found.append(ReferenceBatch(in_batch, windows, drawn, run_tokens, times))
-    return found
-
-
-class Objective(NamedTuple):
-    """What needs a graph of its own."""
-
-    skip_gram: bool
-    negative: int
-    tree: bool
-    mean: bool
-    compute_dtype: str
-    windows: Windows
-    even: bool = False  # running sums add contexts
-    adagrad: bool = False
-
-    def __str__(self) -> str:
-        """Return the name of its tests."""
-        outputs = "+".join(name for name, used in (("neg", self.negative), ("hs", self.tree)) if used)
-        model = "sg" if self.skip_gram else f"cbow-{'mean' if self.mean else 'sum'}"
-        name = f"{model}-{outputs}-{self.compute_dtype}-{self.windows.value}"
-        return name + "-even" * self.even + "-adagrad" * self.adagrad
-
-
-def objectives() -> list[Objective]:
-    """Return all that there are.
-
-    Huffman trees have no mean windows. Skip-gram has no contexts to average, and CBOW no products of bfloat16. Contexts
-    within mean windows have different weights.
-    """
-    return [
-        Objective(skip_gram, negative, tree, mean, compute_dtype, windows, even)
-        for skip_gram, (negative, tree) in product((True, False), ((5, False), (0, True), (3, True)))
-        for mean, compute_dtype in (product((True,), TOLERANCES) if skip_gram else product((True, False), ("float32",)))
-        for windows in ((Windows.DRAWN,) if tree else (Windows.DRAWN, Windows.MEAN))
-        for even in ((False,) if skip_gram or windows is Windows.MEAN else (False, True))
-    ]
-
-
-def with_adagrad() -> list[Objective]:
-    """Return an objective with Adagrad for each model, each training method and each number format."""
-    return [
-        objective._replace(adagrad=True)
-        for objective in objectives()
-        if objective.mean and (objective.tree or objective.windows is Windows.MEAN)
-    ]
-
-
 def test_cbow_has_the_same_graph_whatever_the_number_format_of_products() -> None:
     cbow = replace(SETTINGS, skip_gram=False)
     assert objective_of(cbow) == objective_of(replace(cbow, compute_dtype="bfloat16"))
     assert objective_of(SETTINGS) != objective_of(replace(SETTINGS, compute_dtype="bfloat16"))
-
-
-# Each model and each training method.
-SOME_OBJECTIVES = [
-    Objective(True, 5, False, True, "bfloat16", Windows.MEAN),
-    Objective(False, 0, True, False, "float32", Windows.DRAWN),
-]
-
-
-# Those with operations of their own where there is no C.
-SOME_WITHOUT_C = [
-    Objective(False, 5, False, True, "float32", Windows.MEAN),
-    Objective(True, 0, True, True, "float32", Windows.DRAWN),
-]
-
-
-def mostly_slow(every: list[Objective], usual: Sequence[Objective] = SOME_OBJECTIVES) -> list[Any]:
-    """Return these objectives, of which most are slow: each needs a graph, which takes seconds."""
-    return [
-        objective if objective._replace(adagrad=False) in usual else pytest.param(objective, marks=pytest.mark.slow)
-        for objective in every
-    ]
-
-
-def with_some_slow(every: list[Objective]) -> list[Any]:
-    """Return these objectives, those of two training methods and of sums of contexts as slow."""
-    return [
-        pytest.param(objective, marks=pytest.mark.slow)
-        if (objective.negative and objective.tree) or not objective.mean
-        else objective
-        for objective in every
-    ]
-
-
-def slow(every: list[Objective]) -> list[Any]:
-    """Return these objectives, all of which are slow."""
-    return mostly_slow(every, usual=[])
 
 
 ANY_TRAINING: dict[str, Any] = {
@@ -390,11 +275,3 @@ def assert_moves_rows_as_plain_loops_do(
     np.testing.assert_allclose(found.batches.losses, expected_losses, rtol=10 * tolerance, atol=10 * tolerance)
     if compute_dtype == "float32":  # a step at the bound may be on either side of it otherwise
         np.testing.assert_array_equal(found.batches.clipped_rows, clipped_rows)
-
-
-def gensim_paths(model: Word2Vec) -> list[list[tuple[int, int]]]:
-    """Return each word's (node, code) pairs as gensim stores them."""
-    return [
-        list(zip(np.atleast_1d(point).tolist(), np.atleast_1d(code).tolist(), strict=True))
-        for point, code in zip(model.wv.expandos["point"], model.wv.expandos["code"], strict=True)
-    ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from support.example_blocks import SETTINGS, maker_from, work_on
 
 from gensim_tfw2v.arrays import ALIGNMENT, aligned, aligned_empty
+from gensim_tfw2v.blocks.chunk_task import prepare
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from gensim_tfw2v.steps.arguments import as_tensors
+from gensim_tfw2v.steps.arguments import as_tensors, rates
 
 tf = load_tensorflow()
 
@@ -72,3 +75,11 @@ def test_a_tensor_has_the_memory_of_an_aligned_array_and_keeps_it() -> None:
     array[0] = 8
     del array
     assert tensor.numpy().tolist() == [8] + [7] * 999
+
+
+@pytest.mark.parametrize(("max_step", "longest"), [(0.25, 10.0), (30.0, 30.0)])
+def test_the_longest_step_is_so_many_learning_rates_or_a_length_that_is_more(max_step: float, longest: float) -> None:
+    prepared = prepare(maker_from(0), work_on(0, rate=0.5, last_rate=0.1))
+    assert prepared is not None
+    settings = replace(SETTINGS, max_step=max_step, max_step_rates=20.0)
+    assert rates(settings, prepared, np.ones(1, np.float32)).max_step == longest

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gensim_tfw2v.runtime.tensorflow import load_tensorflow
-from support.kernels import operations, used_kernel
 
 tf = load_tensorflow()
 
@@ -30,20 +29,18 @@ class Table:
 
     def values(self) -> np.ndarray:
         """Return a copy of all its rows, made without operations of the package."""
-        memory = tf.raw_ops.ReadVariableOp(resource=self._variable.handle, dtype=tf.float32)
-        values: np.ndarray = tf.raw_ops.DeepCopy(x=memory).numpy()
+        values: np.ndarray = tf.raw_ops.DeepCopy(x=self.memory).numpy()
         return values
 
     @property
-    def memory(self) -> Any:
-        """What operations take as the table: for compiled ones the variable's memory, and not a copy of it."""
-        return used_kernel().memory_of(self._variable.handle)
+    def handle(self) -> Any:
+        """The handle of the table's variable."""
+        return self._variable.handle
 
-    def read(self) -> np.ndarray:
-        """Return all its rows."""
-        rows = np.arange(self._variable.shape[0], dtype=np.int32)
-        values: np.ndarray = operations().tfw2v_read_rows(table=self.memory, rows=rows).numpy()
-        return values
+    @property
+    def memory(self) -> Any:
+        """What compiled operations take as the table: the variable's memory, and not a copy of it."""
+        return tf.raw_ops.ReadVariableOp(resource=self.handle, dtype=tf.float32)
 
 
 class Windows(NamedTuple):
@@ -71,16 +68,17 @@ def numbers_below(most: int, *shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng((seed, *shape)).integers(0, most, shape).astype(np.int32)
 
 
-def windows_of(runs: int, tokens: int, window: int, seed: int = 0) -> Windows:
+def windows_of(runs: int, tokens: int, window: int, seed: int = 0, batches: int = BATCHES) -> Windows:
     """Return windows of tokens in sentences of 1 to 3 times the window, as far as these reach, or less far."""
     rng = np.random.default_rng(seed)
-    total, left, right = BATCHES * runs * tokens, [], []
+    total, left, right = batches * runs * tokens, [], []
     while len(left) < total:
         length = int(rng.integers(1, 3 * window + 1))
         reach = rng.integers(1, window + 1, length) if rng.random() < 0.5 else np.full(length, window)
         left += np.minimum(reach, np.arange(length)).tolist()
         right += np.minimum(reach, np.arange(length)[::-1]).tolist()
-    return Windows(*(np.array(side[:total], np.int32).reshape(BATCHES, runs, tokens) for side in (left, right)), window)
+    shape = (batches, runs, tokens)
+    return Windows(*(np.array(side[:total], np.int32).reshape(shape) for side in (left, right)), window)
 
 
 def contexts_of(windows: Windows, run: int, token: int) -> list[int]:

@@ -24,7 +24,7 @@ def sigmoid(value: float) -> float:
 
 
 MAX_NODE_SCORE = 6.0
-LARGEST_SCORE = 80.0  # of a node in a loss: float32 has no exponential of more than 88
+LARGEST_SCORE = 80.0  # farther from 0, scores count as this: float32 has no exponential of more than 88
 ADAGRAD_FACTOR, ADAGRAD_START = 200.0, 100.0
 MOST_TOGETHER = 16  # tokens that predict a word with the same version of its rows
 WORDS_TOGETHER = 4  # words whose nodes are scored before the first one moves, in CBOW's compiled step
@@ -53,28 +53,28 @@ class ReferenceModel:
     paths: list[list[tuple[int, int]]] | None  # for each word (node, code) from the root down
     cbow_mean: bool = True
     max_step: float = 0.25
+    mask_hits: bool = True  # negatives that equal their target are left out
     locks: np.ndarray = field(default_factory=lambda: np.ones(1))
     adagrad: bool = False
     in_runs: bool = False  # each run moves its rows at once, place by place, as the compiled step does
     states: dict[tuple[str, int], float] = field(default_factory=dict)  # of rows that have taken a step
     freeze: str | None = None  # "inputs", or "outputs", to which nodes belong: these rows stay as they are
-    clipped_rows: int = 0  # of the last batch
+    touched_rows: int = 0  # limited steps of the last batch
+    clipped_rows: int = 0  # those of them that were too long
     closest_call: float = np.inf  # smallest distance of a node's score from the limit
 
     def train(self, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> float:
         """Train one batch and return its loss. `all_words` are the words that `batch.windows` point into."""
         self._weights = batch.weights or [1.0] * len(batch.words)
         self._loss = 0.0
-        self.clipped_rows = 0
+        self.touched_rows = self.clipped_rows = 0
         count = len(batch.words)
         together = batch.run_tokens if self.in_runs else max(count, 1)
         for first in range(0, count, together):
             self._train_together(range(first, min(first + together, count)), batch, learning_rate, all_words)
         return self._loss
 
-    def _train_together(
-        self, tokens: range, batch: ReferenceBatch, learning_rate: float, all_words: list[int]
-    ) -> None:
+    def _train_together(self, tokens: range, batch: ReferenceBatch, learning_rate: float, all_words: list[int]) -> None:
         """Train tokens whose hidden vectors follow from the same version of the input rows."""
         self._changes: dict[str, dict[Any, np.ndarray]] = {name: {} for name in ("inputs", "outputs")}
         self._hidden_vectors = {token: self._hidden(token, batch, all_words) for token in tokens}
@@ -183,9 +183,9 @@ class ReferenceModel:
             ascent = np.zeros_like(vector)
             for token in tokens:
                 score = float(vector @ self._hidden_vectors[token]) if scores is None else scores[step]
-                counted = np.clip(score, -LARGEST_SCORE, LARGEST_SCORE) if table == "nodes" else score
+                counted = self._counted(table, score)
                 self._loss += self._weights[token] * np.logaddexp(0.0, counted if code else -counted)
-                gradient = self._weights[token] * ((1 - code) - sigmoid(score))
+                gradient = self._weights[token] * ((1 - code) - sigmoid(counted))
                 if table == "nodes":
                     beyond = abs(score) - MAX_NODE_SCORE
                     self.closest_call = min(self.closest_call, abs(beyond))
@@ -205,17 +205,22 @@ class ReferenceModel:
                 if self.skip_gram:
                     self._errors[token] += self._add_pair(target, hidden, 1, chance, (0, position))
                 for number, drawn in enumerate(batch.negatives[token]):
-                    if drawn != target:
+                    if drawn != target or not self.mask_hits:
                         weight = chance * self.negative / len(batch.negatives[token])
                         self._errors[token] += self._add_pair(drawn, hidden, 0, weight, (1, number))
 
     def _add_pair(self, row: int, hidden: np.ndarray, label: int, weight: float, place: tuple[int, int]) -> np.ndarray:
         vector = self.outputs[row]
-        score = float(vector @ hidden)
+        score = self._counted("outputs", float(vector @ hidden))
         self._loss += weight * np.logaddexp(0.0, -score if label else score)
         gradient = weight * (label - sigmoid(score))
         self._add("outputs", row, gradient * hidden, place)
         return gradient * vector
+
+    def _counted(self, table: str, score: float) -> float:
+        """Return the score that a loss and a gradient follow from."""
+        is_limited = self.in_runs or table == "nodes"
+        return float(np.clip(score, -LARGEST_SCORE, LARGEST_SCORE)) if is_limited else score
 
     def _carry_back(self, token: int, batch: ReferenceBatch, all_words: list[int]) -> None:
         """Add the gradient of a token's hidden vector to the input rows that it is made of."""
@@ -253,6 +258,7 @@ class ReferenceModel:
             return
         step = self._rate(table, row, gradient, learning_rate) * gradient
         length = np.linalg.norm(step)
+        self.touched_rows += bool(gradient @ gradient > np.finfo(np.float32).tiny)  # others are 0 to float32
         if length > self.max_step:
             step *= self.max_step / length
             self.clipped_rows += 1

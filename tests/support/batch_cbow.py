@@ -1,4 +1,4 @@
-"""The operation that trains CBOW with negatives, and what plain loops over NumPy arrays make of the same."""
+"""The plain function that trains CBOW with negatives, and what plain loops over NumPy arrays make of the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from support.kernels import operations
+from gensim_tfw2v.steps.plain.cbow import train_cbow
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -29,7 +29,7 @@ LARGEST_SCORE = 80.0
 
 
 class Cbow(NamedTuple):
-    """The arguments of the operation but for its table."""
+    """The arguments of the function but for its table."""
 
     hidden: np.ndarray
     negatives: np.ndarray
@@ -47,7 +47,7 @@ class Cbow(NamedTuple):
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
         return {
-            "table": table and table.memory,
+            "table": table and table.handle,
             "hidden": self.hidden,
             "negatives": self.negatives,
             "targets": self.targets,
@@ -66,7 +66,7 @@ class Cbow(NamedTuple):
 
     def run(self, table: Table) -> tuple[list[int], np.ndarray, float]:
         """Return how many rows moved and how many steps were clipped, the gradients of hidden vectors, and the loss."""
-        metrics, gradients, loss = operations().tfw2v_train_cbow(**self.arguments(table), adagrad=self.adagrad)
+        metrics, gradients, loss = train_cbow(**self.arguments(table), adagrad=self.adagrad)
         assert loss.shape == ()
         return metrics.numpy().tolist(), gradients.numpy(), float(loss)
 
@@ -136,5 +136,5 @@ def check_cbow(call: Cbow) -> None:
     metrics, gradients, loss = call.run(table)
     np.testing.assert_allclose(gradients, expected.gradients, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(loss, expected.loss, rtol=1e-5)
-    np.testing.assert_allclose(table.read(), expected.table, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(table.values(), expected.table, rtol=1e-5, atol=1e-5)
     assert metrics == expected.metrics

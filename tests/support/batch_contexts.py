@@ -1,4 +1,4 @@
-"""The operations on CBOW's contexts, and what plain loops over NumPy arrays make of the same."""
+"""The plain functions on CBOW's contexts, and what plain loops over NumPy arrays make of the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from support.kernels import operations
+from gensim_tfw2v.steps.plain.contexts import move_contexts, sum_contexts
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -36,9 +36,9 @@ class Contexts(NamedTuple):
     weights: np.ndarray  # [WINDOW_ROWS, places]
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
-        """Return the arguments that both operations have."""
+        """Return the arguments that both functions have."""
         return {
-            "table": table and table.memory,
+            "table": table and table.handle,
             "ids": self.ids,
             "left": self.windows.left,
             "right": self.windows.right,
@@ -69,7 +69,7 @@ def some_contexts(window: int = 3, runs: int = 4, tokens: int = 6) -> Contexts:
 def check_summed_contexts(size: int, contexts: Contexts, adagrad: bool = False) -> None:
     """Check the weighted sums of contexts."""
     before = table_rows(size, adagrad)
-    hidden = operations().tfw2v_sum_contexts(**contexts.arguments(Table(before)), adagrad=adagrad)
+    hidden = sum_contexts(**contexts.arguments(Table(before)), adagrad=adagrad)
     expected = np.zeros((*contexts.window_rows.shape, size))
     for token, row, weight in contexts.each():
         expected[token] += weight * before[row, :size].astype(np.float64)
@@ -86,26 +86,26 @@ def check_moved_contexts(
     sums: dict[int, np.ndarray] = {}
     for token, row, weight in contexts.each():
         sums[row] = sums.get(row, 0.0) + weight * gradients[token].astype(np.float64)
-    check_steps(operations().tfw2v_move_contexts, contexts.arguments, gradients, sums, factors, adagrad)
+    check_steps(move_contexts, contexts.arguments, gradients, sums, factors, adagrad)
 
 
 def check_steps(
-    operation: Callable[..., Any],
+    move: Callable[..., Any],
     arguments: Callable[[Table], dict[str, Any]],
     gradients: np.ndarray,
     sums: dict[int, np.ndarray],
     factors: np.ndarray,
     adagrad: bool,
 ) -> None:
-    """Check that an operation moves rows against these sums of gradients, and no others; half of the steps are long."""
+    """Check that a function moves rows against these sums of gradients, and no others; half of the steps are long."""
     before, rate = table_rows(gradients.shape[-1], adagrad), 0.05
     max_step = median_step(sums, rate, before)
     table = Table(before)
-    metrics = operation(
+    metrics = move(
         **arguments(table), gradients=gradients, rate=rate, max_step=max_step, factors=factors, adagrad=adagrad
     )
     expected, counts = moved(before, sums, rate, max_step, factors)
     assert metrics.numpy().tolist() == counts
-    np.testing.assert_allclose(table.read(), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(table.values(), expected, rtol=1e-5, atol=1e-5)
     others = np.setdiff1d(np.arange(ROWS), list(sums))
-    np.testing.assert_array_equal(table.read()[others], before[others])
+    np.testing.assert_array_equal(table.values()[others], before[others])

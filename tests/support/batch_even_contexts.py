@@ -1,4 +1,4 @@
-"""The operations on CBOW's contexts of equal weight, and what plain loops over NumPy arrays make of the same."""
+"""The plain functions on CBOW's contexts of equal weight, and what plain loops over NumPy arrays make of the same."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from support.kernels import operations
-from support.operation_contexts import check_steps
+from gensim_tfw2v.steps.plain.contexts import move_even_contexts, sum_even_contexts
+from support.batch_contexts import check_steps
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -32,9 +32,9 @@ class EvenContexts(NamedTuple):
     mean: bool
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
-        """Return the arguments that both operations have."""
+        """Return the arguments that both functions have."""
         return {
-            "table": table and table.memory,
+            "table": table and table.handle,
             "ids": self.ids,
             "left": self.windows.left,
             "right": self.windows.right,
@@ -68,7 +68,7 @@ def contexts_of_continued_runs(window: int, runs: int, tokens: int, gap: int | N
 def check_summed_even_contexts(size: int, contexts: EvenContexts, adagrad: bool = False) -> None:
     """Check the means or sums of contexts."""
     before = table_rows(size, adagrad)
-    hidden = operations().tfw2v_sum_even_contexts(**contexts.arguments(Table(before)), adagrad=adagrad).numpy()
+    hidden = sum_even_contexts(**contexts.arguments(Table(before)), adagrad=adagrad).numpy()
     expected = np.zeros((*contexts.windows.left[BATCH].shape, size))
     for token, rows in contexts.tokens():
         summed = before[rows, :size].astype(np.float64).sum(axis=0)
@@ -88,4 +88,4 @@ def check_moved_even_contexts(
         for row in rows:
             share = 1.0 if contexts.mean else 1 / len(rows)
             sums[row] = sums.get(row, 0.0) + share * gradients[token].astype(np.float64)
-    check_steps(operations().tfw2v_move_even_contexts, contexts.arguments, gradients, sums, factors, adagrad)
+    check_steps(move_even_contexts, contexts.arguments, gradients, sums, factors, adagrad)

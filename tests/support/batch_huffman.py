@@ -1,4 +1,4 @@
-"""The operation that trains Huffman paths, and what plain loops over NumPy arrays make of the same."""
+"""The plain function that trains Huffman paths, and what plain loops over NumPy arrays make of the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from support.kernels import operations
+from gensim_tfw2v.steps.plain.huffman_paths import train_huffman_paths
 from support.operation_inputs import (
     BATCH,
     BATCHES,
@@ -29,7 +29,7 @@ LARGEST_SCORE = 80.0
 
 
 class HuffmanPaths(NamedTuple):
-    """The arguments of the operation but for its table."""
+    """The arguments of the function but for its table."""
 
     hidden: np.ndarray
     words: np.ndarray
@@ -39,7 +39,6 @@ class HuffmanPaths(NamedTuple):
     offsets: np.ndarray
     every_context: bool
     rate: float = 0.05
-    hot_nodes: int = 0
     max_score: float = np.inf
     measured: bool = True
     frozen: bool = False
@@ -49,7 +48,7 @@ class HuffmanPaths(NamedTuple):
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return all arguments."""
         return {
-            "table": table and table.memory,
+            "table": table and table.handle,
             "hidden": self.hidden,
             "words": self.words,
             "left": self.windows.left,
@@ -58,7 +57,6 @@ class HuffmanPaths(NamedTuple):
             "nodes": self.nodes,
             "codes": self.codes,
             "offsets": self.offsets,
-            "hot_nodes": self.hot_nodes,
             "every_context": self.every_context,
             "rate": self.rate,
             "max_score": self.max_score,
@@ -69,7 +67,7 @@ class HuffmanPaths(NamedTuple):
 
     def run(self, table: Table) -> tuple[np.ndarray, float]:
         """Return the gradients of the hidden vectors, and the loss."""
-        gradients, loss = operations().tfw2v_train_huffman_paths(**self.arguments(table), adagrad=self.adagrad)
+        gradients, loss = train_huffman_paths(**self.arguments(table), adagrad=self.adagrad)
         assert loss.shape == ()
         return gradients.numpy(), float(loss)
 
@@ -136,7 +134,7 @@ def check_huffman_paths(call: HuffmanPaths) -> None:
     expected_gradients, expected_loss, expected_rows = call.in_loops(before)
     np.testing.assert_allclose(gradients, expected_gradients, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(loss, expected_loss if call.measured else 0.0, rtol=1e-5)
-    np.testing.assert_allclose(table.read(), expected_rows, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(table.values(), expected_rows, rtol=1e-5, atol=1e-5)
 
 
 def check_one_score(score: float, code: int) -> None:
