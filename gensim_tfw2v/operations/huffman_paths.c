@@ -14,6 +14,7 @@ enum { WORDS_AHEAD = 6, WORDS_TOGETHER = 4, CACHED_NODES = 512 };
 
 /* Prefetches the nodes of a path, except for those next to the root, which are in the cache. */
 static void prefetch_path(const Run *run, int32_t word) {
+    __builtin_prefetch(run->codes + run->offsets[word]);
     for (int32_t step = run->offsets[word]; step < run->offsets[word + 1]; step++)
         if (run->nodes_of_paths[step] < run->nodes.count - CACHED_NODES)
             prefetch_row(row_of(run->nodes, run->nodes_of_paths[step]), run->size);
@@ -88,7 +89,7 @@ static void find_path(Run *run, Path *path, int32_t word, int64_t number) {
    be 1. */
 static void label_steps(Run *run, const Path *path) {
     const int32_t *codes = run->codes + path->first;
-    for (int32_t i = 0; i < path->steps; i++) run->path_labels[i] = codes[i] ? 0.0f : 1.0f;
+    for (int32_t i = 0; i < path->steps; i++) run->path_labels[i] = (float)(1 - codes[i]);
 }
 
 /* Replaces a hidden vector's scores on a path by their gradients, multiplied by the weight of its token. Returns false

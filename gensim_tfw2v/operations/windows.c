@@ -15,6 +15,10 @@ static float chance_of(const Run *run, int64_t radius) {
 /* shares[d] for distances d from 1 to the window: what a context at this distance counts among all contexts. */
 static void share_by_distance(const Run *run, int64_t left, int64_t right, float *shares) {
     float share = 0;
+    if (run->radius_chance == 0) { /* All contexts have the same share. */
+        for (int64_t d = 1; d <= run->window; d++) shares[d] = 1.0f / (float)largest(left + right, 1);
+        return;
+    }
     for (int64_t radius = run->window; radius > 0; radius--) {
         int64_t contexts = smallest(left, radius) + smallest(right, radius);
         if (contexts) share += chance_of(run, radius) / (float)contexts;
