@@ -81,7 +81,8 @@ static void find_path(Run *run, Path *path, int32_t word, int64_t number) {
     path->scores = run->path_scores + number * run->longest_path;
     for (int32_t i = 0; i < path->steps; i++) {
         int32_t node = run->nodes_of_paths[path->first + i];
-        path->rows[i] = i < HOT_STEPS ? hot_row(run, node) : trained_row(run, run->nodes, node);
+        bool is_hot = i < HOT_STEPS && !has(run->call, FREEZES_OUTPUTS);
+        path->rows[i] = is_hot ? hot_row(run, node) : trained_row(run, run->nodes, node);
     }
 }
 

@@ -28,7 +28,7 @@ def emulate_threads() -> Iterator[Callable[[int], None]]:
 @EACH_CASE
 @pytest.mark.parametrize("adagrad", [False, True], ids=["sgd", "adagrad"])
 @pytest.mark.parametrize("threads", [2, 3, 50])
-def test_a_run_reads_rows_as_they_were_some_runs_before_and_all_steps_count_in_the_end(
+def test_threads_take_turns_and_a_run_reads_rows_as_they_were_some_turns_before(
     case: Case, adagrad: bool, threads: int, emulate_threads: Callable[[int], None]
 ) -> None:
     example = make_example(case._replace(adagrad=adagrad, max_step=0.1))

@@ -222,6 +222,7 @@ def test_only_the_graph_modules_import_tensorflow_directly() -> None:
         "steps.draws.windows",
         "steps.graph",
         "steps.maths",
+        "steps.plain.batches",
         "steps.plain.cbow",
         "steps.plain.contexts",
         "steps.plain.huffman_paths",

@@ -19,10 +19,10 @@ WEIGHTED = replace(SKIP_GRAM, weighted=True)
 OBJECTIVES = {
     "skip-gram": SKIP_GRAM,
     "weighted skip-gram": WEIGHTED,
-    "wide skip-gram with bfloat16": Objective(True, True, False, True, False, True, bfloat16_products=True),
-    "skip-gram, tree": Objective(True, False, True, True, True, False),
-    "CBOW": Objective(False, True, False, True, True, True),
-    "wide CBOW": Objective(False, True, False, False, False, True, even_contexts=True),
+    "wide skip-gram with bfloat16": Objective(True, True, False, True, True, bfloat16_products=True),
+    "skip-gram, tree": Objective(True, False, True, True, False),
+    "CBOW": Objective(False, True, False, True, True),
+    "wide CBOW": Objective(False, True, False, False, True, even_contexts=True),
     "CBOW, tree, Adagrad": CBOW_TREE_WITH_ADAGRAD,
 }
 

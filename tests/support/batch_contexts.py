@@ -24,16 +24,13 @@ from support.operation_inputs import (
     windows_of,
 )
 
-WINDOW_ROWS = 9
-
 
 class Contexts(NamedTuple):
     """What tokens' contexts are, and the weights that these have."""
 
     ids: np.ndarray
     windows: Windows
-    window_rows: np.ndarray
-    weights: np.ndarray  # [WINDOW_ROWS, places]
+    weights: np.ndarray  # [runs, tokens, places]
 
     def arguments(self, table: Table | None = None) -> dict[str, Any]:
         """Return the arguments that both functions have."""
@@ -43,15 +40,14 @@ class Contexts(NamedTuple):
             "left": self.windows.left,
             "right": self.windows.right,
             "batch": BATCH,
-            "window_rows": self.window_rows,
             "weights": self.weights,
         }
 
     def each(self) -> Iterator[tuple[tuple[int, int], int, float]]:
         """Yield every token with the row and the weight of each of its contexts."""
-        for token in np.ndindex(self.window_rows.shape):
+        for token in np.ndindex(self.weights.shape[:2]):
             for place in contexts_of(self.windows, *token):
-                weight = self.weights[self.window_rows[token], place]
+                weight = self.weights[token[0], token[1], place]
                 yield token, int(self.ids[BATCH, token[0], place]), float(weight)
 
 
@@ -61,8 +57,7 @@ def some_contexts(window: int = 3, runs: int = 4, tokens: int = 6) -> Contexts:
     return Contexts(
         ids=numbers_below(ROWS, BATCHES, runs, places),
         windows=windows_of(runs, tokens, window),
-        window_rows=numbers_below(WINDOW_ROWS, runs, tokens, seed=1),
-        weights=normal(WINDOW_ROWS, places),
+        weights=normal(runs, tokens, places),
     )
 
 
@@ -70,7 +65,7 @@ def check_summed_contexts(size: int, contexts: Contexts, adagrad: bool = False) 
     """Check the weighted sums of contexts."""
     before = table_rows(size, adagrad)
     hidden = sum_contexts(**contexts.arguments(Table(before)), adagrad=adagrad)
-    expected = np.zeros((*contexts.window_rows.shape, size))
+    expected = np.zeros((*contexts.weights.shape[:2], size))
     for token, row, weight in contexts.each():
         expected[token] += weight * before[row, :size].astype(np.float64)
     np.testing.assert_allclose(hidden, expected, rtol=1e-5, atol=1e-5)
@@ -82,7 +77,7 @@ def check_moved_contexts(
     size: int, contexts: Contexts, factors: np.ndarray = NO_FACTORS, adagrad: bool = False
 ) -> None:
     """Check rows moved by the gradients of weighted sums; those of half of the rows are too long."""
-    gradients = normal(*contexts.window_rows.shape, size, seed=2)
+    gradients = normal(*contexts.weights.shape[:2], size, seed=2)
     sums: dict[int, np.ndarray] = {}
     for token, row, weight in contexts.each():
         sums[row] = sums.get(row, 0.0) + weight * gradients[token].astype(np.float64)

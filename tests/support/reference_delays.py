@@ -1,10 +1,9 @@
-"""What the reference makes of a block if no run sees the steps of the runs just before it."""
+"""What the reference makes of a block that several threads train, which do not see each other's latest steps."""
 
 from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,32 +22,37 @@ class _Changes(NamedTuple):
 
 
 def train_with_delays(example: Example, threads: int) -> Expected:
-    """Train each run with rows as they were `threads` - 1 runs before; in the end, all steps are visible."""
-    model, waiting, metrics = example.untrained(), deque[_Changes](), []
-    for number in range(*example.arguments["span"].tolist()):
-        rate, of_batch = float(example.arguments["learning_rates"][number]), np.zeros(3)
-        for run in _runs_of(example.batches[number]):
-            if len(waiting) == threads:
-                _show(model, waiting.popleft())
-            trained = copy.deepcopy(model)
-            loss = trained.train(run, rate, example.words)
-            of_batch += (loss, trained.touched_rows, trained.clipped_rows)
-            model.closest_call = min(model.closest_call, trained.closest_call)
-            waiting.append(_changes(model, trained))
-        metrics.append(of_batch)
+    """Train a run of each thread in turn, with rows as they were `threads` - 1 turns before.
+
+    Each thread has consecutive runs. In the end, all steps are visible.
+    """
+    model, waiting = example.untrained(), deque[_Changes]()
+    first, end = example.arguments["span"].tolist()
+    of_batch = example.arguments["left"].shape[1]
+    metrics, count = np.zeros((end - first, 3)), (end - first) * of_batch
+    of_thread = -(-count // threads)
+    for turn in range(of_thread * threads):
+        if len(waiting) == threads:
+            _show(model, waiting.popleft())
+        trained, number = copy.deepcopy(model), turn % threads * of_thread + turn // threads
+        if number < count:
+            batch = number // of_batch
+            run = _run_of(example.batches[first + batch], number % of_batch)
+            if any(all(windows) for windows in run.windows):
+                loss = trained.train(run, float(example.arguments["learning_rates"][first + batch]), example.words)
+                metrics[batch] += (loss, trained.touched_rows, trained.clipped_rows)
+                model.closest_call = min(model.closest_call, trained.closest_call)
+        waiting.append(_changes(model, trained))
     for changes in waiting:
         _show(model, changes)
-    return Expected(model, np.array(metrics).T)
+    return Expected(model, metrics.T)
 
 
-def _runs_of(batch: ReferenceBatch) -> Iterator[ReferenceBatch]:
-    """Yield the runs of a batch as batches of their own, without those that have no contexts."""
-    for first in range(0, len(batch.words), batch.run_tokens):
-        part = slice(first, first + batch.run_tokens)
-        weights = None if batch.weights is None else batch.weights[part]
-        run = ReferenceBatch(batch.words[part], batch.windows[part], batch.negatives[part], batch.run_tokens, weights)
-        if any(all(windows) for windows in run.windows):
-            yield run
+def _run_of(batch: ReferenceBatch, number: int) -> ReferenceBatch:
+    """Return a run of a batch as a batch of its own; it is empty if the batch has fewer."""
+    part = slice(number * batch.run_tokens, (number + 1) * batch.run_tokens)
+    weights = None if batch.weights is None else batch.weights[part]
+    return ReferenceBatch(batch.words[part], batch.windows[part], batch.negatives[part], batch.run_tokens, weights)
 
 
 def _changes(before: ReferenceModel, after: ReferenceModel) -> _Changes:
