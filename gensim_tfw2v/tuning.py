@@ -57,6 +57,9 @@ LEAST_SKIP_GRAM_TREE_TOKENS, LEAST_CBOW_TREE_TOKENS = 8, 16
 USUAL_NEGATIVE = 5  # draws for each pair
 SMALL_VOCABULARY = 10_000  # words; smaller corpora train in seconds and can afford more negatives
 MOST_RUN_TOKENS = 512
+# A run that moves its rows at once has about so many tokens of the most frequent word: all of them take their steps
+# from the same version of its row.
+MOST_TOUCHES_OF_RUN, LEAST_RUN_TOKENS = 2.0, 8
 REGISTER_NUMBERS = 16  # float32: oneDNN's small products take a third longer when columns do not fill registers
 RARE_HIT_SHARE = 2e-3  # share of accidental hits among negatives below which masking them changes nothing
 
@@ -82,9 +85,9 @@ LEAST_WORDS_FOR_RANDOM_TIES = 25_000  # in smaller vocabularies a random order o
 
 # -- steps (docs/contributing/decisions.md, "Maths of a batch") --------------------------------------------------------
 
-# Longest step of a row in one batch, in learning rates; the second number is for skip-gram with hierarchical softmax
+# Longest step of a row, in learning rates; the second number is for skip-gram with hierarchical softmax
 # alone.
-MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 7.0
+MAX_STEP_RATES, TREE_MAX_STEP_RATES = 20.0, 4.0
 # Smaller batches lose more by converting numbers to bfloat16 than their products gain, unless vectors are longer.
 LEAST_TOKENS_FOR_BFLOAT16, USUAL_VECTOR_SIZE = 512, 100
 # The loss of some batches is a good estimate of the mean. Large batches come with large corpora, which have enough.

@@ -69,10 +69,14 @@ def choose_batch_shape(
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
     has_short_runs = in_running_sums and small_vocabulary and not tree
     usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles, has_short_runs)
+    own_run = run_tokens
     if run_tokens is None:
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
         least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
         run_tokens = least_tokens if negative else tree_run_tokens
+    if in_runs and own_run is None:
+        most = _tokens_with(tuning.MOST_TOUCHES_OF_RUN, kept_counts)
+        run_tokens = min(run_tokens, max(tuning.LEAST_RUN_TOKENS, power_of_two_below(most)))
     if batch_tokens is None and in_runs:
         of_epoch = float(kept_counts.sum()) / tuning.LEAST_RATES
         batch_tokens = max(run_tokens, power_of_two_below(min(max(of_epoch, 1), tuning.MOST_BATCH_TOKENS)))
@@ -134,7 +138,7 @@ def _batch_limits(
 ) -> list[float]:
     """Return the limits that learning sets to a batch, each in tokens."""
     tokens = float(kept_counts.sum())
-    limits = [tuning.MOST_TOUCHES * tokens / max(float(np.max(kept_counts, initial=0.0)), 1e-12)]
+    limits = [_tokens_with(tuning.MOST_TOUCHES, kept_counts)]
     if negative:
         words = len(kept_counts)
         share = _share(words, words_per_token, tuning.CBOW_TOKENS_PER_ROOT_OF_WORDS)
@@ -145,6 +149,11 @@ def _batch_limits(
     elif tree:
         limits.append(_share(tokens, tuning.CBOW_TREE_BATCHES, tuning.CBOW_TREE_TOKENS_PER_ROOT))
     return limits
+
+
+def _tokens_with(touches: float, kept_counts: Float64Array) -> float:
+    """Return among how many tokens the most frequent word is expected so many times."""
+    return touches * float(kept_counts.sum()) / max(float(np.max(kept_counts, initial=0.0)), 1e-12)
 
 
 def _share(size: float, parts: int, by_root: float) -> float:

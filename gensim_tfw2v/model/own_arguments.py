@@ -192,7 +192,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "float, optional",
         "Deprecated. Limit on how far one step may move a vector, in learning rates: multiples of `alpha`, or of the "
         "current rate if that is higher",
-        "20, or 7 for skip-gram with hierarchical softmax alone",
+        "20, or 4 for skip-gram with hierarchical softmax alone",
         rule=PositiveNumber(or_none=True),
         flag=Flag(TUNING_FLAGS, "X", "deprecated: limit on how far one step may move a vector, in learning rates"),
         is_read_by_train=True,

@@ -182,8 +182,8 @@ def _batch_shape(
 
 
 def _moves_by_run(choice: PlacementChoice) -> bool:
-    """Return whether each run moves its rows at once: the compiled kernel trains, and no batch is exchanged."""
-    return choice.exchanged_batches is None and kernel_on(choice.device or THE_CPU).name == COMPILED
+    """Return whether each run moves its rows at once, as in the compiled kernel."""
+    return choice.uses_kernel and kernel_on(choice.device or THE_CPU).name == COMPILED
 
 
 def _step_settings(

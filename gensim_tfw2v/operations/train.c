@@ -41,7 +41,7 @@ static bool check_candidates(Call *call, const Run *run) {
 /* Checks all inputs, and sets what all runs have in common. */
 static bool get_runs(Call *call, Run *run) {
     bool samples = has(call, NEGATIVE_SAMPLING), paths = has(call, HIERARCHICAL_SOFTMAX);
-    if (!check_span(call, SPAN) || !check_any(call, LEFT, BY_TOKEN) || !check_number(call, WINDOW, 1, INT32_MAX / 4))
+    if (!check_any(call, LEFT, BY_TOKEN) || !check_number(call, WINDOW, 1, INT32_MAX / 4))
         return false;
     run->call = call;
     run->tokens = call->lengths[BY_TOKEN];
@@ -241,11 +241,16 @@ static void write_metrics(float *metrics, const Outcome *outcomes, int64_t batch
 
 static void train(Call *call, bool skip_gram) {
     Run run = {.skip_gram = skip_gram};
+    if (!check_span(call, SPAN)) return;
+    if (call->first_batch == call->end_batch) { /* The arrays of a block without tokens have no axis of any length. */
+        output(call, 0, (int64_t[]){3, 0}, 2);
+        return;
+    }
     if (!get_runs(call, &run)) return;
     int64_t batches = call->end_batch - call->first_batch;
     float *metrics = output(call, 0, (int64_t[]){3, batches}, 2);
     Outcome *outcomes = zeros(call, (size_t)batches * sizeof(Outcome));
-    bool has_runs = batches && call->lengths[BY_RUN];
+    bool has_runs = call->lengths[BY_RUN];
     if (!metrics || !outcomes || (has_runs && !make_room(call, &run))) return;
     run.delays = start_delays();
     if (run.delays)

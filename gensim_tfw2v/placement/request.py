@@ -117,3 +117,4 @@ class PlacementChoice:
     device: Device | None = None  # that trains; None: the CPUs of a cluster's workers
     draws: Draws = Draws.HOST
     exchanged_batches: int | None = None  # for which tasks exchange messages side by side; None: batches need none
+    uses_kernel: bool = True  # blocks are trained by the steps of a kernel, which may move rows run by run

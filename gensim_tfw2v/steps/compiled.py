@@ -21,19 +21,20 @@ def copy_of(values: tf.Tensor) -> tf.Tensor:
 
 def train(objective: Objective, tables: Tables, block: BlockTensors, rates: Rates, span: tf.Tensor) -> BatchMetrics:
     """Train a span [2] of a block's batches; return the metrics of each."""
+    left, right, inputs, candidates, targets = (tf.cast(ids, tf.int32) for ids in block[:5])  # graphs draw int64
     operation = operations().tfw2v_train_skip_gram if objective.skip_gram else operations().tfw2v_train_cbow
     paths = block.tree
     metrics = operation(
         inputs=memory_of(tables.inputs),
         outputs=memory_of(tables.outputs),
         nodes=memory_of(tables.nodes),
-        left=block.left,
-        right=block.right,
-        input_ids=block.inputs,
-        candidates=block.candidates,
-        targets=block.targets,
+        left=left,
+        right=right,
+        input_ids=inputs,
+        candidates=candidates,
+        targets=targets,
         words=paths.words,
-        path_nodes=paths.nodes,
+        path_nodes=tf.cast(paths.nodes, tf.int32),
         codes=paths.codes,
         offsets=paths.offsets,
         weights=block.weights,

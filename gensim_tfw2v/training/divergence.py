@@ -45,8 +45,8 @@ class DivergenceError(RuntimeError):
         moved = "" if word is None else f" The word moved most is {word!r}, by {distance:.3g}."
         super().__init__(
             f"training diverged: steps became NaN or infinite in {divergence}.{moved} These steps were not taken, and "
-            "the model has finite vectors, which are of little use if they are long. Start again with a lower alpha, "
-            "update_bound or wv.vectors_lockf"
+            "the model has finite vectors, which are of little use if they are long. Start again with a lower alpha "
+            "or wv.vectors_lockf"
             + ("" if checkpoint is None else f". The last checkpoint is {checkpoint}")
         )
         self.divergence = divergence

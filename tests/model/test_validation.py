@@ -330,7 +330,7 @@ def hits(model: Any, sessions: list[list[str]]) -> float:
 
 
 def test_the_hit_rate_is_that_of_the_last_items_of_sessions() -> None:
-    settings = SMALL | {"epochs": 15, "window": 3, "sg": 1, "alpha": 0.1}
+    settings = SMALL | {"epochs": 15, "window": 3, "sg": 1, "alpha": 0.05}
     model = TFWord2Vec(PATHS, validation=PATHS[:60], validation_metric="hits@10", **settings)
     of_epochs = model.validation_scores["hits@10"]
     assert len(of_epochs) == len(model.validation_losses) == len(model.validation_scores["ndcg@10"]) == 15

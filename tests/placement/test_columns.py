@@ -33,6 +33,7 @@ from gensim_tfw2v.placement.columns.column_maths import around_tokens, in_widene
 from gensim_tfw2v.placement.columns.placement import ColumnPlacement
 from gensim_tfw2v.placement.contract import ModelTables
 from gensim_tfw2v.placement.local.placement import LocalPlacement
+from gensim_tfw2v.steps.kernel import plain_kernel
 
 COLUMNS: dict[str, Any] = {"distribution": "columns", "sg": 1, "seed": 3}
 SENTENCES = two_topics(1500)
@@ -137,7 +138,7 @@ def test_a_block_moves_rows_as_its_formulas_have_it_and_the_report_counts_bytes(
 
 @pytest.mark.parametrize("number_type", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_blocks_train_as_in_this_process(number_type: str) -> None:
-    alone = LocalPlacement(SETTINGS, maker_from(0))
+    alone = LocalPlacement(SETTINGS, maker_from(0), steps=plain_kernel())
     with contextlib.closing(placement_on(shared_cluster(), 1, number_type)) as placement:
         for each in (placement, alone):
             each.load(random_tables())

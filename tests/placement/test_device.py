@@ -74,11 +74,12 @@ def options(**others: Any) -> TrainingOptions:
 
 
 def trained_on_the_stand_in(*cases: dict[str, Any], draws: str = "device") -> list[dict[str, Any]]:
-    """Return what is true of trainings with these settings on the stand-in, and on the CPU with compiled steps.
+    """Return what is true of trainings with these settings on the stand-in, and on the CPU with plain steps.
 
     Draws are made at the same place in both.
     """
-    done = run_script(f"import os\nos.environ['TFW2V_DRAWS'] = {draws!r}\n{STAND_IN_GPU}CASES = {cases!r}{TRAIN}")
+    variables = {"TFW2V_DRAWS": draws, "TFW2V_STEP": "plain"}
+    done = run_script(f"import os\nos.environ |= {variables!r}\n{STAND_IN_GPU}CASES = {cases!r}{TRAIN}")
     assert done.returncode == 0, done.stderr
     facts: list[dict[str, Any]] = json.loads(done.stdout)
     return facts

@@ -69,8 +69,9 @@ def test_a_round_of_one_part_trains_as_one_thread_does(rounds: MakeRounds) -> No
     with closing(LocalPlacement(SETTINGS, maker_from(0))) as placement:
         placement.load(random_tables())
         expected = train(placement)
-    np.testing.assert_allclose(found.inputs, expected.inputs, atol=1e-6)
-    np.testing.assert_allclose(found.outputs, expected.outputs, atol=1e-6)
+    # A round adds what a part has changed, and further chunks make more of how this is rounded.
+    np.testing.assert_allclose(found.inputs, expected.inputs, atol=1e-5)
+    np.testing.assert_allclose(found.outputs, expected.outputs, atol=1e-5)
 
 
 def test_a_round_adds_the_changes_of_its_parts_in_their_order(

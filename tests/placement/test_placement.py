@@ -24,7 +24,7 @@ from support.placements import (
     shared_cluster,
 )
 
-from gensim_tfw2v.blocks.batches import Windows
+from gensim_tfw2v.blocks.batches import Block, Windows
 from gensim_tfw2v.blocks.chunk_task import ChunkTask, prepare
 from gensim_tfw2v.placement.contract import ModelTables, Placement
 from gensim_tfw2v.placement.local.placement import LocalPlacement
@@ -157,14 +157,23 @@ def test_what_was_trained_is_counted(make_placement: Callable[..., Placement]) -
     assert prepared is not None
     assert trained.tokens == 60
     np.testing.assert_array_equal(trained.pairs, prepared.block.pairs)
-    inputs, outputs = prepared.block.input_ids, prepared.block.candidate_ids
-    assert outputs is not None
-    touched = [len(np.unique(own)) + len(np.unique(met)) for own, met in zip(inputs, outputs, strict=True)]
-    np.testing.assert_array_equal(trained.batches.touched_rows, touched)
+    np.testing.assert_array_equal(trained.batches.touched_rows, places_with_pairs(prepared.block))
     assert trained.batches.clipped_rows.shape == trained.pairs.shape
     assert trained.measured.all()
     assert trained.seconds_preparing > 0
     assert trained.seconds_stepping > 0
+
+
+def places_with_pairs(block: Block) -> list[int]:
+    """Return how many places of each batch have pairs: tokens with contexts, their contexts, and their negatives."""
+    counts = np.zeros(len(block.left), int)
+    for batch, run in np.ndindex(*block.left.shape[:2]):
+        left, right = block.left[batch, run], block.right[batch, run]
+        tokens = np.flatnonzero(left + right)
+        near = {p for t in tokens for p in range(t - left[t], t + right[t] + 1) if p != t}
+        counts[batch] += len(tokens) + len(near) + SETTINGS.shared_negatives * bool(len(tokens))
+    found: list[int] = counts.tolist()
+    return found
 
 
 @pytest.mark.parametrize(("max_step", "share"), [(1e-9, 1), (1e9, 0)])

@@ -23,8 +23,12 @@ from gensim_tfw2v.cluster.errors import ClusterError
 from gensim_tfw2v.cluster.specification import Addresses
 from gensim_tfw2v.placement import device as module
 from gensim_tfw2v.placement import server
+from gensim_tfw2v.placement.server_rows.block_graphs import worker_graphs
 from gensim_tfw2v.placement.server_rows.shape import GraphShape
+from gensim_tfw2v.placement.synchronous.part_graphs import part_function
 from gensim_tfw2v.runtime.devices import THE_CPU, Device
+from gensim_tfw2v.steps import kernel as steps_kernel
+from gensim_tfw2v.steps.kernel import plain_kernel
 from gensim_tfw2v.steps.row_sharing import RowSharing
 from gensim_tfw2v.steps.signature import Objective
 
@@ -57,6 +61,18 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_device_of_tasks", lambda name, tasks: STAND_IN if name == "gpu" else THE_CPU)
 
 
+@pytest.fixture
+def plain_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this process make plain graphs for CPUs as well: GPUs have no others."""
+    caches = (worker_graphs, part_function)
+    for cache in caches:
+        cache.cache_clear()
+    monkeypatch.setattr(steps_kernel, "kernel", plain_kernel)
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
 def trained(cluster: Addresses, device: str | None, **others: Any) -> TFWord2Vec:
     """Return a small model that is trained on a device of each worker."""
     return TFWord2Vec(SENTENCES, **SMALL | {"workers": 1} | others, cluster=cluster, device=device)
@@ -73,7 +89,7 @@ def test_another_device_of_the_workers_trains_the_same_vectors(
     assert_equal_models(model, trained(cluster, None))
 
 
-@pytest.mark.usefixtures("stand_in")
+@pytest.mark.usefixtures("stand_in", "plain_steps")
 @pytest.mark.parametrize(
     ("design", "mode"),
     [
@@ -118,8 +134,6 @@ def test_workers_without_the_device_are_named() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", [SKIP_GRAM, CBOW_TREE_WITH_ADAGRAD], ids=["skip-gram", "tree with Adagrad"])
 def test_steps_and_rows_of_a_workers_graph_are_on_its_gpu_which_has_each_operation(objective: Objective) -> None:
-    from gensim_tfw2v.placement.server_rows.block_graphs import worker_graphs
-
     shape = GraphShape(objective, 2, 1, -1, False, "bfloat16", RowSharing(3, 16), steps_on=A_GPU)
     graph = worker_graphs.__wrapped__(shape).train.graph.as_graph_def()
     on_gpu = [node for node in graph.node if node.device.endswith("GPU:0")]

@@ -66,6 +66,8 @@ class DesignPromises:
         Vectors that `freeze` names stay as they are, and the others learn.
     weighs : Promise
         A sentence counts as many times as its weight says.
+    moves_by_batch : bool
+        Whether that process takes plain steps, in which rows move batch by batch.
     tolerance : float
         By how much they may differ from those, as a share of the largest number.
     killed_worker, killed_server : Outcome, optional
@@ -103,6 +105,7 @@ class DesignPromises:
     moves_in_every_epoch: Promise = True
     freezes: Promise = True
     weighs: Promise = True
+    moves_by_batch: bool = False
     tolerance: float = 0.0
     killed_worker: Outcome | None = None
     killed_server: Outcome | None = None

@@ -6,11 +6,13 @@ import functools
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from gensim_tfw2v import TFWord2Vec, tuning
+from gensim_tfw2v.steps.kernel import plain_kernel
 from support.contract import SMALL, two_topics
 from support.design_promises import DesignPromises
 from support.designs import REGISTRY
@@ -69,7 +71,9 @@ def in_one_process(design: DesignPromises) -> TFWord2Vec:
         if entry.is_local and is_same:
             return undisturbed(entry.name)
     shared = {name: value for name, value in design.arguments.items() if name not in {"distribution", *design.takes}}
-    return trained(REGISTRY["downpour-here"], **shared)
+    plain = patch("gensim_tfw2v.steps.kernel.kernel", plain_kernel)
+    with plain if design.moves_by_batch else nullcontext():
+        return trained(REGISTRY["downpour-here"], **shared)
 
 
 def most_equal_workers(design: DesignPromises) -> int:

@@ -141,6 +141,7 @@ _TABLE = (
         name="columns",
         arguments={"distribution": "columns", "batch_words": 2000, "batch_tokens": 1024},
         equal_runs_of_several=_BLOCKS,
+        moves_by_batch=True,
         tolerance=1e-4,
         equal_after_killed_worker=_BLOCKS,
         equal_after_killed_server=_BLOCKS,

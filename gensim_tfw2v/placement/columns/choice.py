@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
@@ -57,7 +58,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     # A single worker trains the batches of one process.
     exchanged = None if concurrency == 1 else concurrency * lanes
     pool = choose_negative_pool(block_words)
-    return PlacementChoice(block_words, pool, make, connection.addresses, exchanged_batches=exchanged)
+    choice = PlacementChoice(block_words, pool, make, connection.addresses, uses_kernel=False)
+    return replace(choice, exchanged_batches=exchanged)
 
 
 def _lanes_of(blocks: int, servers: int) -> int:

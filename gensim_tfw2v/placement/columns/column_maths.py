@@ -41,7 +41,8 @@ def batch_rows(columns: Columns, batch: ServerBatch) -> BatchRows:
 
     def gather(table: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
         found = kernel().read_rows(table=table, rows=tf.reshape(ids, [-1]), T=tf.float32)
-        return tf.reshape(found, tf.concat([tf.shape(ids)[1:], tf.shape(found)[1:]], 0))
+        shape = tf.concat([tf.shape(ids)[1:], tf.shape(found)[1:]], 0)
+        return tf.ensure_shape(tf.reshape(found, shape), [None, None, None])
 
     return BatchRows(gather(columns.inputs, batch.inputs), gather(columns.outputs, batch.candidates))
 

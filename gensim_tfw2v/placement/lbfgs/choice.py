@@ -25,7 +25,7 @@ def choose(request: ClusterRequest) -> PlacementChoice:
 
         return ClusterDescent(settings, maker, connection, options.timeout, _settings(options))
 
-    return PlacementChoice(words, choose_negative_pool(words), make, connection.addresses)
+    return PlacementChoice(words, choose_negative_pool(words), make, connection.addresses, uses_kernel=False)
 
 
 def choose_local(request: LocalRequest) -> PlacementChoice:
@@ -37,7 +37,8 @@ def choose_local(request: LocalRequest) -> PlacementChoice:
 
         return LocalDescent(settings, maker, request.workers, _settings(request.options))
 
-    return PlacementChoice(_portion_words(request.size, threads, tuning.MOST_LOCAL_BLOCK_WORDS), None, make)
+    words = _portion_words(request.size, threads, tuning.MOST_LOCAL_BLOCK_WORDS)
+    return PlacementChoice(words, None, make, uses_kernel=False)
 
 
 def why_not(arguments: Mapping[str, Any]) -> str | None:
