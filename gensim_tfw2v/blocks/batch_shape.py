@@ -74,6 +74,9 @@ def choose_batch_shape(
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
         least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
         run_tokens = least_tokens if negative else tree_run_tokens
+    if in_runs and own_run is None and not negative and not skip_gram:
+        side_by_side = power_of_two_below(tuning.CBOW_TREE_TOKENS_SIDE_BY_SIDE / cores)
+        run_tokens = max(run_tokens, min(tuning.LONG_CBOW_TREE_RUN_TOKENS, side_by_side))
     if in_runs and own_run is None:
         most = _tokens_with(tuning.MOST_TOUCHES_OF_RUN, kept_counts)
         run_tokens = min(run_tokens, max(tuning.LEAST_RUN_TOKENS, power_of_two_below(most)))

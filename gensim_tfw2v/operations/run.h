@@ -16,7 +16,7 @@ enum { MOST_TOGETHER = 16 };
 
 /* Nodes next to the root, at the first steps of paths, are trained on copies. The root is on the path of every word: without
    a copy, threads would wait at each word for what others have just written. */
-enum { HOT_STEPS = 5, HOT_SLOTS = 64, MOST_HOT = 48 };
+enum { HOT_STEPS = 8, HOT_SLOTS = 512, MOST_HOT = 400 };
 
 /* What has come of the runs of a batch. */
 typedef struct {

@@ -266,3 +266,28 @@ def test_products_are_in_bfloat16_if_that_is_faster(
     batch_tokens: int, vector_size: int, fast: bool, expected: str
 ) -> None:
     assert choose_compute_dtype(batch_tokens, vector_size, fast) == expected
+
+
+def in_runs(counts: np.ndarray, skip_gram: bool = True, tree: bool = False, **own: int) -> BatchShape:
+    """Return the shape for steps that move rows run by run, with a window of 5."""
+    return choose_batch_shape(counts, 100, 5, 0 if tree else 5, skip_gram, tree, in_runs=True, **own)
+
+
+@pytest.mark.parametrize(("tokens", "batch_tokens"), [(10**4, 32), (10**5, 256), (10**6, 1024), (10**8, 1024)])
+def test_an_epoch_has_some_hundred_learning_rates_where_runs_move_rows(tokens: int, batch_tokens: int) -> None:
+    assert in_runs(np.full(10**4, tokens / 10**4)).batch_tokens == batch_tokens
+
+
+@pytest.mark.parametrize(("share", "run_tokens"), [(0.01, 32), (0.08, 16), (0.125, 16), (0.5, 8), (1.0, 8)])
+def test_runs_that_move_rows_hold_a_frequent_word_about_twice(share: float, run_tokens: int) -> None:
+    others = np.full(20_000, (1 - share) * 50)
+    assert in_runs(np.append(others, share * 10**6)).run_tokens == run_tokens
+    assert in_runs(np.append(others, share * 10**6), run_tokens=40).run_tokens == 40
+
+
+@pytest.mark.parametrize(("cores", "run_tokens"), [(1, 256), (4, 256), (8, 128), (16, 64), (64, 64)])
+def test_runs_of_cbow_through_the_tree_are_shorter_on_many_cores(cores: int, run_tokens: int) -> None:
+    assert in_runs(even_counts(10**6), skip_gram=False, tree=True, cores=cores).run_tokens == run_tokens
+    assert in_runs(even_counts(10**6), skip_gram=True, tree=True, cores=cores).run_tokens == 64
+    plain = choose_batch_shape(even_counts(10**6), 100, 5, 0, False, True, cores=cores)
+    assert plain.run_tokens == 64
