@@ -1,5 +1,5 @@
-/* Hierarchical softmax for one run. Hidden vectors are trained with words: with the words around their token (skip-gram),
-   or with the token's own word (CBOW). A word's rows are the tree's nodes on its Huffman path.
+/* Hierarchical softmax for one run. Hidden vectors are trained with words: with the words around their token
+   (skip-gram), or with the token's own word (CBOW). A word's rows are the tree's nodes on its Huffman path.
 
    As in word2vec, nodes take their steps before later words read them. In skip-gram a word is trained with all tokens
    of the run whose context it is, together. In CBOW the words of a few tokens are scored before any of their nodes
@@ -25,7 +25,7 @@ static void prefetch_path(const Run *run, int32_t word) {
 static void prefetch_path_at(const Run *run, int64_t place) {
     if (place < run->places)
         prefetch_path(run, run->words[place]);
-    else if (run->has_next)
+    else if (run->has_next && place < run->places + run->tokens)
         prefetch_path(run, run->words[place + 2 * run->window]);
 }
 

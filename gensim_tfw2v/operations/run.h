@@ -14,8 +14,8 @@
 /* At most this many hidden vectors are trained with a word at the same time. */
 enum { MOST_TOGETHER = 16 };
 
-/* Nodes next to the root, at the first steps of paths, are trained on copies. The root is on the path of every word: without
-   a copy, threads would wait at each word for what others have just written. */
+/* Nodes next to the root, at the first steps of paths, are trained on copies. The root is on the path of every word:
+   without a copy, threads would wait at each word for what others have just written. */
 enum { HOT_STEPS = 8, HOT_SLOTS = 512, MOST_HOT = 400 };
 
 /* What has come of the runs of a batch. */
@@ -64,7 +64,7 @@ typedef struct {
     float *copies, *changes;     /* [candidates, width]: copies of rows, and their gradients */
     float **copy_rows, **change_rows; /* [candidates], where each begins */
     float *scores;               /* [candidates, by_token], which become their gradients */
-    float *masks, *shares;       /* [candidates, by_token], weights of contexts (`windows.h`) */
+    float *masks, *shares;       /* [candidates, by_token], weights of contexts (`windows.c`) */
     float *pair_counts;          /* [by_token], how many pairs a token has with contexts, or with its own word */
     float *negative_weights;     /* [by_token], how often a token is trained with a negative */
     float *squares;              /* of candidates, tokens or a path: squared lengths of gradients */
@@ -103,8 +103,7 @@ static inline void copy_row(float *restrict copy, const float *restrict row, int
     for (; i < size; i++) copy[i] = row[i];
 }
 
-/* Prefetches the next run's input rows of some tokens. Their number is small, so that other work hides how long rows take
-   to come. */
+/* Prefetches the next run's input rows of some tokens: of so few that other work hides how long they take. */
 static inline void prefetch_next_inputs(const Run *run, int64_t token, int64_t count) {
     if (!run->has_next) return;
     const int32_t *next = run->input_ids + (run->skip_gram ? run->tokens : run->places + 2 * run->window);
