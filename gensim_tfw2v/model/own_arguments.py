@@ -203,7 +203,7 @@ OWN_ARGUMENTS: tuple[Argument, ...] = (
         "compute_dtype",
         None,
         '{"bfloat16", "float32"}, optional',
-        'Number format of skip-gram\'s matrix products in the [plain step](docs/how-it-works/plain-step.md): '
+        "Number format of skip-gram's matrix products in the [plain step](docs/how-it-works/plain-step.md): "
         '`"bfloat16"` is faster on processors that support it. The compiled step multiplies in float32',
         "in the plain step bfloat16 where the processor supports it and batches are large",
         rule=Choice(DTYPES),

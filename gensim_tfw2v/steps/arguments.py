@@ -78,17 +78,13 @@ def _huffman_path_tensors(paths: HuffmanPaths | None) -> HuffmanPathTensors:
     return HuffmanPathTensors(paths.words, paths.nodes, paths.codes, paths.offsets)
 
 
-def rates(
-    settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array
-) -> Rates:
+def rates(settings: StepSettings, prepared: PreparedBlock, lock_factors: Float32Array) -> Rates:
     """Return the rates that scale the steps of one block."""
     of_chunk = rates_of_chunk(settings, np.max(prepared.learning_rates, initial=0), lock_factors)
     return of_chunk._replace(learning_rates=prepared.learning_rates, measured=prepared.measured)
 
 
-def rates_of_chunk(
-    settings: StepSettings, fastest: float | np.float32, lock_factors: Float32Array
-) -> Rates:
+def rates_of_chunk(settings: StepSettings, fastest: float | np.float32, lock_factors: Float32Array) -> Rates:
     """Return the rates of a chunk's block without those of its batches: learning rates, and which are measured.
 
     Parameters

@@ -104,9 +104,7 @@ def plain_kernel(id_type: str = "int32") -> Kernel:
     from gensim_tfw2v.steps.plain import batches, rows
 
     train = functools.partial(batches.train_batches, id_type=id_type)
-    return Kernel(
-        PLAIN, rows.memory_of, rows.copy_of, train, rows.read_rows, rows.write_rows, rows.add_rows, id_type
-    )
+    return Kernel(PLAIN, rows.memory_of, rows.copy_of, train, rows.read_rows, rows.write_rows, rows.add_rows, id_type)
 
 
 @functools.cache

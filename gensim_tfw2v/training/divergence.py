@@ -46,8 +46,7 @@ class DivergenceError(RuntimeError):
         super().__init__(
             f"training diverged: steps became NaN or infinite in {divergence}.{moved} These steps were not taken, and "
             "the model has finite vectors, which are of little use if they are long. Start again with a lower alpha "
-            "or wv.vectors_lockf"
-            + ("" if checkpoint is None else f". The last checkpoint is {checkpoint}")
+            "or wv.vectors_lockf" + ("" if checkpoint is None else f". The last checkpoint is {checkpoint}")
         )
         self.divergence = divergence
         self.word = word

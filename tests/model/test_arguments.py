@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,17 @@ def test_the_docstring_describes_every_result(result: Result) -> None:
 def test_every_own_argument_has_a_flag_with_help(argument: Argument) -> None:
     parsed = vars(build_parser().parse_args(["train", "corpus", "--output", "model"]))
     assert parsed[argument.name] == argument.default
+
+
+@pytest.mark.parametrize(("name", "value"), [("batch_tokens", 64), ("update_bound", 5.0)])
+def test_deprecated_arguments_warn_where_they_are_set_and_still_work(name: str, value: float) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{name} is deprecated: .*leave it out") as warned:
+        model = TFWord2Vec(**{name: value})
+    assert [warning.filename for warning in warned] == [__file__]
+    assert getattr(model, name) == value
+
+
+def test_defaults_do_not_warn() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TFWord2Vec(batch_tokens=None)

@@ -101,9 +101,7 @@ def _all_runs(block: BlockTensors) -> _Runs:
     return _Runs(*map(of_runs, (block.left, block.right, block.inputs, block.candidates, block.targets)))
 
 
-def _skip_gram(
-    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor
-) -> _Part:
+def _skip_gram(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor) -> _Part:
     """Return the part of runs whose words predict their contexts, against shared negatives."""
     shared, negative = rates.shared_negatives, rates.negative
     mask = maths.window_mask(runs.left, runs.right, window, rates.radius_chance)
@@ -124,9 +122,7 @@ def _skip_gram(
     )
 
 
-def _cbow(
-    objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor
-) -> _Part:
+def _cbow(objective: Objective, runs: _Runs, window: tf.Tensor, rates: Rates, rows: tf.Tensor) -> _Part:
     """Return the part of runs whose contexts predict their words, each against the run's negatives."""
     windows = runs.left, runs.right, window, rates.radius_chance
     mask, shares = maths.window_mask(*windows), maths.window_shares(*windows)

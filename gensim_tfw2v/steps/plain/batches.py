@@ -209,9 +209,7 @@ class _Step:
 
     def _rows(self, table: tf.Tensor, ids: tf.Tensor, number_type: tf.DType) -> tf.Tensor:
         """Return the batch's rows of a table [R, ..., D]."""
-        return gather_rows(
-            table=table, ids=ids, batch=self.batch.number, T=number_type, adagrad=self.objective.adagrad
-        )
+        return gather_rows(table=table, ids=ids, batch=self.batch.number, T=number_type, adagrad=self.objective.adagrad)
 
     def _move(self, table: tf.Tensor, ids: tf.Tensor, gradients: tf.Tensor, factors: tf.Tensor) -> None:
         """Move each row of the batch by one step of limited length."""
