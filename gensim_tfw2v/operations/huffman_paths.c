@@ -49,7 +49,7 @@ static void add_token(const Run *run, Path *path, int64_t token) {
 /* Returns the run's own copy of a node's row. */
 static float *hot_row(Run *run, int32_t node) {
     const uint32_t golden = 2654435769u; /* spreads numbers that are close to each other */
-    uint32_t slot = (uint32_t)node * golden / (uint32_t)(1u << 23);
+    uint32_t slot = (uint32_t)node * golden / (UINT32_MAX / HOT_SLOTS + 1);
     while (run->hot_nodes[slot] && run->hot_nodes[slot] != node + 1) slot = (slot + 1) % HOT_SLOTS;
     float *own = run->hot_rows + slot * 2 * run->hot_width;
     if (run->hot_nodes[slot]) return own;

@@ -68,7 +68,8 @@ typedef struct {
     float *pair_counts;          /* [by_token], how many pairs a token has with contexts, or with its own word */
     float *negative_weights;     /* [by_token], how often a token is trained with a negative */
     float *squares;              /* of candidates, tokens or a path: squared lengths of gradients */
-    float *token_shares;         /* [2, window + 1], chances and one token's shares by distance */
+    float *chances;              /* [window + 1] by distance: that a radius reaches so far */
+    float *token_shares;         /* [window + 1] by distance: shares of one token's contexts */
     float *path_scores;          /* [most tokens together, longest path] */
     float *path_labels;          /* [longest path] */
     float *path_copies, *path_changes; /* [longest path, width] */
@@ -109,6 +110,9 @@ static inline void prefetch_next_inputs(const Run *run, int64_t token, int64_t c
     const int32_t *next = run->input_ids + (run->skip_gram ? run->tokens : run->places + 2 * run->window);
     for (int64_t t = token; t < token + count; t++) prefetch_row(row_of(run->inputs, next[t]), run->size);
 }
+
+/* Writes the chances of distances, which are equal for all runs. */
+void find_chances(Run *run);
 
 /* Writes the weights of contexts and how many pairs each token has. */
 void weigh_contexts(Run *run);

@@ -104,7 +104,8 @@ static void lay_out(Run *run, Room *room) {
     run->pair_counts = take(room, run->by_token, sizeof(float));
     run->negative_weights = take(room, run->by_token, sizeof(float));
     run->squares = take(room, largest(run->candidates + tokens, longest), sizeof(float));
-    run->token_shares = take(room, 2 * (run->window + 1), sizeof(float));
+    run->chances = take(room, run->window + 1, sizeof(float));
+    run->token_shares = take(room, run->window + 1, sizeof(float));
     run->path_scores = take(room, MOST_TOGETHER * longest, sizeof(float));
     run->path_labels = take(room, longest, sizeof(float));
     run->begun = take(room, run->places + 1, sizeof(int32_t));
@@ -136,6 +137,7 @@ static bool make_room(Call *call, Run *run) {
     room = (Room){zeros(call, room.used), 0};
     if (!room.first) return false;
     lay_out(run, &room);
+    find_chances(run);
     point_at(run->hidden_rows, run->hidden, run->width, run->tokens);
     point_at(run->gradient_rows, run->gradients, run->width, run->tokens);
     point_at(run->copy_rows, run->copies, run->width, run->candidates);

@@ -16,7 +16,8 @@ static float chance_of(const Run *run, int64_t radius) {
 static void share_by_distance(const Run *run, int64_t left, int64_t right, float *shares) {
     float share = 0;
     if (run->radius_chance == 0) { /* All contexts have the same share. */
-        for (int64_t d = 1; d <= run->window; d++) shares[d] = 1.0f / (float)largest(left + right, 1);
+        share = 1.0f / (float)largest(left + right, 1);
+        for (int64_t d = 1; d <= run->window; d++) shares[d] = share;
         return;
     }
     for (int64_t radius = run->window; radius > 0; radius--) {
@@ -39,10 +40,15 @@ static float write_weights(const Run *run, float *weights, int64_t token, const 
     return sum;
 }
 
-void weigh_contexts(Run *run) {
-    float *chances = run->token_shares, *shares = chances + run->window + 1;
+void find_chances(Run *run) {
+    float *chances = run->chances;
     chances[run->window] = chance_of(run, run->window);
     for (int64_t d = run->window - 1; d > 0; d--) chances[d] = chances[d + 1] + chance_of(run, d);
+}
+
+void weigh_contexts(Run *run) {
+    const float *chances = run->chances;
+    float *shares = run->token_shares;
     for (int64_t token = 0; token < run->tokens; token++) {
         if (run->skip_gram) {
             run->pair_counts[token] = write_weights(run, run->masks, token, chances, weight_of(run, token));
