@@ -69,17 +69,12 @@ def choose_batch_shape(
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
     has_short_runs = in_running_sums and small_vocabulary and not tree
     usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles, has_short_runs)
-    own_run = run_tokens
     if run_tokens is None:
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
         least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
         run_tokens = least_tokens if negative else tree_run_tokens
-    if in_runs and own_run is None and not negative and not skip_gram:
-        side_by_side = power_of_two_below(tuning.CBOW_TREE_TOKENS_SIDE_BY_SIDE / cores)
-        run_tokens = max(run_tokens, min(tuning.LONG_CBOW_TREE_RUN_TOKENS, side_by_side))
-    if in_runs and own_run is None:
-        most = _tokens_with(tuning.MOST_TOUCHES_OF_RUN, kept_counts)
-        run_tokens = min(run_tokens, max(tuning.LEAST_RUN_TOKENS, power_of_two_below(most)))
+        if in_runs:
+            run_tokens = _run_that_moves(run_tokens, kept_counts, None if skip_gram or negative else cores)
     if batch_tokens is None and in_runs:
         of_epoch = float(kept_counts.sum()) / tuning.LEAST_RATES
         batch_tokens = max(run_tokens, power_of_two_below(min(max(of_epoch, 1), tuning.MOST_BATCH_TOKENS)))
@@ -119,6 +114,21 @@ def _usual_run(
     if tree:
         return tuning.SKIP_GRAM_RUN_BESIDE_TREE
     return tuning.LONG_VECTOR_RUN_IN_TILES if long_in_tiles else tuning.SKIP_GRAM_RUN
+
+
+def _run_that_moves(tokens: int, kept_counts: Float64Array, cores_of_cbow_tree: int | None) -> int:
+    """Return the tokens of a run that moves its rows at once, given those that it has otherwise.
+
+    Parameters
+    ----------
+    cores_of_cbow_tree : int or None
+        Cores that train side by side, if they train CBOW by hierarchical softmax alone.
+    """
+    if cores_of_cbow_tree is not None:
+        side_by_side = power_of_two_below(tuning.CBOW_TREE_TOKENS_SIDE_BY_SIDE / cores_of_cbow_tree)
+        tokens = max(tokens, min(tuning.LONG_CBOW_TREE_RUN_TOKENS, side_by_side))
+    most = power_of_two_below(_tokens_with(tuning.MOST_TOUCHES_OF_RUN, kept_counts))
+    return min(tokens, max(tuning.LEAST_RUN_TOKENS, most))
 
 
 def _as_long_as_the_window(tokens: int, window: int) -> int:

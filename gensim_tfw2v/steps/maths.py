@@ -11,9 +11,9 @@ With the scores S = H Zt, the loss and its gradients are
     loss = sum(N * (softplus(S) - L * S))        G = N * (sigmoid(S) - L)        dH = G Z        dZ = Gt H
 
 This module has the weights, and the products of whole runs for skip-gram, whose operands may be bfloat16 while labels
-and weights are float32. With float32, `gensim_tfw2v/operations/skip_gram.c` computes the same. CBOW's pairs are in
-`cbow.c`: a token with its own word, N = 1, and with the run's negatives. Hierarchical softmax is in `huffman_paths.c`:
-N = 1, or 0 for a node whose score is farther from 0 than `MAX_NODE_SCORE`.
+and weights are float32. With float32, `gensim_tfw2v/operations/negative_sampling.c` computes the same. CBOW's pairs
+are there, too: a token with its own word, N = 1, and with the run's negatives. Hierarchical softmax is in
+`huffman_paths.c`: N = 1, or 0 for a node whose score is farther from 0 than `MAX_NODE_SCORE`.
 
 Axes: R runs, B tokens a run, P = B + 2 * window places of the widened run, C candidates, D vector size.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from gensim_tfw2v.blocks.batches import BlockMaker
@@ -58,8 +57,8 @@ def choose(request: ClusterRequest) -> PlacementChoice:
     # A single worker trains the batches of one process.
     exchanged = None if concurrency == 1 else concurrency * lanes
     pool = choose_negative_pool(block_words)
-    choice = PlacementChoice(block_words, pool, make, connection.addresses, uses_kernel=False)
-    return replace(choice, exchanged_batches=exchanged)
+    addresses = connection.addresses
+    return PlacementChoice(block_words, pool, make, addresses, exchanged_batches=exchanged, uses_kernel=False)
 
 
 def _lanes_of(blocks: int, servers: int) -> int:
