@@ -30,7 +30,7 @@ _POWERS = [2**power for power in range(7)]
 # What tells two runs of one report apart.
 _OF_RUN = ("mode", "system", "optimizer", "workers", "emulated_threads", "seed")
 _SETTINGS = ("words", "epochs", "input", "graph", "vector_size", "window", "negative", "min_count", "sample",
-             "alpha")  # fmt: skip
+             "alpha", "run_tokens")  # fmt: skip
 _NOTES = (
     f"{THREADS}: as many threads as the column says train at the same time, on the cores that there are. Where there "
     "are fewer cores, threads take turns that are much longer than a run of words.",
@@ -120,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--epochs", type=count, default=Job("", "").epochs, metavar="N", help="passes over the corpus (default 5)")
     add("--input", choices=INPUTS, default="corpus_file", help="how the classes get the corpus (default corpus_file)")
     add_graph_argument(parser)
+    add("--run-tokens", type=count, metavar="N", help="default: chosen, for emulated threads as for one core")
     add("--vector-size", type=count, default=Job("", "").vector_size, metavar="N", help="default: 100")
     add_model_arguments(parser)
     return parser

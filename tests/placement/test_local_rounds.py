@@ -70,8 +70,8 @@ def test_a_round_of_one_part_trains_as_one_thread_does(rounds: MakeRounds) -> No
         placement.load(random_tables())
         expected = train(placement)
     # A round adds what a part has changed, and further chunks make more of how this is rounded.
-    np.testing.assert_allclose(found.inputs, expected.inputs, atol=1e-5)
-    np.testing.assert_allclose(found.outputs, expected.outputs, atol=1e-5)
+    np.testing.assert_allclose(found.inputs, expected.inputs, atol=2e-6)
+    np.testing.assert_allclose(found.outputs, expected.outputs, atol=2e-6)
 
 
 def test_a_round_adds_the_changes_of_its_parts_in_their_order(
