@@ -73,9 +73,7 @@ LONG_VECTOR = 300  # numbers
 LONG_VECTOR_RUN_IN_TILES = (64, 11 / 32)
 SMALL_SKIP_GRAM_RUN = (16, 3)
 SMALL_CBOW_RUN = (16, 2)
-# A quarter of the tokens with a quarter of the negatives: steps are as long, with a quarter of the arithmetic. Running
-# sums make short runs cheap.
-SMALL_FLAT_CBOW_RUN = (8, 2)
+SMALL_FLAT_CBOW_RUN = (32, 1)
 # Without negatives, a run shares only contexts. Threads wait less for each other's writes of nodes in long runs. CBOW
 # scores lower if the runs of all cores have more tokens together than the last number.
 SKIP_GRAM_TREE_RUN_TOKENS, CBOW_TREE_RUN_TOKENS, LONG_CBOW_TREE_RUN_TOKENS = 64, 64, 256

@@ -25,7 +25,6 @@ def choose_batch_shape(
     tiled: bool = False,
     cores: int = 1,
     flat: bool = False,
-    in_running_sums: bool = False,
     starts_slowly: bool = False,
     exchanged: int | None = None,
     in_runs: bool = False,
@@ -53,9 +52,6 @@ def choose_batch_shape(
         Cores that train batches on the same tables side by side.
     flat : bool
         Whether the vocabulary is flat, as `is_flat` says.
-    in_running_sums : bool
-        Whether running sums add the contexts of a flat vocabulary. The sums continue from run to run, so short runs
-        cost no more.
     starts_slowly : bool
         Whether a device trains that starts an operation slowly, and has no caches that a batch must fit.
     exchanged : int, optional
@@ -67,12 +63,10 @@ def choose_batch_shape(
     has_room = run_tokens is None and (batch_tokens is None or batch_tokens >= tuning.LONG_VECTOR_RUN_IN_TILES[0])
     long_in_tiles = tiled and bfloat16_products and vector_size >= tuning.LONG_VECTOR and has_room
     small_vocabulary = len(kept_counts) < tuning.SMALL_VOCABULARY
-    has_short_runs = in_running_sums and small_vocabulary and not tree
-    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, long_in_tiles, has_short_runs)
+    usual_tokens, usual_negatives = _usual_run(skip_gram, tree, small_vocabulary, flat, long_in_tiles)
     if run_tokens is None:
         tree_run_tokens = tuning.SKIP_GRAM_TREE_RUN_TOKENS if skip_gram else tuning.CBOW_TREE_RUN_TOKENS
-        least_tokens = usual_tokens if has_short_runs else _as_long_as_the_window(usual_tokens, window)
-        run_tokens = least_tokens if negative else tree_run_tokens
+        run_tokens = _as_long_as_the_window(usual_tokens, window) if negative else tree_run_tokens
         if in_runs:
             run_tokens = _run_that_moves(run_tokens, kept_counts, None if skip_gram or negative else cores)
     if batch_tokens is None and in_runs:
@@ -94,7 +88,7 @@ def choose_batch_shape(
         batch_tokens = max(least, power_of_two_below(min(limits)))
     run_tokens = min(run_tokens, batch_tokens)
     if shared_negatives is None:
-        targets = 0 if has_short_runs else run_tokens + (2 * window if skip_gram else 0)  # beside them, in registers
+        targets = run_tokens + (2 * window if skip_gram else 0)  # beside them, in registers
         wanted = run_tokens * usual_negatives * max(1.0, negative / tuning.USUAL_NEGATIVE)
         # Subtracting half a register rounds this to the nearest number of registers.
         shared_negatives = _fill_registers(targets + max(wanted - tuning.REGISTER_NUMBERS / 2, 1)) - targets
@@ -102,13 +96,12 @@ def choose_batch_shape(
 
 
 def _usual_run(
-    skip_gram: bool, tree: bool, small_vocabulary: bool, long_in_tiles: bool, has_short_runs: bool
+    skip_gram: bool, tree: bool, small_vocabulary: bool, flat: bool, long_in_tiles: bool
 ) -> tuple[int, float]:
     """Return the tokens of a run, and its negatives for each of them."""
-    if has_short_runs:
-        return tuning.SMALL_FLAT_CBOW_RUN
     if small_vocabulary:
-        return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else tuning.SMALL_CBOW_RUN
+        small_cbow_run = tuning.SMALL_FLAT_CBOW_RUN if flat and not tree else tuning.SMALL_CBOW_RUN
+        return tuning.SMALL_SKIP_GRAM_RUN if skip_gram else small_cbow_run
     if not skip_gram:
         return tuning.CBOW_RUN
     if tree:

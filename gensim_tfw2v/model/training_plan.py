@@ -68,7 +68,7 @@ def choices_for(
     in_running_sums = flat and sums_even_contexts(bool(model.sg), model.window)
     windows = choose_windows(bool(model.shrink_windows), bool(model.hs), words, in_running_sums)
     fast = _FastProducts.of(choice)
-    shape = _batch_shape(model, kept, choice, flat, in_running_sums, fast)
+    shape = _batch_shape(model, kept, choice, flat, fast)
     hits = bool(model.negative) and has_frequent_hits(kept, NegativeSampler(model.cum_table).shares())
     # A pool as large as the vocabulary would save nothing.
     pool = choice.negative_pool if words > (choice.negative_pool or 0) else None
@@ -158,7 +158,7 @@ def _block_maker(model: Word2Vec, choices: TrainingChoices) -> BlockMaker:
 
 
 def _batch_shape(
-    model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, in_running_sums: bool, fast: _FastProducts
+    model: Word2Vec, kept: Float64Array, choice: PlacementChoice, flat: bool, fast: _FastProducts
 ) -> BatchShape:
     return choose_batch_shape(
         kept,
@@ -174,7 +174,6 @@ def _batch_shape(
         tiled=fast.tiled,
         cores=choice.cores,
         flat=flat,
-        in_running_sums=in_running_sums,
         starts_slowly=choice.draws is Draws.DEVICE or (choice.device is not None and choice.device.kind == GPU),
         exchanged=choice.exchanged_batches,
         in_runs=_moves_by_run(choice),

@@ -145,27 +145,24 @@ def test_a_small_corpus_is_not_flat_because_it_needs_many_steps() -> None:
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])
-def test_a_flat_vocabulary_has_larger_batches_of_the_same_runs(skip_gram: bool) -> None:
+def test_a_flat_vocabulary_has_larger_batches(skip_gram: bool) -> None:
     def shape(words: int, flat: bool) -> BatchShape:
         return choose_batch_shape(visits(words), 128, 10, 5, skip_gram, False, flat=flat)
 
     as_text, flat = shape(4_000, False), shape(4_000, True)
     assert flat.batch_tokens == 1024 > as_text.batch_tokens
-    assert (flat.run_tokens, flat.shared_negatives) == (as_text.run_tokens, as_text.shared_negatives)
     assert shape(10**6, True) == shape(10**6, False)
 
 
-def test_running_sums_have_shorter_runs_of_a_small_flat_vocabulary_with_as_many_negatives_a_token() -> None:
-    def shape(in_running_sums: bool, words: int = 4_000, tree: bool = False) -> BatchShape:
-        counts = visits(words)
-        return choose_batch_shape(counts, 128, 10, 5, False, tree, flat=True, in_running_sums=in_running_sums)
+def test_cbow_has_fewer_negatives_a_token_in_a_small_flat_vocabulary() -> None:
+    def shape(flat: bool, skip_gram: bool = False, words: int = 4_000, tree: bool = False) -> tuple[int, int]:
+        chosen = choose_batch_shape(visits(words), 128, 10, 5, skip_gram, tree, flat=flat)
+        return chosen.run_tokens, chosen.shared_negatives
 
-    usual, short = shape(False), shape(True)
-    assert short.run_tokens < usual.run_tokens
-    assert short.shared_negatives / short.run_tokens == usual.shared_negatives / usual.run_tokens
-    assert short.batch_tokens == usual.batch_tokens
+    assert (shape(False), shape(True)) == ((32, 64), (32, 32))
+    assert shape(True, skip_gram=True) == shape(False, skip_gram=True)
     assert shape(True, tree=True) == shape(False, tree=True)
-    assert shape(True, 20_000) == shape(False, 20_000)
+    assert shape(True, words=20_000) == shape(False, words=20_000)
 
 
 def test_a_flat_vocabulary_has_smaller_batches_the_more_its_frequencies_differ() -> None:
